@@ -1,0 +1,52 @@
+// Gives a test a database of its own: a copy of the template that the test runner has migrated.
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import type { Test } from 'tap'
+
+export interface TestDatabase {
+  url: string
+  drop(): Promise<void>
+}
+
+const TEMPLATE = 'platform_template'
+const ATTEMPTS = 100
+
+export async function createTestDatabase(t: Pick<Test, 'teardown'>): Promise<TestDatabase> {
+  const name = `test_${randomBytes(8).toString('hex')}`
+  await copyTemplate(name)
+  const drop = () => administer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+  t.teardown(drop)
+  const url = new URL(serverUrl())
+  url.pathname = `/${name}`
+  return { url: url.href, drop }
+}
+
+async function copyTemplate(name: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await administer(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`)
+    } catch (error) {
+      const templateInUse = error instanceof pg.DatabaseError && error.code === '55006'
+      if (!templateInUse || attempt === ATTEMPTS) throw error
+      await sleep(50)
+    }
+  }
+}
+
+async function administer(statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: serverUrl() })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+function serverUrl(): string {
+  const url = process.env['TEST_DATABASE_URL']
+  if (url === undefined) throw new Error('TEST_DATABASE_URL is not set: run the tests with npm test.')
+  return url
+}
