@@ -1,0 +1,138 @@
+// The server without its socket: every operation of the spec as a route, and what surrounds all of them.
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import cors from '@fastify/cors'
+import glue from 'fastify-openapi-glue'
+import { pino, type DestinationStream } from 'pino'
+import { skeleton, handlers as allHandlers } from '../generated/routes.ts'
+import { operations, type OperationId, type Operations } from '../generated/operations.ts'
+import { methodNotAllowed, notFound, unsupportedMediaType } from '../services/errors.ts'
+import { newId } from '../services/ids.ts'
+import type { Limits } from '../services/limits.ts'
+import type { OperationInfo } from '../services/operation.ts'
+import type { Services } from '../services/services.ts'
+import { docsAssets } from './docs.ts'
+import { answerClientError, answerError, bodyLimit } from './errors.ts'
+import { parseStrictJson } from './json.ts'
+import { serveMetrics } from './metrics.ts'
+import { routeOf } from './operation.ts'
+
+export interface BuildOptions {
+  services: Services
+  limits: Limits
+  /** Instead of the real ones, for tests of the edge itself. */
+  handlers?: Operations
+  logTo?: DestinationStream
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig { operation?: OperationInfo }
+}
+
+export async function buildApp ({ services, limits, handlers = allHandlers, logTo }: BuildOptions): Promise<FastifyInstance> {
+  const { config } = services
+  const app = Fastify({
+    loggerInstance: pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, logTo ?? pino.destination(1)),
+    disableRequestLogging: true,
+    requestIdHeader: false,
+    genReqId: (raw) => requestId(raw.headers['x-request-id']),
+    bodyLimit,
+    trustProxy: config.trustProxy,
+    // A client that dribbles its request is given this long for the whole of it.
+    requestTimeout: config.requestTimeout * 1000,
+    connectionTimeout: 0,
+    keepAliveTimeout: 72_000,
+    http: { headersTimeout: Math.min(config.requestTimeout, 15) * 1000, connectionsCheckingInterval: 1_000 },
+    clientErrorHandler: answerClientError,
+    frameworkErrors: answerError,
+    // During a stop what still arrives on open connections is served; the answer closes the connection.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true }
+  }) as unknown as FastifyInstance
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      refuseOtherCharsets(request)
+      done(null, parseStrictJson(body as Buffer))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+
+  app.decorateRequest('principal', null)
+  app.setErrorHandler(answerError)
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    request.log.info({
+      request_id: request.id,
+      operation: request.routeOptions.config.operation?.id,
+      method: request.method,
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime * 10) / 10,
+      user_id: request.principal?.userId,
+      key_id: request.principal?.keyId,
+      address: request.ip
+    }, 'request')
+  })
+  if (config.metrics) serveMetrics(app)
+  if (config.corsOrigins.length > 0) {
+    await app.register(cors, {
+      origin: config.corsOrigins,
+      methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
+      exposedHeaders: ['ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-ID', 'Idempotent-Replayed'],
+      maxAge: 600
+    })
+  }
+
+  const publicUrl = () => config.publicUrl ?? addressOf(app)
+  checkComplete(handlers)
+  await app.register(glue, {
+    specification: skeleton,
+    operationResolver: (id: string) => routeOf(operations[id as OperationId], handlers[id as OperationId] as never, { services, limits, publicUrl })
+  } as never)
+  docsAssets(app)
+  app.setNotFoundHandler((request) => { throw unrouted(request) })
+  return app
+}
+
+/** Where the server can be reached when PUBLIC_URL does not say. */
+export function addressOf (app: FastifyInstance): string {
+  const address = app.server.address()
+  if (address === null || typeof address === 'string') return ''
+  const host = address.family === 'IPv6' ? (address.address === '::' ? 'localhost' : `[${address.address}]`) : address.address === '0.0.0.0' ? 'localhost' : address.address
+  return `http://${host}:${address.port}`
+}
+
+/** A client's own id when it is 1 to 128 printable ASCII characters, else a new one. */
+function requestId (header: string | string[] | undefined): string {
+  return typeof header === 'string' && /^[\x20-\x7e]{1,128}$/.test(header) ? header : newId('req')
+}
+
+function refuseOtherCharsets (request: FastifyRequest): void {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)"?/i.exec(request.headers['content-type'] ?? '')?.[1]
+  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw unsupportedMediaType(['application/json in UTF-8'])
+}
+
+/** The compiler knows this too; a start with a missing handler must fail, not its first request. */
+function checkComplete (handlers: Operations): void {
+  for (const [id, info] of Object.entries(operations)) {
+    if (typeof handlers[id as OperationId] !== 'function') throw new Error(`operation ${id} has no handler in handlers/${info.tag}.ts`)
+  }
+}
+
+const patterns = Object.values(operations).map((info) => ({
+  method: info.method,
+  path: new RegExp(`^${info.path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]+\}/g, '[^/]+')}$`)
+}))
+
+/** 405 with Allow where the path is known with another method, else 404. */
+function unrouted (request: FastifyRequest): Error {
+  const path = request.url.split('?')[0]
+  const allowed = new Set(patterns.filter((known) => known.path.test(path)).map((known) => known.method))
+  if (allowed.has('GET')) allowed.add('HEAD')
+  return allowed.size === 0 ? notFound('path') : methodNotAllowed(request.method, [...allowed])
+}

@@ -1,0 +1,65 @@
+// Every error answer has one shape, made here and only here: {error: {code, message, details}}.
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Socket } from 'node:net'
+import { translated } from '../services/database.ts'
+import { ApiError, invalidField, payloadTooLarge, unsupportedMediaType } from '../services/errors.ts'
+import { newId } from '../services/ids.ts'
+
+/** The largest JSON body, in bytes. */
+export const bodyLimit = 1024 * 1024
+
+export function errorBody (error: ApiError, requestId: string): object {
+  return { error: { code: error.code, message: error.message, details: { ...error.details, request_id: requestId } } }
+}
+
+/** Fastify's error handler: what is not one of ours is logged in full and answered with nothing of it. */
+export function answerError (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const known = asApiError(error)
+  if (known.status >= 500) {
+    request.log.error({ err: known.cause ?? error, request_id: request.id, code: known.code }, 'request failed')
+  }
+  return reply
+    .code(known.status)
+    .headers({ ...known.headers, 'cache-control': 'no-store' })
+    .type('application/json; charset=utf-8')
+    .serializer((body: unknown) => body as string)
+    .send(JSON.stringify(errorBody(known, request.id)))
+}
+
+function asApiError (error: unknown): ApiError {
+  const found = translated(error)
+  if (found instanceof ApiError) return found
+  const { code, statusCode } = (found ?? {}) as FastifyError
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE': return payloadTooLarge(bodyLimit)
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': return unsupportedMediaType(['application/json'])
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH': return invalidField('body', 'content_length', 'The body is not as long as Content-Length says.')
+    case 'FST_ERR_BAD_URL': return new ApiError(400, 'INVALID_REQUEST', 'The address is malformed.', { field: 'url', constraint: 'format' })
+    case 'ECONNRESET': return new ApiError(400, 'INVALID_REQUEST', 'The request was cut off.', { constraint: 'complete' })
+  }
+  if (statusCode === 408) return requestTimeout()
+  return Object.assign(new ApiError(500, 'SERVER_ERROR', 'Something went wrong; it has been noted.'), { cause: error })
+}
+
+function requestTimeout (): ApiError {
+  return new ApiError(408, 'REQUEST_TIMEOUT', 'The request took too long to arrive.')
+}
+
+/** Answers what never became a request: a head that is no HTTP, is too large, or does not arrive. */
+export function answerClientError (error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy(error)
+    return
+  }
+  const known = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+    ? requestTimeout()
+    : error.code === 'HPE_HEADER_OVERFLOW'
+      ? new ApiError(431, 'INVALID_REQUEST', 'The header fields are too large.', { constraint: 'max_bytes' })
+      : new ApiError(400, 'INVALID_REQUEST', 'This is not valid HTTP.', { constraint: 'http' })
+  const reasons: Record<number, string> = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large' }
+  const id = newId('req')
+  const body = JSON.stringify(errorBody(known, id))
+  socket.end(`HTTP/1.1 ${known.status} ${reasons[known.status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+    `x-content-type-options: nosniff\r\ncache-control: no-store\r\nx-request-id: ${id}\r\n` +
+    `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`)
+}

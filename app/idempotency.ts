@@ -1,0 +1,61 @@
+// Idempotency-Key: the answer of a POST is remembered in the transaction that has its effect, so that both are there or
+// neither, even if the server dies in between. Only successes are remembered: a refusal had no effect to repeat.
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
+import { statement, type Db } from '../services/database.ts'
+import { conflict, idempotencyMismatch } from '../services/errors.ts'
+import type { Rendered } from './render.ts'
+
+interface Record { body_hash: Buffer, status: number, answer: Buffer }
+
+const take = statement<{ taken: boolean }>('SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS taken')
+// A statement of its own after the lock: its snapshot then has what the previous holder of the lock committed.
+const find = statement<Record>(`
+  SELECT body_hash, status, answer FROM idempotency_records
+  WHERE owner_id = $1 AND key_digest = $2 AND created_at > now() - interval '24 hours'`)
+const save = statement(`
+  INSERT INTO idempotency_records (owner_id, key_digest, body_hash, status, answer) VALUES ($1, $2, $3, $4, $5)
+  ON CONFLICT (owner_id, key_digest) DO UPDATE SET body_hash = $3, status = $4, answer = $5, created_at = now()`)
+
+export interface KeyedRequest { ownerId: string, key: string, method: string, path: string, body: unknown }
+
+/**
+ * Runs `work` once for its key, owner, method and path, and answers every repetition with what it answered.
+ * Throws 409 `in_progress` while another request with the key is running, 422 when its body was another.
+ */
+export async function once (db: Db, request: KeyedRequest, work: (tx: Db) => Promise<Rendered>): Promise<Rendered> {
+  const { ownerId, key, method, path } = request
+  const name = `${method} ${path} ${key}`
+  const digest = hash('sha256', name, 'buffer')
+  const bodyHash = hash('sha256', JSON.stringify(request.body ?? null), 'buffer')
+  return await db.transaction(async (tx) => {
+    const [{ taken }] = await tx.sql(take, [`idempotency ${ownerId} ${name}`])
+    if (!taken) throw conflict('in_progress', 'A request with this Idempotency-Key is still running.', 'Idempotency-Key')
+    const [record] = await tx.sql(find, [ownerId, digest])
+    if (record !== undefined) {
+      if (!record.body_hash.equals(bodyHash)) throw idempotencyMismatch()
+      const remembered = JSON.parse(unseal(record.answer, request)) as Rendered
+      return { ...remembered, headers: { ...remembered.headers, 'idempotent-replayed': 'true' } }
+    }
+    const rendered = await work(tx)
+    await tx.sql(save, [ownerId, digest, bodyHash, rendered.status, seal(JSON.stringify(rendered), request)])
+    return rendered
+  })
+}
+
+/** An answer may hold a secret such as a new API key: only who has the Idempotency-Key can read it (AES-256-GCM). */
+function seal (text: string, request: KeyedRequest): Buffer {
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', sealingKey(request), nonce)
+  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
+}
+
+function unseal (sealed: Buffer, request: KeyedRequest): string {
+  const decipher = createDecipheriv('aes-256-gcm', sealingKey(request), sealed.subarray(0, 12))
+  decipher.setAuthTag(sealed.subarray(12, 28))
+  return decipher.update(sealed.subarray(28), undefined, 'utf8') + decipher.final('utf8')
+}
+
+function sealingKey ({ ownerId, key, method, path }: KeyedRequest): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, ownerId, `${method} ${path}`, 32))
+}

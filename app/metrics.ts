@@ -1,0 +1,20 @@
+// GET /metrics in the Prometheus text format, on request by setting: meant for a scraper inside, so it needs no key.
+import type { FastifyInstance } from 'fastify'
+import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+
+export function serveMetrics (app: FastifyInstance): void {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const seconds = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Time to answer, by operation and status.',
+    labelNames: ['operation', 'status'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry]
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    seconds.observe({ operation: request.routeOptions.config.operation?.id ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1000)
+  })
+  app.addHook('onClose', async () => registry.clear())
+  app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()))
+}

@@ -1,0 +1,112 @@
+// The way of one request through its operation: security → validation → idempotency and preconditions → handler →
+// serializer → ETag. Everything here follows from the operation's row in the generated table.
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { preconditionFailed, notAcceptable } from '../services/errors.ts'
+import type { Db } from '../services/database.ts'
+import type { HandlerServices, OperationInfo } from '../services/operation.ts'
+import type { Limits } from '../services/limits.ts'
+import type { Services } from '../services/services.ts'
+import { matches, noneMatches } from './conditional.ts'
+import { once } from './idempotency.ts'
+import { entityTag, pageLinks, render, type Rendered } from './render.ts'
+import { secure } from './security.ts'
+import { validate } from './validation.ts'
+
+type AnyHandler = (request: any, services: HandlerServices) => Promise<{ status: number, body?: any, headers?: Record<string, string> }>
+
+export interface Edge { services: Services, limits: Limits, publicUrl: () => string }
+
+/** The whole route of an operation, but for its method, which the skeleton gives. */
+export function routeOf (info: OperationInfo, handler: AnyHandler, { services, limits, publicUrl }: Edge): Partial<RouteOptions> {
+  const { config: { validateResponses }, database } = services
+  return {
+    url: info.url,
+    config: { operation: info },
+    ...(info.scopes !== null && { onRequest: secure(info, services, limits) }),
+    handler: serve
+  }
+
+  async function serve (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    if (info.produces.length > 0 && !accepts(request.headers.accept, info.produces)) throw notAcceptable(info.produces)
+    const input = validate(info, request)
+    const key = request.headers['idempotency-key'] as string | undefined
+    const rendered = info.idempotent && key !== undefined
+      ? await once(database, { ownerId: request.principal!.userId, key, method: info.method, path: pathOf(request), body: input.body }, (tx) => run(tx))
+      : await run(database)
+    return send(request, reply, rendered)
+
+    async function run (db: Db): Promise<Rendered> {
+      const precondition = new Precondition(info, request.headers['if-match'])
+      const answer = await handler(
+        { id: request.id, operation: info, ...input, principal: request.principal, ifMatch: (entity: unknown) => precondition.hold(entity) },
+        { ...services, db: precondition.guard(db) }
+      )
+      const done = render(info, answer, validateResponses)
+      if (info.paged) done.headers.link = pageLinks(publicUrl() + pathOf(request), input.query as Record<string, unknown>, answer.body.pagination)
+      return done
+    }
+  }
+
+  function send (request: FastifyRequest, reply: FastifyReply, { status, headers, text }: Rendered): FastifyReply {
+    reply.code(status)
+    for (const name in headers) reply.header(name, headers[name])
+    // What belongs to a caller is in no cache but the caller's own; the contract may be kept and asked about.
+    reply.header('cache-control', info.scopes === null ? 'no-cache' : 'no-store')
+    if (text === null) return reply.send()
+    if (info.etag && (request.method === 'GET' || request.method === 'HEAD') && noneMatches(request.headers['if-none-match'], headers.etag)) {
+      return reply.code(304).removeHeader('content-type').send()
+    }
+    return reply.send(text)
+  }
+}
+
+/** If-Match: held by the handler against the locked entity; a handler that forgets it cannot commit. */
+class Precondition {
+  #info: OperationInfo
+  #header: string | undefined
+  #held = false
+
+  constructor (info: OperationInfo, header: string | undefined) {
+    this.#info = info
+    this.#header = info.ifMatch === null ? undefined : header
+  }
+
+  hold (entity: unknown): void {
+    this.#held = true
+    if (this.#header !== undefined && !matches(this.#header, entityTag(this.#info, entity))) throw preconditionFailed()
+  }
+
+  guard (db: Db): Db {
+    if (this.#header === undefined) return db
+    return {
+      prisma: db.prisma,
+      sql: (statement, values) => db.sql(statement, values),
+      afterCommit: (effect) => db.afterCommit(effect),
+      transaction: (work) => db.transaction(async (tx) => {
+        const result = await work(tx)
+        if (!this.#held) throw new Error(`${this.#info.id} never held If-Match against its entity`)
+        return result
+      })
+    }
+  }
+}
+
+function pathOf (request: FastifyRequest): string {
+  const end = request.url.indexOf('?')
+  return end === -1 ? request.url : request.url.slice(0, end)
+}
+
+/** Whether Accept (RFC 9110, section 12.5.1) leaves at least one of the types. */
+export function accepts (header: string | undefined, types: string[]): boolean {
+  if (header === undefined || header.trim() === '') return true
+  return types.some((type) => {
+    let best = { specificity: -1, quality: 0 }
+    for (const item of header.split(',')) {
+      const [range, ...parameters] = item.split(';').map((part) => part.trim().toLowerCase())
+      const specificity = range === type ? 2 : range === `${type.split('/')[0]}/*` ? 1 : range === '*/*' || range === '*' ? 0 : -1
+      const q = parameters.find((p) => p.startsWith('q='))
+      if (specificity > best.specificity) best = { specificity, quality: q === undefined ? 1 : Number(q.slice(2)) }
+    }
+    return best.specificity >= 0 && best.quality > 0
+  })
+}

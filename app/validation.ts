@@ -1,0 +1,81 @@
+// Holds a request against the compiled validators of its operation and says everything that is wrong with it at once.
+import type { ErrorObject, ValidateFunction } from 'ajv'
+import type { FastifyRequest } from 'fastify'
+import validators from '../generated/validators.cjs'
+import { invalidRequest, unsupportedMediaType, type Location, type Problem } from '../services/errors.ts'
+import type { OperationInfo } from '../services/operation.ts'
+
+const mostProblems = 100
+
+export interface Input { params: unknown, query: unknown, body: unknown }
+
+/**
+ * The parts of the request, with the spec's defaults filled in.
+ * Throws 400 with all problems, or 415 for a body of a type that the operation does not take.
+ */
+export function validate (info: OperationInfo, request: FastifyRequest): Input {
+  const { params, query, headers } = request
+  let { body } = request
+  const problems: Problem[] = []
+  const { validators: names } = info
+  check(names.path, params, 'path', problems)
+  check(names.query, query, 'query', problems)
+  check(names.header, headers, 'header', problems)
+
+  if (info.body === null) {
+    refuseBody(body, problems)
+    body = undefined
+  } else if (body === undefined && info.body.required) {
+    problems.push({ field: 'body', constraint: 'required', message: 'a body is required', location: 'body' })
+  } else {
+    const type = mediaType(headers['content-type'])
+    if (body !== undefined && !info.body.contentTypes.includes(type)) throw unsupportedMediaType(info.body.contentTypes)
+    body ??= {}
+    check(names.body, body, 'body', problems)
+  }
+  if (problems.length > 0) throw invalidRequest(problems.slice(0, mostProblems))
+  return { params, query, body }
+}
+
+/** The media type of a Content-Type without its parameters, in lower case. */
+export function mediaType (header: string | undefined): string {
+  return (header ?? '').split(';')[0].trim().toLowerCase()
+}
+
+/** An operation without a body ignores an empty one, and no other. */
+function refuseBody (body: unknown, problems: Problem[]): void {
+  if (body === undefined) return
+  const keys = typeof body === 'object' && body !== null ? Object.keys(body) : ['body']
+  for (const field of keys) problems.push({ field, constraint: 'additionalProperties', message: `${field} is not known`, location: 'body' })
+}
+
+function check (name: string | undefined, value: unknown, location: Location, problems: Problem[]): void {
+  if (name === undefined) return
+  const validator = validators[name] as ValidateFunction
+  if (validator(value)) return
+  for (const error of validator.errors!) {
+    const problem = asProblem(error, value, location)
+    const again = problems.some((p) => p.field === problem.field && p.constraint === problem.constraint && p.location === location)
+    if (!again) problems.push(problem)
+  }
+}
+
+function asProblem (error: ErrorObject, root: unknown, location: Location): Problem {
+  const { keyword, params, message = 'is wrong' } = error
+  const path = error.instancePath.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  if (keyword === 'required') path.push(params.missingProperty)
+  if (keyword === 'additionalProperties') path.push(params.additionalProperty)
+  if (error.propertyName !== undefined) path.push(error.propertyName)
+  const field = path.reduce((text, part) => /^\d+$/.test(part) && text !== '' ? `${text}[${part}]` : text === '' ? part : `${text}.${part}`, '') || 'body'
+  const blank = (keyword === 'minLength' || keyword === 'pattern') && isBlank(root, path)
+  if (keyword === 'required' || blank) return { field, constraint: 'required', message: `${field} is required`, location }
+  if (keyword === 'additionalProperties') return { field, constraint: keyword, message: `${field} is not known`, location }
+  if (keyword === 'enum') return { field, constraint: keyword, message: `${field} must be one of ${params.allowedValues.join(', ')}`, location }
+  return { field, constraint: keyword, message: `${field} ${message}`, location }
+}
+
+/** An empty or blank string stands for no value at all. */
+function isBlank (root: unknown, path: string[]): boolean {
+  const value = path.reduce<any>((at, part) => at?.[part], root)
+  return typeof value === 'string' && value.trim() === ''
+}

@@ -1,0 +1,49 @@
+// The caller's own profile and settings.
+import type { Handlers } from '../generated/operations.ts'
+import { timestampAfter } from '../services/clock.ts'
+import { notFound, unauthorized } from '../services/errors.ts'
+import { readSettings, settingsColumns } from '../services/settings.ts'
+import { lockedUser, toProfile } from '../services/users.ts'
+
+export const user = {
+  async getProfile ({ principal }, { db }) {
+    const row = await db.prisma.user.findUnique({ where: { id: principal.userId } })
+    if (row === null || row.status === 'deleted') throw unauthorized('disabled')
+    return { status: 200, body: toProfile(row) }
+  },
+
+  async updateProfile ({ principal, body, ifMatch }, { db }) {
+    return await db.transaction(async (tx) => {
+      const row = await lockedUser(tx, principal.userId)
+      if (row === null) throw unauthorized('disabled')
+      ifMatch(toProfile(row))
+      const updated = await tx.prisma.user.update({ where: { id: row.id }, data: { ...body, updatedAt: timestampAfter(row.updatedAt) } })
+      return { status: 200, body: toProfile(updated) }
+    })
+  },
+
+  async getSettings ({ principal }, { db }) {
+    return { status: 200, body: await readSettings(db, principal.userId) }
+  },
+
+  async updateSettings ({ principal, body, ifMatch }, { db }) {
+    return await db.transaction(async (tx) => {
+      const row = await lockedUser(tx, principal.userId)
+      if (row === null) throw unauthorized('disabled')
+      const settings = await readSettings(tx, principal.userId)
+      ifMatch(settings)
+      if (typeof body.default_project_id === 'string') {
+        const member = await tx.prisma.member.findUnique({
+          where: { projectId_userId: { projectId: body.default_project_id, userId: principal.userId } },
+          select: { projectStatus: true }
+        })
+        if (member === null || member.projectStatus === 'deleted') throw notFound('project', body.default_project_id)
+      }
+      await tx.prisma.settings.update({
+        where: { userId: principal.userId },
+        data: { ...settingsColumns(body), updatedAt: timestampAfter(new Date(settings.updated_at)) }
+      })
+      return { status: 200, body: await readSettings(tx, principal.userId) }
+    })
+  }
+} satisfies Handlers<'user'>

@@ -1,0 +1,114 @@
+// People, as an operator manages them.
+import type { Handlers } from '../generated/operations.ts'
+import { timestampAfter } from '../services/clock.ts'
+import { statement, type Db } from '../services/database.ts'
+import { conflict, notFound } from '../services/errors.ts'
+import { containing, offsetOf, pageOf } from '../services/pages.ts'
+import { emailTaken, insertKey, insertUser, lockedUser, scopesFor, toUser } from '../services/users.ts'
+
+const sortColumns = { created_at: 'createdAt', updated_at: 'updatedAt', name: 'name', email: 'email' } as const
+
+export const users = {
+  async listUsers ({ query }, { db }) {
+    const { status, role, q } = query
+    const where = {
+      status: status ?? { not: 'deleted' as const },
+      role,
+      ...(q !== undefined && { OR: [{ name: { contains: q, mode: 'insensitive' as const } }, { email: { contains: q.toLowerCase() } }] })
+    }
+    const [rows, total] = await Promise.all([
+      db.prisma.user.findMany({
+        where,
+        orderBy: [{ [sortColumns[query.sort]]: query.order }, { id: query.order }],
+        skip: offsetOf(query),
+        take: query.limit
+      }),
+      db.prisma.user.count({ where })
+    ])
+    return { status: 200, body: pageOf(rows.map(toUser), total, query) }
+  },
+
+  async createUser ({ body }, { db, config }) {
+    const { email_verified: emailVerified = true, role = 'user', ...fields } = body
+    return await db.transaction(async (tx) => {
+      const user = await insertUser(tx, { ...fields, emailVerified, role })
+      const key = await insertKey(tx, config.keyMode, {
+        userId: user.id, name: 'first key', scopes: scopesFor(role), projectIds: null, expiresAt: null
+      })
+      return { status: 201, body: { ...toUser(user), api_key: key }, headers: { location: `/v1/users/${user.id}` } }
+    })
+  },
+
+  async getUser ({ params: { id } }, { db }) {
+    const row = await db.prisma.user.findUnique({ where: { id } })
+    if (row === null || row.status === 'deleted') throw notFound('user', id)
+    return { status: 200, body: toUser(row) }
+  },
+
+  async updateUser ({ params: { id }, body, ifMatch }, { db, principals }) {
+    const { email, email_verified: emailVerified, ...fields } = body
+    return await db.transaction(async (tx) => {
+      const row = await lockAdminsAndUser(tx, id)
+      ifMatch(toUser(row))
+      if (body.status === 'disabled' || body.role === 'user') await refuseLastAdmin(tx, id)
+      const updated = await tx.prisma.user.update({
+        where: { id },
+        data: { ...fields, email: email?.toLowerCase(), emailVerified, updatedAt: timestampAfter(row.updatedAt) }
+      }).catch((error) => { throw emailTaken(error) })
+      tx.afterCommit(() => principals.forget(id))
+      return { status: 200, body: toUser(updated) }
+    })
+  },
+
+  async deleteUser ({ params: { id }, ifMatch }, { db, principals }) {
+    return await db.transaction(async (tx) => {
+      // Projects before members, as every other writer of both locks them.
+      await tx.sql(lockProjectsOf, [id])
+      const row = await lockAdminsAndUser(tx, id)
+      ifMatch(toUser(row))
+      await refuseLastAdmin(tx, id)
+      if ((await tx.sql(onlyOwnerOf, [id])).length > 0) {
+        throw conflict('last_owner', 'The user is the last owner of a project; make someone else owner or delete the project first.')
+      }
+      await tx.sql(handOverProjects, [id])
+      await tx.prisma.member.deleteMany({ where: { userId: id, projectStatus: { not: 'deleted' } } })
+      await tx.prisma.apiKey.deleteMany({ where: { userId: id } })
+      await tx.prisma.settings.deleteMany({ where: { userId: id } })
+      await tx.prisma.user.update({
+        where: { id },
+        data: {
+          status: 'deleted', email: null, emailVerified: false, name: 'Deleted user', bio: null, avatarUrl: null, metadata: {},
+          updatedAt: timestampAfter(row.updatedAt)
+        }
+      })
+      tx.afterCommit(() => principals.forget(id))
+      return { status: 204 }
+    })
+  }
+} satisfies Handlers<'users'>
+
+const lockAdmins = statement("SELECT id FROM users WHERE role = 'admin' AND status = 'active' ORDER BY id FOR NO KEY UPDATE")
+const lockProjectsOf = statement(`
+  SELECT p.id FROM projects p WHERE p.id IN (SELECT project_id FROM members WHERE user_id = $1) ORDER BY p.id FOR NO KEY UPDATE`)
+const onlyOwnerOf = statement<{ id: string }>(`
+  SELECT m.project_id AS id FROM members m WHERE m.user_id = $1 AND m.role = 'owner' AND m.project_status <> 'deleted'
+    AND NOT EXISTS (SELECT 1 FROM members o WHERE o.project_id = m.project_id AND o.role = 'owner' AND o.user_id <> $1) LIMIT 1`)
+const handOverProjects = statement(`
+  UPDATE projects p SET owner_id = (
+    SELECT o.user_id FROM members o WHERE o.project_id = p.id AND o.role = 'owner' AND o.user_id <> $1 ORDER BY o.created_at, o.id LIMIT 1
+  ) WHERE p.owner_id = $1 AND p.status <> 'deleted'`)
+const otherAdmin = statement("SELECT 1 FROM users WHERE role = 'admin' AND status = 'active' AND id <> $1 LIMIT 1")
+const isAdmin = statement("SELECT 1 FROM users WHERE role = 'admin' AND status = 'active' AND id = $1")
+
+/** All admins are held, in one order, so that two changes never each leave the other's admin as the last one. */
+async function lockAdminsAndUser (tx: Db, id: string) {
+  await tx.sql(lockAdmins, [])
+  const row = await lockedUser(tx, id)
+  if (row === null) throw notFound('user', id)
+  return row
+}
+
+async function refuseLastAdmin (tx: Db, id: string): Promise<void> {
+  if ((await tx.sql(isAdmin, [id])).length === 0 || (await tx.sql(otherAdmin, [id])).length > 0) return
+  throw conflict('last_admin', 'The platform needs an active admin.')
+}

@@ -1,0 +1,96 @@
+// `npm run generate`: from spec/ and prisma/schema.prisma to everything in generated/.
+//   --check   changes nothing and fails when what is committed differs
+//   --stubs   also writes a stub for each operation that has no handler yet
+//   --spec F  another root document, --out D another folder (for measuring and tests)
+import { parseArgs } from 'node:util'
+import { join, relative, resolve } from 'node:path'
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { stringify } from 'yaml'
+import { ContractError, readContract } from './generate/contract.ts'
+import { operationsOf, type Operation } from './generate/model.ts'
+import { banner, emitOperations, emitRoutes, emitTypes } from './generate/types.ts'
+import { compileValidators } from './generate/validators.ts'
+import { generatePrisma } from './generate/prisma.ts'
+import { writeStubs } from './generate/stubs.ts'
+
+const root = resolve(import.meta.dirname, '..')
+
+/** Everything in generated/ that comes from the spec, by file name. */
+export async function emitAll (spec: string): Promise<{ files: Map<string, string>, operations: Operation[] }> {
+  const document = await readContract(spec)
+  const operations = operationsOf(document)
+  const { requests, responses, serializers, names } = compileValidators(document, operations)
+  const published = Object.fromEntries(Object.entries(document).filter(([key]) => key !== 'x-implied-responses'))
+  const files = new Map([
+    ['openapi.json', `${JSON.stringify(published, null, 2)}\n`],
+    ['openapi.yaml', stringify(published, { aliasDuplicateObjects: false, lineWidth: 120 })],
+    ['types.ts', await emitTypes(document)],
+    ['operations.ts', emitOperations(operations, names)],
+    ['routes.ts', emitRoutes(operations)],
+    ['validators.cjs', `${banner}'use strict'\n${requests}\n`],
+    ['replies.cjs', `${banner}'use strict'\n${responses}\n`],
+    ['serializers.cjs', `${banner}'use strict'\n${serializers}`],
+    ['validators.d.cts', declaration('validators', "import('ajv').ValidateFunction", 'What checks the parts of a request, by the names in the table of operations.')],
+    ['replies.d.cts', declaration('replies', "import('ajv').ValidateFunction", 'What checks the bodies of answers.')],
+    ['serializers.d.cts', declaration('serializers', '(body: unknown) => string', 'What writes the bodies of answers, leaving out what the spec does not declare.')]
+  ])
+  return { files, operations }
+}
+
+function declaration (name: string, type: string, comment: string): string {
+  return `${banner}/** ${comment} */\ndeclare const ${name}: Record<string, ${type}>\nexport = ${name}\n`
+}
+
+async function main (): Promise<void> {
+  const { values } = parseArgs({
+    options: { check: { type: 'boolean' }, stubs: { type: 'boolean' }, spec: { type: 'string' }, out: { type: 'string' } }
+  })
+  const out = resolve(values.out ?? join(root, 'generated'))
+  const spec = resolve(values.spec ?? join(root, 'spec/openapi.yaml'))
+  const started = process.cpuUsage()
+  const { files, operations } = await emitAll(spec)
+  const prisma = values.out === undefined ? await generatePrisma(root, values.check === true) : []
+
+  if (values.check) {
+    const stale = [...prisma]
+    for (const [name, text] of files) {
+      if (await readFile(join(out, name), 'utf8').catch(() => '') !== text) stale.push(`generated/${name}`)
+    }
+    for (const name of await readdir(out)) {
+      if (!files.has(name) && name !== 'prisma') stale.push(`generated/${name} (nothing generates it)`)
+    }
+    if (stale.length > 0) {
+      console.error(`generated/ is not what the spec says; run \`npm run generate\`:\n  ${stale.join('\n  ')}`)
+      process.exit(1)
+    }
+    console.log(`generated/ is what the spec says (${operations.length} operations)`)
+    return
+  }
+
+  await mkdir(out, { recursive: true })
+  const changed: string[] = []
+  for (const [name, text] of files) {
+    if (await readFile(join(out, name), 'utf8').catch(() => '') === text) continue
+    await writeFile(join(out, name), text)
+    changed.push(name)
+  }
+  for (const name of await readdir(out)) {
+    if (!files.has(name) && name !== 'prisma') await rm(join(out, name), { recursive: true })
+  }
+  if (values.stubs) {
+    for (const line of await writeStubs(join(root, 'handlers'), operations)) console.log(line)
+  }
+  const used = process.cpuUsage(started)
+  const seconds = ((used.user + used.system) / 1e6).toFixed(1)
+  console.log(`${operations.length} operations in ${relative(root, spec)}: ${changed.length === 0 ? 'nothing changed' : `wrote ${changed.join(', ')}`} (${seconds} s of CPU)`)
+}
+
+if (import.meta.main) {
+  try {
+    await main()
+  } catch (error) {
+    if (!(error instanceof ContractError)) throw error
+    console.error(`${error.message}\n\n${error.problems.length} ${error.problems.length === 1 ? 'problem' : 'problems'} in the spec; nothing was written.`)
+    process.exit(1)
+  }
+}

@@ -1,0 +1,65 @@
+// Generates the Prisma client. `prisma generate` looks for a schema engine that it does not use and would download it:
+// pointing PRISMA_SCHEMA_ENGINE_BINARY at any existing file lets it run with no network.
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+
+const stampName = 'schema.sha256'
+
+/**
+ * Writes generated/prisma when schema.prisma has changed since.
+ * With `check` writes nothing there, and answers the files that differ from what would be generated.
+ */
+export async function generatePrisma (root: string, check: boolean): Promise<string[]> {
+  const schema = await readFile(join(root, 'prisma/schema.prisma'), 'utf8')
+  const { version } = JSON.parse(await readFile(join(root, 'node_modules/prisma/package.json'), 'utf8'))
+  const stamp = `${createHash('sha256').update(`${version}\n${schema}`).digest('hex')}\n`
+  const out = join(root, 'generated/prisma')
+  if (!check && await readFile(join(out, stampName), 'utf8').catch(() => '') === stamp) return []
+  const folder = await mkdtemp(join(tmpdir(), 'prisma-'))
+  try {
+    const fresh = await run(root, schema, folder)
+    await writeFile(join(fresh, stampName), stamp)
+    if (check) return await differing(fresh, out)
+    await rm(out, { recursive: true, force: true })
+    await cp(fresh, out, { recursive: true })
+    return []
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Generates from a copy in a tree of the same form, because the client holds the schema's text, its output path included. */
+async function run (root: string, schema: string, folder: string): Promise<string> {
+  const file = join(folder, 'prisma/schema.prisma')
+  await mkdir(dirname(file))
+  await writeFile(file, schema)
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+  try {
+    await promisify(execFile)(process.execPath, [join(root, 'node_modules/prisma/build/index.js'), 'generate', '--schema', file], {
+      cwd: folder,
+      env: { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, PRISMA_HIDE_UPDATE_MESSAGE: '1', CHECKPOINT_DISABLE: '1' }
+    })
+  } catch (error) {
+    throw new Error(`prisma generate failed: ${(error as { stderr?: string }).stderr ?? (error as Error).message}`)
+  }
+  return join(folder, 'generated/prisma')
+}
+
+async function differing (fresh: string, committed: string): Promise<string[]> {
+  const names = new Set([...await filesBelow(fresh), ...await filesBelow(committed)])
+  const stale: string[] = []
+  for (const name of [...names].sort()) {
+    const [a, b] = await Promise.all([fresh, committed].map((folder) => readFile(join(folder, name), 'utf8').catch(() => '')))
+    if (a !== b) stale.push(`generated/prisma/${name}`)
+  }
+  return stale
+}
+
+async function filesBelow (folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+  return entries.filter((e) => e.isFile()).map((e) => join(e.parentPath, e.name).slice(folder.length + 1))
+}

@@ -1,0 +1,45 @@
+// Who may do what in a project: the one reading of `x-project-access`. A project that is not there is 404, one that is
+// someone else's 403, one in the wrong state 409, in this order.
+import { statement, type Db } from './database.ts'
+import { forbidden, invalidState, notFound } from './errors.ts'
+import type { OperationInfo } from './operation.ts'
+import type { Principal } from './principals.ts'
+import { projectColumns, restorableDays, type Project, type Role } from './projects.ts'
+
+/** The roles by power, and `none` for an operation that is open to people outside the project. */
+export const ranks = { none: 0, viewer: 1, editor: 2, admin: 3, owner: 4 } as const
+
+type Row = Omit<Project, 'your_role'> & { your_role: Role | null, expired: boolean }
+
+const read = `SELECT ${projectColumns}, m.role::text AS your_role,
+    coalesce(p.deleted_at < now() - interval '${restorableDays} days', false) AS expired
+  FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2 WHERE p.id = $1`
+const readProject = statement<Row>(read)
+// No other writer of the project or of its members gets past this lock; readers do.
+const lockProject = statement<Row>(`${read} FOR NO KEY UPDATE OF p`)
+
+interface ProjectRequest {
+  operation: OperationInfo
+  params: { id: string }
+  principal: Principal
+}
+
+/**
+ * The project of the request, when the caller may do what the operation does: one statement.
+ * `lock` holds it against other writers until the transaction ends.
+ */
+export async function openProject (db: Db, request: ProjectRequest, { lock = false } = {}): Promise<Project> {
+  const { operation, params: { id }, principal } = request
+  const access = operation.projectAccess
+  if (access === null) throw new Error(`${operation.id} declares no x-project-access`)
+  const [row] = await db.sql(lock ? lockProject : readProject, [id, principal.userId])
+  const states = access.states ?? ['active', 'archived']
+  if (row === undefined || row.expired || (row.status === 'deleted' && !states.includes('deleted'))) throw notFound('project', id)
+  if (principal.projectIds !== null && !principal.projectIds.has(id)) throw forbidden('This key is for other projects.', 'project_ids')
+  const { expired, ...project } = row
+  if (ranks[row.your_role ?? 'none'] < ranks[access.role as keyof typeof ranks]) {
+    throw forbidden(row.your_role === null ? 'You are no member of this project.' : `This needs the role ${access.role}; yours is ${row.your_role}.`, 'role')
+  }
+  if (!states.includes(row.status)) throw invalidState('project', row.status)
+  return project as Project
+}

@@ -1,0 +1,128 @@
+// The settings, read once from the environment, validated and frozen. A bad one stops the start and is named.
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import { isWellFormed, type KeyMode } from './keys.ts'
+
+/** A setting that cannot be used. The message names the variable and what it takes. */
+export class ConfigError extends Error {}
+
+type Environment = Record<string, string | undefined>
+
+export interface Config {
+  /** HOST: the address to listen on. Default 127.0.0.1. */
+  host: string
+  /** PORT: default 3000; 0 picks a free one. */
+  port: number
+  /** PUBLIC_URL: how clients reach this server; default http://HOST:PORT. No trailing slash. */
+  publicUrl: string | null
+  /** DATA_DIR: where the embedded database lives. Default ./.data. */
+  dataDir: string
+  /** DATABASE_URL: a PostgreSQL from 15 on; null for the embedded one. */
+  databaseUrl: string | null
+  /** DATABASE_POOL_SIZE: connections at most. Default 10. */
+  databasePoolSize: number
+  /** REDIS_URL: shares the rate limits between instances; null keeps them in memory. */
+  redisUrl: string | null
+  /** BOOTSTRAP_API_KEY: the first owner's key on an empty database, instead of a random one. */
+  bootstrapApiKey: string | null
+  /** BOOTSTRAP_EMAIL: the first owner's address. Default owner@localhost.localdomain. */
+  bootstrapEmail: string
+  /** KEY_MODE: the kind of key that is made, live or test. Default live. */
+  keyMode: KeyMode
+  /** LOG_LEVEL: fatal, error, warn, info, debug, trace or silent. Default info. */
+  logLevel: string
+  /** RATE_LIMIT_<POLICY>: requests a minute of each policy of the spec; null keeps the spec's number. */
+  rateLimits: Record<string, number | null>
+  /** RATE_LIMIT_ADDRESS: requests a minute and address with no valid key. Default 120. */
+  addressRateLimit: number
+  /** TRUST_PROXY: comma-separated addresses or ranges of proxies whose X-Forwarded-For is believed. */
+  trustProxy: string[] | false
+  /** CORS_ORIGINS: comma-separated origins that browsers may call from. Off by default. */
+  corsOrigins: string[]
+  /** METRICS: true serves GET /metrics in the Prometheus text format. Default false. */
+  metrics: boolean
+  /** VALIDATE_RESPONSES: true holds every answer against the spec and answers 500 when it breaks it. Default false. */
+  validateResponses: boolean
+  /** REQUEST_TIMEOUT: seconds in which a request's head and body must have arrived. Default 30. */
+  requestTimeout: number
+  /** SHUTDOWN_TIMEOUT: seconds that requests under way are given at a stop. Default 8. */
+  shutdownTimeout: number
+}
+
+/** @throws ConfigError naming the first variable that cannot be used. */
+export function readConfig (env: Environment = process.env): Readonly<Config> {
+  const text = (name: string): string | null => {
+    const value = env[name]?.trim()
+    return value === undefined || value === '' ? null : value
+  }
+  const integer = (name: string, fallback: number, min: number, max: number): number => {
+    const value = text(name)
+    if (value === null) return fallback
+    if (!/^\d+$/.test(value) || Number(value) < min || Number(value) > max) {
+      throw new ConfigError(`${name} must be a whole number from ${min} to ${max}, not \`${value}\`.`)
+    }
+    return Number(value)
+  }
+  const oneOf = <T extends string>(name: string, fallback: T, values: readonly T[]): T => {
+    const value = text(name) ?? fallback
+    if (!(values as readonly string[]).includes(value)) throw new ConfigError(`${name} must be one of ${values.join(', ')}, not \`${value}\`.`)
+    return value as T
+  }
+  const boolean = (name: string): boolean => oneOf(name, 'false', ['true', 'false']) === 'true'
+  const url = (name: string, schemes: string[]): string | null => {
+    const value = text(name)
+    if (value === null) return null
+    // The value may hold a password, so the message does not repeat it.
+    if (!URL.canParse(value) || !schemes.includes(new URL(value).protocol.slice(0, -1))) {
+      throw new ConfigError(`${name} must be an address that starts with ${schemes.map((s) => `${s}://`).join(' or ')}.`)
+    }
+    return value
+  }
+  const list = (name: string): string[] => (text(name) ?? '').split(',').map((item) => item.trim()).filter(Boolean)
+
+  const bootstrapApiKey = text('BOOTSTRAP_API_KEY')
+  if (bootstrapApiKey !== null && !isWellFormed(bootstrapApiKey)) {
+    throw new ConfigError('BOOTSTRAP_API_KEY is not a well-formed key; make one with `npm run admin -- new-key`.')
+  }
+  const bootstrapEmail = (text('BOOTSTRAP_EMAIL') ?? 'owner@localhost.localdomain').toLowerCase()
+  if (!/^[^@\s]+@[^@\s]+$/.test(bootstrapEmail)) throw new ConfigError('BOOTSTRAP_EMAIL must be an email address.')
+
+  const trustProxy = list('TRUST_PROXY')
+  for (const item of trustProxy) {
+    const [address, bits] = item.split('/')
+    if (isIP(address) === 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits))) {
+      throw new ConfigError(`TRUST_PROXY takes addresses and ranges such as 10.0.0.0/8, not \`${item}\`.`)
+    }
+  }
+  const corsOrigins = list('CORS_ORIGINS')
+  for (const origin of corsOrigins) {
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+      throw new ConfigError(`CORS_ORIGINS takes origins such as https://app.example.com, not \`${origin}\`.`)
+    }
+  }
+
+  return Object.freeze({
+    host: text('HOST') ?? '127.0.0.1',
+    port: integer('PORT', 3000, 0, 65535),
+    publicUrl: url('PUBLIC_URL', ['http', 'https'])?.replace(/\/+$/, '') ?? null,
+    dataDir: resolve(text('DATA_DIR') ?? '.data'),
+    databaseUrl: url('DATABASE_URL', ['postgres', 'postgresql']),
+    databasePoolSize: integer('DATABASE_POOL_SIZE', 10, 1, 500),
+    redisUrl: url('REDIS_URL', ['redis', 'rediss']),
+    bootstrapApiKey,
+    bootstrapEmail,
+    keyMode: oneOf('KEY_MODE', 'live', ['live', 'test']),
+    logLevel: oneOf('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+    rateLimits: Object.fromEntries(['default', 'write', 'upload', 'ai'].map((policy) => {
+      const name = `RATE_LIMIT_${policy.toUpperCase()}`
+      return [policy, text(name) === null ? null : integer(name, 0, 1, 1_000_000_000)]
+    })),
+    addressRateLimit: integer('RATE_LIMIT_ADDRESS', 120, 1, 1_000_000_000),
+    trustProxy: trustProxy.length === 0 ? false : trustProxy,
+    corsOrigins,
+    metrics: boolean('METRICS'),
+    validateResponses: boolean('VALIDATE_RESPONSES'),
+    requestTimeout: integer('REQUEST_TIMEOUT', 30, 1, 3600),
+    shutdownTimeout: integer('SHUTDOWN_TIMEOUT', 8, 0, 600)
+  })
+}

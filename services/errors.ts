@@ -1,0 +1,102 @@
+// Every error that an answer can be, by name. Nothing else decides a status or a code; what is not one of these is a
+// SERVER_ERROR that says nothing about the inside.
+
+export type ErrorCode =
+  'INVALID_REQUEST' | 'UNAUTHORIZED' | 'PAYMENT_REQUIRED' | 'FORBIDDEN' | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' |
+  'NOT_ACCEPTABLE' | 'REQUEST_TIMEOUT' | 'CONFLICT' | 'INVALID_STATE' | 'GONE' | 'PRECONDITION_FAILED' |
+  'PAYLOAD_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'RANGE_NOT_SATISFIABLE' | 'IDEMPOTENCY_MISMATCH' | 'RATE_LIMITED' |
+  'SERVER_ERROR' | 'UNAVAILABLE'
+
+export type Location = 'body' | 'query' | 'path' | 'header'
+export interface Problem { field: string, constraint: string, message: string, location: Location }
+export type Reason = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'disabled'
+
+export interface Details { field?: string, constraint?: string, reason?: Reason, errors?: Problem[] }
+
+/** An answer that is no success. `headers` go out with it. */
+export class ApiError extends Error {
+  status: number
+  code: ErrorCode
+  details: Details
+  headers: Record<string, string>
+
+  constructor (status: number, code: ErrorCode, message: string, details: Details = {}, headers: Record<string, string> = {}) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.details = details
+    this.headers = headers
+  }
+}
+
+export function invalidRequest (problems: Problem[]): ApiError {
+  const [first] = problems
+  return new ApiError(400, 'INVALID_REQUEST', first.message, { field: first.field, constraint: first.constraint, errors: problems })
+}
+
+/** One problem of the body that the schema cannot say. */
+export function invalidField (field: string, constraint: string, message: string): ApiError {
+  return invalidRequest([{ field, constraint, message, location: 'body' }])
+}
+
+const refusals: Record<Reason, string> = {
+  missing: 'An API key is required: Authorization: Bearer <API_KEY>.',
+  malformed: 'The API key is malformed.',
+  unknown: 'The API key is not known.',
+  expired: 'The API key has expired.',
+  revoked: 'The API key was revoked.',
+  disabled: 'The owner of the API key is disabled.'
+}
+
+export function unauthorized (reason: Reason): ApiError {
+  const challenge = reason === 'missing' ? 'Bearer' : 'Bearer error="invalid_token"'
+  return new ApiError(401, 'UNAUTHORIZED', refusals[reason], { reason }, { 'www-authenticate': challenge })
+}
+
+export function forbidden (message: string, constraint?: string): ApiError {
+  return new ApiError(403, 'FORBIDDEN', message, constraint === undefined ? {} : { constraint })
+}
+
+export function notFound (resource: string, id?: string): ApiError {
+  return new ApiError(404, 'NOT_FOUND', id === undefined ? `There is no such ${resource}.` : `There is no ${resource} ${id}.`)
+}
+
+export function methodNotAllowed (method: string, allowed: string[]): ApiError {
+  return new ApiError(405, 'METHOD_NOT_ALLOWED', `${method} is not allowed here.`, {}, { allow: allowed.join(', ') })
+}
+
+export function notAcceptable (produces: string[]): ApiError {
+  return new ApiError(406, 'NOT_ACCEPTABLE', `This operation answers ${produces.join(' or ')} only.`, { field: 'Accept', constraint: 'media_type' })
+}
+
+export function conflict (constraint: string, message: string, field?: string): ApiError {
+  return new ApiError(409, 'CONFLICT', message, { ...(field !== undefined && { field }), constraint })
+}
+
+export function invalidState (resource: string, state: string, message = `The ${resource} is ${state}.`): ApiError {
+  return new ApiError(409, 'INVALID_STATE', message, { field: 'status', constraint: state })
+}
+
+export function preconditionFailed (): ApiError {
+  return new ApiError(412, 'PRECONDITION_FAILED', 'The resource has changed since; get it again.', { field: 'If-Match', constraint: 'etag' })
+}
+
+export function payloadTooLarge (limit: number): ApiError {
+  return new ApiError(413, 'PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes.`, { constraint: 'max_bytes' })
+}
+
+export function unsupportedMediaType (accepted: string[]): ApiError {
+  return new ApiError(415, 'UNSUPPORTED_MEDIA_TYPE', `The body must be ${accepted.join(' or ')}.`, { field: 'Content-Type', constraint: 'media_type' })
+}
+
+export function idempotencyMismatch (): ApiError {
+  return new ApiError(422, 'IDEMPOTENCY_MISMATCH', 'This Idempotency-Key was used with another body.', { field: 'Idempotency-Key', constraint: 'same_body' })
+}
+
+export function rateLimited (seconds: number): ApiError {
+  return new ApiError(429, 'RATE_LIMITED', `Too many requests; try again in ${seconds} s.`, {}, { 'retry-after': String(seconds) })
+}
+
+export function unavailable (message = 'The service is not available at the moment; try again.', seconds = 2): ApiError {
+  return new ApiError(503, 'UNAVAILABLE', message, {}, { 'retry-after': String(seconds) })
+}

@@ -1,0 +1,45 @@
+// The string formats of the spec beyond the standard ones, and the standard ones where those let through what a Date
+// or the database then refuses. Used by the compiled validators.
+
+const zones = new Map<string, boolean>()
+
+function isTimezone (name: string): boolean {
+  let known = zones.get(name)
+  if (known === undefined) {
+    known = asTimezone(name)
+    if (zones.size < 1000) zones.set(name, known)
+  }
+  return known
+}
+
+function asTimezone (name: string): boolean {
+  // Intl also takes offsets such as +01:00, which are no time zones.
+  if (!/^[A-Za-z]/.test(name)) return false
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** RFC 3339 with an offset, in the years 1 to 9999, no leap second: what Date and timestamptz both keep. */
+function isDateTime (text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/.test(text)) return false
+  const time = Date.parse(text.toUpperCase())
+  if (Number.isNaN(time)) return false
+  const year = new Date(time).getUTCFullYear()
+  // Date.parse rolls 31 February over; the day must be the one that was written.
+  const days = new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate()
+  return year >= 1 && year <= 9999 && Number(text.slice(8, 10)) <= days
+}
+
+function isEmail (text: string): boolean {
+  return text.length <= 254 && /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/.test(text)
+}
+
+export const formats: Record<string, (text: string) => boolean> = {
+  timezone: isTimezone,
+  'date-time': isDateTime,
+  email: isEmail
+}

@@ -1,0 +1,31 @@
+// Pages of lists: where one starts in the database and what its answer looks like.
+
+export interface PageQuery { page: number, limit: number }
+
+export interface Page<Item> {
+  data: Item[]
+  pagination: { page: number, limit: number, total: number, total_pages: number }
+}
+
+/** How many items come before the page. */
+export function offsetOf ({ page, limit }: PageQuery): number {
+  return (page - 1) * limit
+}
+
+export function pageOf<Item> (data: Item[], total: number, { page, limit }: PageQuery): Page<Item> {
+  return { data, pagination: { page, limit, total, total_pages: Math.ceil(total / limit) } }
+}
+
+/**
+ * A page of rows that carry the `total` beside them. A page past the end is one row with nothing but the total,
+ * so that the total needs no statement of its own.
+ */
+export function pageOfRows<Item extends { id: string }> (rows: Array<Item & { total: number }>, query: PageQuery): Page<Item> {
+  const total = rows[0]?.total ?? 0
+  return pageOf(rows.filter((row) => row.id !== null), total, query)
+}
+
+/** Text as a LIKE pattern that finds it anywhere. */
+export function containing (text: string): string {
+  return `%${text.replace(/[\\%_]/g, '\\$&')}%`
+}
