@@ -1,8 +1,8 @@
 // From what a handler answers to the bytes that go out: serialized as the spec declares, so that what it does not
 // declare never leaves.
 import type { ValidateFunction } from 'ajv'
-import replies from '../generated/replies.cjs'
-import serializers from '../generated/serializers.cjs'
+import replies from '../generated/replies.js'
+import serializers from '../generated/serializers.js'
 import { operations, type OperationId } from '../generated/operations.ts'
 import type { OperationInfo } from '../services/operation.ts'
 import { etagOf } from './conditional.ts'

@@ -1,7 +1,7 @@
 // Holds a request against the compiled validators of its operation and says everything that is wrong with it at once.
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { FastifyRequest } from 'fastify'
-import validators from '../generated/validators.cjs'
+import validators from '../generated/validators.js'
 import { invalidRequest, unsupportedMediaType, type Location, type Problem } from '../services/errors.ts'
 import type { OperationInfo } from '../services/operation.ts'
 

@@ -30,195 +30,343 @@ export const skeleton = {
   "/v1/user/profile": {
    "get": {
     "operationId": "getProfile",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    },
    "put": {
     "operationId": "updateProfile",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/v1/user/settings": {
    "get": {
     "operationId": "getSettings",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    },
    "put": {
     "operationId": "updateSettings",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/v1/user/invitations": {
    "get": {
     "operationId": "listMyInvitations",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/v1/user/api-keys": {
    "get": {
     "operationId": "listApiKeys",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    },
    "post": {
     "operationId": "createApiKey",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/v1/user/api-keys/{id}": {
    "get": {
     "operationId": "getApiKey",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    },
    "delete": {
     "operationId": "revokeApiKey",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/v1/user/api-keys/{id}/rotate": {
    "post": {
     "operationId": "rotateApiKey",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/v1/users": {
    "get": {
     "operationId": "listUsers",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    },
    "post": {
     "operationId": "createUser",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/v1/users/{id}": {
    "get": {
     "operationId": "getUser",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    },
    "put": {
     "operationId": "updateUser",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    },
    "delete": {
     "operationId": "deleteUser",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/v1/projects": {
    "get": {
     "operationId": "listProjects",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    },
    "post": {
     "operationId": "createProject",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/v1/projects/{id}": {
    "get": {
     "operationId": "getProject",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    },
    "put": {
     "operationId": "updateProject",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    },
    "delete": {
     "operationId": "deleteProject",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/v1/projects/{id}/restore": {
    "post": {
     "operationId": "restoreProject",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/v1/projects/{id}/archive": {
    "post": {
     "operationId": "archiveProject",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/v1/projects/{id}/unarchive": {
    "post": {
     "operationId": "unarchiveProject",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/v1/projects/{id}/members": {
    "get": {
     "operationId": "listMembers",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    },
    "post": {
     "operationId": "addMember",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/v1/projects/{id}/members/{member_id}": {
    "get": {
     "operationId": "getMember",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    },
    "put": {
     "operationId": "updateMember",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    },
    "delete": {
     "operationId": "removeMember",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/v1/projects/{id}/invitations": {
    "get": {
     "operationId": "listInvitations",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/v1/projects/{id}/invitations/{invitation_id}": {
    "get": {
     "operationId": "getInvitation",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    },
    "delete": {
     "operationId": "revokeInvitation",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/v1/projects/{id}/invitations/{invitation_id}/accept": {
    "post": {
     "operationId": "acceptInvitation",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/healthz": {
    "get": {
     "operationId": "getHealth",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/readyz": {
    "get": {
     "operationId": "getReadiness",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/openapi.json": {
    "get": {
     "operationId": "getOpenapiJson",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/openapi.yaml": {
    "get": {
     "operationId": "getOpenapiYaml",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   },
   "/docs": {
    "get": {
     "operationId": "getDocs",
-    "responses": {}
+    "responses": {
+     "default": {
+      "description": ""
+     }
+    }
    }
   }
  }

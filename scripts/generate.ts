@@ -27,18 +27,18 @@ export async function emitAll (spec: string): Promise<{ files: Map<string, strin
     ['types.ts', await emitTypes(document)],
     ['operations.ts', emitOperations(operations, names)],
     ['routes.ts', emitRoutes(operations)],
-    ['validators.cjs', `${banner}'use strict'\n${requests}\n`],
-    ['replies.cjs', `${banner}'use strict'\n${responses}\n`],
-    ['serializers.cjs', `${banner}'use strict'\n${serializers}`],
-    ['validators.d.cts', declaration('validators', "import('ajv').ValidateFunction", 'What checks the parts of a request, by the names in the table of operations.')],
-    ['replies.d.cts', declaration('replies', "import('ajv').ValidateFunction", 'What checks the bodies of answers.')],
-    ['serializers.d.cts', declaration('serializers', '(body: unknown) => string', 'What writes the bodies of answers, leaving out what the spec does not declare.')]
+    ['validators.js', banner + requests],
+    ['replies.js', banner + responses],
+    ['serializers.js', banner + serializers],
+    ['validators.d.ts', declaration('validators', "import('ajv').ValidateFunction", 'What checks the parts of a request, by the names in the table of operations.')],
+    ['replies.d.ts', declaration('replies', "import('ajv').ValidateFunction", 'What checks the bodies of answers.')],
+    ['serializers.d.ts', declaration('serializers', '(body: unknown) => string', 'What writes the bodies of answers, leaving out what the spec does not declare.')]
   ])
   return { files, operations }
 }
 
 function declaration (name: string, type: string, comment: string): string {
-  return `${banner}/** ${comment} */\ndeclare const ${name}: Record<string, ${type}>\nexport = ${name}\n`
+  return `${banner}/** ${comment} */\ndeclare const ${name}: Record<string, ${type}>\nexport default ${name}\n`
 }
 
 async function main (): Promise<void> {

@@ -21,8 +21,9 @@ export function pageOf<Item> (data: Item[], total: number, { page, limit }: Page
  * so that the total needs no statement of its own.
  */
 export function pageOfRows<Item extends { id: string }> (rows: Array<Item & { total: number }>, query: PageQuery): Page<Item> {
-  const total = rows[0]?.total ?? 0
-  return pageOf(rows.filter((row) => row.id !== null), total, query)
+  const data: Item[] = []
+  for (const { total: _total, ...item } of rows) if (item.id !== null) data.push(item as unknown as Item)
+  return pageOf(data, rows[0]?.total ?? 0, query)
 }
 
 /** Text as a LIKE pattern that finds it anywhere. */

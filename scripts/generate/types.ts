@@ -84,7 +84,7 @@ export function emitRoutes (operations: Operation[]): string {
   const paths: Record<string, Record<string, object>> = {}
   for (const o of operations) {
     paths[o.fullPath] ??= {}
-    paths[o.fullPath][o.method] = { operationId: o.id, responses: {} }
+    paths[o.fullPath][o.method] = { operationId: o.id, responses: { default: { description: '' } } }
   }
   const skeleton = { openapi: '3.1.0', info: { title: 'skeleton', version: '1' }, paths }
   return `${banner}${tags.map((tag) => `import { ${exportName(tag)} } from '../handlers/${tag}.ts'`).join('\n')}

@@ -64,7 +64,7 @@ function ajv (document: Json, coerceTypes: false | 'array'): InstanceType<typeof
     useDefaults: true,
     removeAdditional: false,
     inlineRefs: false,
-    code: { source: true, lines: true, formats: _`require("../services/formats.ts").formats` }
+    code: { source: true, lines: true, formats: _`formats` }
   })
   addFormats.default(instance)
   for (const [name, format] of Object.entries(formats)) instance.addFormat(name, format)
@@ -103,14 +103,14 @@ export function compileValidators (document: Json, operations: Operation[]): { r
     names.set(operation.id, own)
   }
   return {
-    requests: `${standaloneCode(document, 'array', parameters)}\n${standaloneCode(document, false, bodies)}`,
-    responses: standaloneCode(document, false, responses),
+    requests: asModule(`${standaloneCode(document, 'array', parameters)}\n${standaloneCode(document, false, bodies)}`),
+    responses: asModule(standaloneCode(document, false, responses)),
     serializers: serializers(document, responses),
     names
   }
 }
 
-/** One CommonJS module body, wrapped so that two of them can stand in one file. */
+/** Ajv writes the body of a CommonJS module: wrapped, so that two of them can stand in one ES module. */
 function standaloneCode (document: Json, coerceTypes: false | 'array', pool: Pool): string {
   const instance = ajv(document, coerceTypes)
   const ids: Record<string, string> = {}
@@ -119,7 +119,18 @@ function standaloneCode (document: Json, coerceTypes: false | 'array', pool: Poo
     ids[name] = name
   }
   const code = (standalone as Json).default(instance, ids)
-  return `;(function (exports) {\n${code.replace(/^"use strict";/, '')}\n})(module.exports);`
+  return `;(function (exports) {\n${code.replace(/^"use strict";/, '')}\n})(validators);`
+}
+
+function asModule (code: string): string {
+  return `import { createRequire } from 'node:module'
+import { formats } from '../services/formats.ts'
+
+const require = createRequire(import.meta.url)
+const validators = {}
+${code}
+export default validators
+`
 }
 
 function serializers (document: Json, pool: Pool): string {
@@ -129,13 +140,16 @@ function serializers (document: Json, pool: Pool): string {
     const code = fastJson(structuredClone(schema), { mode: 'standalone', schema: structuredClone(external) } as Json) as unknown as string
     return `  get ${name}() { return define(this, '${name}', (module) => {${code.trim()}\n  return module.exports }) }`
   })
-  return `// Built on first use: a start pays only for what it serves.
+  return `import { createRequire } from 'node:module'
+const require = createRequire(import.meta.url)
+
+// Built on first use: a start pays only for what it serves.
 const define = (target, name, build) => {
   const value = build({ exports: {} })
   Object.defineProperty(target, name, { value })
   return value
 }
-module.exports = {
+export default {
 ${entries.join(',\n')}
 }
 `

@@ -1,0 +1,71 @@
+// `npm start`: reads the settings, starts the server and says how to use it; stops in order when told to.
+import { readConfig, ConfigError } from '../services/config.ts'
+import { EmbeddedPostgresError } from '../services/postgres/embedded.ts'
+import { MigrationError } from '../services/postgres/migrations.ts'
+import { isUnavailable } from '../services/database.ts'
+import { StartError, startServer, type Server } from './server.ts'
+
+const interactive = process.stderr.isTTY
+const say = (line: string): void => { process.stderr.write(`${line}\n`) }
+
+try {
+  process.loadEnvFile('.env')
+} catch {
+  // There need not be one.
+}
+
+let server: Server | undefined
+let stopping = false
+
+function stop (signal: string): void {
+  if (stopping) return
+  stopping = true
+  say(`${signal}: finishing the requests under way`)
+  // Still starting: the start's own steps see `stopping` when they are done.
+  if (server !== undefined) void finish(server)
+}
+
+async function finish (running: Server): Promise<void> {
+  await running.stop()
+  process.exit(0)
+}
+
+process.on('SIGTERM', () => stop('SIGTERM'))
+process.on('SIGINT', () => stop('SIGINT'))
+
+try {
+  const config = readConfig()
+  server = await startServer(config, (message) => say(`· ${message}`))
+  if (stopping) await finish(server)
+  greet(server)
+} catch (error) {
+  const sentence = explain(error)
+  say(sentence ?? `The server could not start: ${(error as Error).stack ?? error}`)
+  process.exit(1)
+}
+
+function explain (error: unknown): string | null {
+  if (error instanceof ConfigError || error instanceof StartError || error instanceof EmbeddedPostgresError || error instanceof MigrationError) return error.message
+  const code = (error as { cause?: unknown }).cause ?? error
+  if (isUnavailable(code)) return `The database at DATABASE_URL cannot be reached (${(code as Error).message || (code as { code?: string }).code}); check the address and that it is running.`
+  return null
+}
+
+function greet ({ url, firstKey }: Server): void {
+  const bold = (text: string): string => interactive ? `\x1b[1m${text}\x1b[0m` : text
+  say('')
+  say(`  ${bold('Platform API')} is serving at ${bold(url)}`)
+  say(`  Reference and try-out page: ${url}/docs`)
+  if (firstKey === null) {
+    say('')
+    return
+  }
+  say('')
+  say(`  Your API key, shown this once:  ${bold(firstKey)}`)
+  say('')
+  say('  A first request:')
+  say(`    curl ${url}/v1/projects \\`)
+  say(`      -H 'Authorization: Bearer ${firstKey}' \\`)
+  say("      -H 'Content-Type: application/json' -d '{\"name\": \"My first project\"}'")
+  say('')
+}

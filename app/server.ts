@@ -1,0 +1,91 @@
+// A whole server from its settings: database, migrations, services, routes, socket; and its orderly stop.
+import type { FastifyInstance } from 'fastify'
+import { makeFirstOwner } from '../services/bootstrap.ts'
+import type { Config } from '../services/config.ts'
+import { startHousekeeping } from '../services/housekeeping.ts'
+import { createLimits } from '../services/limits.ts'
+import { startEmbedded } from '../services/postgres/embedded.ts'
+import { applyMigrations } from '../services/postgres/migrations.ts'
+import { createServices, type Services } from '../services/services.ts'
+import contract from '../generated/openapi.json' with { type: 'json' }
+import { addressOf, buildApp } from './build.ts'
+
+export interface Server {
+  app: FastifyInstance
+  services: Services
+  url: string
+  /** The secret of the first owner's key, when this start made it. */
+  firstKey: string | null
+  /** Lets what was accepted finish, for `shutdownTimeout` at most, then closes everything. */
+  stop (): Promise<void>
+}
+
+/** @throws an error of one clear sentence for each thing that can stand in the way of a start. */
+export async function startServer (config: Readonly<Config>, onProgress: (message: string) => void = () => {}): Promise<Server> {
+  const closers: Array<() => Promise<unknown>> = []
+  try {
+    const databaseUrl = config.databaseUrl ?? await embedded()
+    await applyMigrations(databaseUrl, onProgress)
+    const log = { error: (_details: object, _message: string) => {} }
+    const onError = (error: Error): void => log.error({ err: error }, 'lost a connection')
+    const services = createServices({ config, databaseUrl, onError })
+    closers.unshift(() => services.close())
+    const firstKey = await makeFirstOwner(services.database, config)
+    const limits = createLimits({ policies: policiesOf(config), redisUrl: config.redisUrl, onError })
+    closers.unshift(() => limits.close())
+    const app = await buildApp({ services, limits })
+    log.error = (details, message) => app.log.error(details, message)
+    const housekeeping = startHousekeeping(services.database, { onError })
+    closers.unshift(() => housekeeping.stop())
+    await listen(app, config)
+    closers.unshift(() => closeApp(app, config.shutdownTimeout * 1000))
+    return { app, services, url: config.publicUrl ?? addressOf(app), firstKey, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+
+  async function embedded (): Promise<string> {
+    const postgres = await startEmbedded({ dataDir: config.dataDir, whenRunning: 'refuse', onProgress })
+    closers.unshift(() => postgres.stop())
+    return postgres.url
+  }
+
+  async function stop (): Promise<void> {
+    for (const close of closers.splice(0)) await close()
+  }
+}
+
+/** The requests a minute of every policy: the spec's, where no setting says otherwise, and the one by address. */
+export function policiesOf (config: Config): Record<string, number> {
+  const declared = contract['x-rate-limits'] as Record<string, number>
+  return {
+    ...Object.fromEntries(Object.entries(declared).map(([name, limit]) => [name, config.rateLimits[name] ?? limit])),
+    address: config.addressRateLimit
+  }
+}
+
+async function listen (app: FastifyInstance, { host, port }: Config): Promise<void> {
+  try {
+    await app.listen({ host, port, listenTextResolver: () => '' })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE') throw new StartError(`Port ${port} on ${host} is taken; stop what uses it or set PORT to another.`)
+    if (code === 'EACCES') throw new StartError(`Port ${port} may not be opened by this user; set PORT to one above 1023.`)
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') throw new StartError(`HOST ${host} is no address of this machine.`)
+    throw error
+  }
+}
+
+/** Something stands in the way of a start; the message is one sentence for the operator. */
+export class StartError extends Error {}
+
+/** Stops listening, waits for the requests under way, and cuts what is still open after the deadline. */
+async function closeApp (app: FastifyInstance, milliseconds: number): Promise<void> {
+  const deadline = setTimeout(() => app.server.closeAllConnections(), milliseconds)
+  try {
+    await app.close()
+  } finally {
+    clearTimeout(deadline)
+  }
+}

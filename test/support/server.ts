@@ -1,0 +1,75 @@
+// A running server on a fresh database, and people with keys on it: what every test of the API starts with.
+import type { FastifyInstance } from 'fastify'
+import type { Test } from 'tap'
+import { addressOf, buildApp } from '../../app/build.ts'
+import { policiesOf } from '../../app/server.ts'
+import type { Operations } from '../../generated/operations.ts'
+import { readConfig } from '../../services/config.ts'
+import { createLimits } from '../../services/limits.ts'
+import { createServices, type Services } from '../../services/services.ts'
+import { insertKey, insertUser, scopesFor, type Scope } from '../../services/users.ts'
+import { createTestDatabase } from './database.ts'
+import { createClient, type Client } from './client.ts'
+
+export interface Person { id: string, email: string, key: string, client: Client }
+
+export interface TestServer {
+  url: string
+  databaseUrl: string
+  services: Services
+  /** The secret of an admin's key with all scopes. */
+  key: string
+  admin: Person
+  /** What the server has logged, a line each. */
+  logs: string[]
+  /** Every SQL statement sent, in order; cleared by the test that counts. */
+  statements: string[]
+  /** A new user with a key of the given scopes (all but admin unless said). */
+  person (options?: { role?: 'user' | 'admin', scopes?: Scope[], projectIds?: string[], expiresAt?: Date, name?: string, email?: string }): Promise<Person>
+  close (): Promise<void>
+}
+
+export interface TestServerOptions {
+  env?: Record<string, string>
+  handlers?: Operations
+  /** Another database than a fresh one. */
+  databaseUrl?: string
+}
+
+const quiet = { PORT: '0', LOG_LEVEL: 'info', VALIDATE_RESPONSES: 'true', RATE_LIMIT_DEFAULT: '1000000', RATE_LIMIT_WRITE: '1000000', RATE_LIMIT_ADDRESS: '1000000' }
+
+/** Starts a server on a port of its own; it is closed when the test ends. Every answer is held against the spec. */
+export async function startServer (t: Pick<Test, 'teardown'>, options: TestServerOptions = {}): Promise<TestServer> {
+  const databaseUrl = options.databaseUrl ?? (await createTestDatabase(t)).url
+  const config = readConfig({ ...quiet, DATABASE_URL: databaseUrl, ...options.env })
+  const logs: string[] = []
+  const statements: string[] = []
+  const errors: Error[] = []
+  const services = createServices({ config, databaseUrl, onError: (error) => errors.push(error), onStatement: (text) => statements.push(text) })
+  const limits = createLimits({ policies: policiesOf(config), redisUrl: config.redisUrl })
+  let app: FastifyInstance | undefined
+  let closed = false
+  t.teardown(() => close())
+  app = await buildApp({ services, limits, handlers: options.handlers, logTo: { write: (line: string) => { logs.push(line) } } })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const url = addressOf(app)
+  const close = async (): Promise<void> => {
+    if (closed) return
+    closed = true
+    app?.server.closeAllConnections()
+    await app?.close()
+    await limits.close()
+    await services.close()
+  }
+  let count = 0
+  const person: TestServer['person'] = async ({ role = 'user', scopes = scopesFor(role), projectIds, expiresAt, name, email } = {}) => {
+    const number = ++count
+    return await services.database.transaction(async (tx) => {
+      const user = await insertUser(tx, { email: email ?? `person${number}-${Date.now()}@example.com`, emailVerified: true, name: name ?? `Person ${number}`, role })
+      const key = await insertKey(tx, 'test', { userId: user.id, name: 'test', scopes, projectIds: projectIds ?? null, expiresAt: expiresAt ?? null })
+      return { id: user.id, email: user.email!, key: key.key, client: createClient(url, key.key) }
+    })
+  }
+  const admin = options.databaseUrl === undefined ? await person({ role: 'admin', email: 'admin@example.com' }) : null
+  return { url, databaseUrl, services, key: admin?.key ?? '', admin: admin!, logs, statements, person, close }
+}
