@@ -1,5 +1,5 @@
 // The server without its socket: every operation of the spec as a route, and what surrounds all of them.
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import Fastify, { LogController, type FastifyInstance, type FastifyRequest } from 'fastify'
 import cors from '@fastify/cors'
 import glue from 'fastify-openapi-glue'
 import { pino, type DestinationStream } from 'pino'
@@ -32,7 +32,8 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   const { config } = services
   const app = Fastify({
     loggerInstance: pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, logTo ?? pino.destination(1)),
-    disableRequestLogging: true,
+    // The one line a request has is written by the hook below.
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     requestIdHeader: false,
     genReqId: (raw) => requestId(raw.headers['x-request-id']),
     bodyLimit,
@@ -68,7 +69,6 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   })
   app.addHook('onResponse', async (request, reply) => {
     request.log.info({
-      request_id: request.id,
       operation: request.routeOptions.config.operation?.id,
       method: request.method,
       status: reply.statusCode,

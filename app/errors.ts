@@ -16,7 +16,7 @@ export function errorBody (error: ApiError, requestId: string): object {
 export function answerError (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const known = asApiError(error)
   if (known.status >= 500) {
-    request.log.error({ err: known.cause ?? error, request_id: request.id, code: known.code }, 'request failed')
+    request.log.error({ err: known.cause ?? error, code: known.code }, 'request failed')
   }
   return reply
     .code(known.status)
