@@ -1,0 +1,52 @@
+// How many SQL statements a request costs. A transaction counts with its BEGIN and COMMIT.
+import t from 'tap'
+import { startServer } from '../support/server.ts'
+
+async function waitUntil (condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10))
+}
+
+t.test('the hottest requests send no more statements than their work needs', async (t) => {
+  const server = await startServer(t)
+  const { client } = await server.person()
+  await waitUntil(() => server.services.principals.listening)
+  // Statements of background work, such as keeping last_used_at, are no request's.
+  const count = async (work: () => Promise<unknown>): Promise<string[]> => {
+    server.statements.length = 0
+    await work()
+    return server.statements.filter((text) => !/last_used_at|^SELECT 1$|LISTEN/.test(text))
+  }
+  const { body: project } = await client.post('/projects', { name: 'warm' })
+
+  t.test('GET /projects/{id} is 1 with a warm key', async (t) => {
+    t.equal((await count(() => client.get(`/projects/${project.id}`))).length, 1)
+  })
+  t.test('GET /projects/{id} is 2 with a cold key', async (t) => {
+    const cold = await server.person()
+    await client.post(`/projects/${project.id}/members`, { user_id: cold.id, role: 'viewer' })
+    t.equal((await count(() => cold.client.get(`/projects/${project.id}`))).length, 2)
+  })
+  t.test('GET /projects is 1, total included, with filters or without', async (t) => {
+    t.equal((await count(() => client.get('/projects'))).length, 1)
+    t.equal((await count(() => client.get('/projects?status=active&category=ai&q=x&sort=name'))).length, 1)
+  })
+  t.test('GET /projects costs the same for 1 project and for 30', async (t) => {
+    for (let i = 0; i < 30; i++) await client.post('/projects', { name: `p${i}` })
+    t.equal((await count(() => client.get('/projects?limit=100'))).length, 1)
+  })
+  t.test('POST /projects is at most one transaction of 4', async (t) => {
+    const sent = await count(() => client.post('/projects', { name: 'x' }))
+    t.ok(sent.length <= 4, sent.join('\n'))
+  })
+  t.test('PUT /projects/{id} is a transaction of a locked read and a write', async (t) => {
+    const sent = await count(() => client.put(`/projects/${project.id}`, { name: 'y' }))
+    t.equal(sent.length, 4, sent.join('\n'))
+  })
+  t.test('GET /projects/{id}/members is 2, whatever the number of members', async (t) => {
+    t.equal((await count(() => client.get(`/projects/${project.id}/members`))).length, 2)
+  })
+  t.test('a request that is refused before its work sends none', async (t) => {
+    t.same(await count(() => client.post('/projects', { name: '' })), [])
+    t.same(await count(() => client.get('/projects', { headers: { authorization: 'Bearer plat_live_nonsense' } })), [])
+  })
+})
