@@ -1,10 +1,7 @@
 // How many SQL statements a request costs. A transaction counts with its BEGIN and COMMIT.
 import t from 'tap'
 import { startServer } from '../support/server.ts'
-
-async function waitUntil (condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10))
-}
+import { waitUntil } from '../support/wait.ts'
 
 t.test('the hottest requests send no more statements than their work needs', async (t) => {
   const server = await startServer(t)

@@ -1,0 +1,72 @@
+// Rate limits: by policy and key, by address before a key is known, in memory and in Redis.
+import t from 'tap'
+import { createClient } from '../support/client.ts'
+import { startServer } from '../support/server.ts'
+
+t.test('in memory', async (t) => {
+  const server = await startServer(t, { env: { RATE_LIMIT_DEFAULT: '5', RATE_LIMIT_WRITE: '2', RATE_LIMIT_ADDRESS: '3' } })
+
+  t.test('each policy counts by itself, and says so in its headers', async (t) => {
+    const { client } = await server.person()
+    const first = await client.get('/projects')
+    t.equal(first.headers.get('ratelimit-policy'), '"default";q=5;w=60')
+    t.match(first.headers.get('ratelimit'), /^"default";r=4;t=\d+$/)
+    for (let i = 0; i < 4; i++) t.equal((await client.get('/projects')).status, 200)
+    const refused = await client.get('/projects')
+    t.equal(refused.status, 429)
+    t.equal(refused.body.error.code, 'RATE_LIMITED')
+    t.match(refused.headers.get('retry-after'), /^[1-9]\d*$/)
+    t.match(refused.headers.get('ratelimit'), /^"default";r=0;/)
+    t.equal((await client.post('/projects', { name: 'writes count apart' })).status, 201)
+    t.equal((await client.post('/projects', { name: '' })).status, 400, 'a refused request counts too')
+    t.equal((await client.post('/projects', { name: 'x' })).status, 429)
+  })
+
+  t.test('one key does not use up another\'s', async (t) => {
+    const { client } = await server.person()
+    t.equal((await client.get('/projects')).status, 200)
+  })
+
+  t.test('without a valid key the address counts, whatever X-Forwarded-For claims', async (t) => {
+    const stranger = createClient(server.url, null)
+    const statuses: number[] = []
+    for (let i = 0; i < 1000; i++) {
+      statuses.push((await stranger.get('/projects', { headers: { 'x-forwarded-for': `10.0.${i >> 8}.${i & 255}` } })).status)
+    }
+    t.same(statuses.slice(0, 3), [401, 401, 401])
+    t.ok(statuses.slice(3).every((status) => status === 429))
+    const { client } = await server.person()
+    t.equal((await client.get('/projects')).status, 200, 'a valid key from the same address goes on')
+  })
+})
+
+t.test('behind a trusted proxy the forwarded address counts', async (t) => {
+  const server = await startServer(t, { env: { RATE_LIMIT_ADDRESS: '1', TRUST_PROXY: '127.0.0.1' } })
+  const stranger = createClient(server.url, null)
+  t.equal((await stranger.get('/projects', { headers: { 'x-forwarded-for': '192.0.2.1' } })).status, 401)
+  t.equal((await stranger.get('/projects', { headers: { 'x-forwarded-for': '192.0.2.1' } })).status, 429)
+  t.equal((await stranger.get('/projects', { headers: { 'x-forwarded-for': '192.0.2.2' } })).status, 401)
+})
+
+const redisUrl = process.env.TEST_REDIS_URL
+t.test('in Redis', { skip: redisUrl === undefined ? 'redis-server is not installed' : false }, async (t) => {
+  const env = { RATE_LIMIT_DEFAULT: '10', REDIS_URL: redisUrl! }
+  const first = await startServer(t, { env })
+  const second = await startServer(t, { env, databaseUrl: first.databaseUrl })
+  const { key } = await first.person()
+
+  t.test('two instances count together, exactly', async (t) => {
+    const clients = [createClient(first.url, key), createClient(second.url, key)]
+    const replies = await Promise.all(Array.from({ length: 40 }, (_, i) => clients[i % 2].get('/projects')))
+    t.equal(replies.filter((r) => r.status === 200).length, 10)
+    t.equal(replies.filter((r) => r.status === 429).length, 30)
+  })
+})
+
+t.test('with Redis out of reach each instance counts for itself', async (t) => {
+  const server = await startServer(t, { env: { RATE_LIMIT_DEFAULT: '2', REDIS_URL: 'redis://127.0.0.1:1' } })
+  const { client } = await server.person()
+  t.equal((await client.get('/projects')).status, 200)
+  t.equal((await client.get('/projects')).status, 200)
+  t.equal((await client.get('/projects')).status, 429)
+})
