@@ -1,0 +1,54 @@
+// The server as it is deployed: a process of its own, to be stopped, killed and started again.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { newSecret } from '../../services/keys.ts'
+
+export interface ServerProcess {
+  url: string
+  /** What it wrote to both outputs so far. */
+  output (): string
+  child: ChildProcess
+  /** Sends the signal and waits for the end. */
+  end (signal: NodeJS.Signals): Promise<{ code: number | null, signal: NodeJS.Signals | null }>
+}
+
+export const bootstrapKey = newSecret('test')
+
+const root = join(import.meta.dirname, '../..')
+
+/** Starts app/main.ts with these settings and waits until it serves; throws with its output when it does not. */
+export async function spawnServer (t: Pick<Test, 'teardown'>, env: Record<string, string>): Promise<ServerProcess> {
+  const child = spawn(process.execPath, ['app/main.ts'], {
+    cwd: root,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', BOOTSTRAP_API_KEY: bootstrapKey, RATE_LIMIT_DEFAULT: '1000000', RATE_LIMIT_WRITE: '1000000', LOG_LEVEL: 'warn', ...env },
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
+  const ended = new Promise<{ code: number | null, signal: NodeJS.Signals | null }>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))
+  t.teardown(async () => {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGTERM')
+      await ended
+    }
+  })
+  let output = ''
+  const url = await new Promise<string>((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk
+      const found = /serving at (http:\/\/\S+)/.exec(output.replace(/\x1b\[\d+m/g, ''))
+      if (found) resolve(found[1])
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+    void ended.then(({ code, signal }) => reject(new Error(`the server ended (${code ?? signal}):\n${output}`)))
+  })
+  return {
+    url,
+    output: () => output,
+    child,
+    async end (signal) {
+      child.kill(signal)
+      return await ended
+    }
+  }
+}
