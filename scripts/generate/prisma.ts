@@ -44,7 +44,7 @@ async function run (root: string, schema: string, folder: string): Promise<strin
       env: { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, PRISMA_HIDE_UPDATE_MESSAGE: '1', CHECKPOINT_DISABLE: '1' }
     })
   } catch (error) {
-    throw new Error(`prisma generate failed: ${(error as { stderr?: string }).stderr ?? (error as Error).message}`)
+    throw new Error(`prisma generate failed: ${(error as { stderr?: string }).stderr ?? (error as Error).message}`, { cause: error })
   }
   return join(folder, 'generated/prisma')
 }
