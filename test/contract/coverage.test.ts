@@ -1,0 +1,160 @@
+// Every status that the spec declares for an operation is answered at least once, over HTTP, and held against the spec.
+// An operation or a status that nothing here reaches fails the run by name.
+import t from 'tap'
+import pg from 'pg'
+import { operations, type OperationId, type Operations } from '../../generated/operations.ts'
+import { codes, declaredPairs, unreachable } from '../support/contract-statuses.ts'
+import { askFor, fixtures, infos, operationIds, send, successOf, type Ask, type Fixture } from '../support/contract.ts'
+import { insertedKey } from '../support/contract-rows.ts'
+import { createWire } from '../support/contract-proxy.ts'
+import { seen, type Reply } from '../support/client.ts'
+import { startServer } from '../support/server.ts'
+
+const server = await startServer(t)
+const declares = (status: number) => infos.filter((info) => info.replies[status] !== undefined && !unreachable.has(`${info.id} ${status}`))
+
+/** One subtest a status: what `produce` gets for each operation that declares it is that status in the one error shape. */
+function produced (status: number, how: string, produce: (id: OperationId) => Promise<Reply>): void {
+  t.test(`${status}: ${how}`, async (t) => {
+    for (const { id } of declares(status)) {
+      const reply = await produce(id)
+      t.equal(reply.status, status, `${id} ${reply.text.slice(0, 200)}`)
+      if (status >= 400 && reply.body?.error !== undefined) {
+        t.ok(codes[status].includes(reply.body.error.code), `${id} ${status} ${reply.body.error.code}`)
+        t.equal(reply.body.error.details.request_id, reply.headers.get('x-request-id'), `${id} ${status} names the request`)
+      }
+    }
+  })
+}
+
+const other = (status: number) => async (id: OperationId) =>
+  await send(await askFor(server, id, (fixtures[id] as Fixture).others?.[status] === undefined ? {} : { other: status }))
+const shared = new Map<OperationId, Ask>()
+/** A request that is bent until it is refused leaves what it is about as it was, so one serves for all refusals. */
+async function refused (id: OperationId): Promise<Ask> {
+  const ask = shared.get(id) ?? await askFor(server, id)
+  shared.set(id, ask)
+  return ask
+}
+
+t.test('every operation has a fixture', async (t) => {
+  t.same(operationIds.filter((id) => !(id in fixtures)), [])
+  t.same(Object.keys(fixtures).filter((id) => !(id in operations)), [], 'and no fixture is left over')
+})
+
+produced(401, 'no key', async (id) => await send(await refused(id), { key: null }))
+produced(403, 'a key without the scope', async (id) => {
+  const ask = await refused(id)
+  const { secret } = await insertedKey(server, ask.caller.id, { scopes: ['storage:read'] })
+  return await send(ask, { key: secret })
+})
+produced(400, 'a query parameter that nobody knows', async (id) => {
+  const ask = await refused(id)
+  return await send({ ...ask, query: { ...ask.query, surprise: '1' } })
+})
+produced(404, 'the last id of the path is of nothing', async (id) => {
+  if ((fixtures[id] as Fixture).others?.[404] !== undefined) return await other(404)(id)
+  const ask = await refused(id)
+  const [name, value] = Object.entries(ask.params!).at(-1)!
+  return await send({ ...ask, params: { ...ask.params, [name]: `${value.slice(0, 3)}_01jd6y8m5qe8btc4y5w1r0n3fz` } })
+})
+produced(406, 'a media type that the operation does not give', async (id) => await send(await refused(id), { headers: { accept: 'image/png' } }))
+produced(412, 'an ETag that is not the resource\'s', async (id) => await send(await refused(id), { headers: { 'if-match': '"stale"' } }))
+produced(413, 'a body over 1 MiB', async (id) => await send(await refused(id), { raw: `"${'x'.repeat(1024 * 1024)}"`, headers: { 'content-type': 'application/json' } }))
+produced(415, 'a body that is no JSON by its type', async (id) => await send(await refused(id), { raw: '{}', headers: { 'content-type': 'text/plain' } }))
+
+produced(409, 'a state that stands against it', async (id) => {
+  if ((fixtures[id] as Fixture).others?.[409] !== undefined) return await other(409)(id)
+  return await whileRunning(await refused(id))
+})
+
+t.test('409: the first request with the idempotency key is still running', async (t) => {
+  for (const { id } of infos.filter((info) => info.idempotent)) {
+    const reply = await whileRunning(await refused(id))
+    t.equal(reply.status, 409, id)
+    t.equal(reply.body.error.details.constraint, 'in_progress', id)
+  }
+})
+
+produced(422, 'the idempotency key was used with another body', async (id) => {
+  const ask = await askFor(server, id)
+  const headers = { 'idempotency-key': `mismatch-${id}` }
+  t.equal((await send(ask, { headers })).status, successOf(id), id)
+  const { body } = await askFor(server, id)
+  t.notSame(body, ask.body, `${id}: the fixture's bodies differ`)
+  return await send({ ...ask, body }, { headers })
+})
+
+for (const status of [200, 201, 202, 204]) {
+  produced(status, 'a request that is right', async (id) => status === successOf(id) ? await send(await askFor(server, id)) : await other(status)(id))
+}
+
+produced(304, 'the ETag is the one that the caller has', async (id) => {
+  const ask = await askFor(server, id)
+  const { headers } = await send(ask)
+  return await send(ask, { headers: { 'if-none-match': headers.get('etag')! } })
+})
+
+t.test('429: the key has no request left', async (t) => {
+  const policies = ['DEFAULT', 'WRITE', 'UPLOAD', 'AI'].map((name) => [`RATE_LIMIT_${name}`, '1'])
+  const limited = await startServer(t, { env: Object.fromEntries(policies) })
+  for (const { id } of declares(429)) {
+    const ask = await askFor(limited, id)
+    const { secret } = await insertedKey(limited, ask.caller.id)
+    await send(ask, { key: secret, headers: { accept: 'image/png' } })
+    const reply = await send(ask, { key: secret })
+    t.equal(reply.status, 429, `${id} ${reply.text}`)
+    t.equal(reply.body.error.code, 'RATE_LIMITED', id)
+    t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} says when to come back`)
+  }
+})
+
+t.test('500: the handler throws, and nothing of it is told', async (t) => {
+  const throwing = Object.fromEntries(operationIds.map((id) => [id, async () => { throw new Error(`secret inside of ${id}`) }])) as unknown as Operations
+  const broken = await startServer(t, { handlers: throwing })
+  for (const { id } of declares(500)) {
+    const reply = await send(await askFor(broken, id))
+    t.equal(reply.status, 500, id)
+    t.equal(reply.body.error.code, 'SERVER_ERROR', id)
+    t.notMatch(reply.text, /secret inside/, id)
+    t.ok(broken.logs.some((line) => line.includes(`secret inside of ${id}`) && line.includes(reply.headers.get('x-request-id')!)), `${id}: the log has it under the request id`)
+  }
+})
+
+t.test('503: the database is gone', async (t) => {
+  const apart = await startServer(t)
+  const wire = await createWire(t, apart.databaseUrl)
+  const cutOff = await startServer(t, { databaseUrl: wire.url })
+  const asks = new Map<OperationId, Ask>()
+  for (const { id } of declares(503)) asks.set(id, { ...await askFor(apart, id), server: cutOff })
+  await wire.cut()
+  for (const [id, ask] of asks) {
+    const reply = await send(ask)
+    t.equal(reply.status, 503, `${id} ${reply.text}`)
+    t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} says when to come back`)
+  }
+  await wire.mend()
+  for (const [id, ask] of asks) {
+    const reply = await send(ask)
+    t.equal(reply.status, successOf(id), `${id} serves again at once, and the refused one had no effect: ${reply.text}`)
+  }
+})
+
+t.test('nothing that the spec declares is left unseen', async (t) => {
+  t.same(declaredPairs().filter((pair) => !seen.has(pair) && !unreachable.has(pair)), [])
+  t.same([...unreachable].filter((pair) => seen.has(pair) || !declaredPairs().includes(pair)), [], 'and the list of the unreachable is no longer than it must be')
+})
+
+/** The answer while another request with the same idempotency key runs: its lock is held from outside. */
+async function whileRunning (ask: Ask): Promise<Reply> {
+  const client = new pg.Client({ connectionString: server.databaseUrl })
+  await client.connect()
+  try {
+    const { method } = operations[ask.id]
+    const path = operations[ask.id].path.replace(/\{([^}]+)\}/g, (_, name: string) => ask.params![name])
+    await client.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [`idempotency ${ask.caller.id} ${method} ${path} running`])
+    return await send(ask, { headers: { 'idempotency-key': 'running' } })
+  } finally {
+    await client.end()
+  }
+}

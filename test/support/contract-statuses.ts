@@ -1,0 +1,36 @@
+// Which answers the spec declares, and which code of the error envelope goes with which status.
+import { infos } from './contract.ts'
+
+/** Statuses and their codes, as the product has them. */
+export const codes: Record<number, string[]> = {
+  400: ['INVALID_REQUEST'],
+  401: ['UNAUTHORIZED'],
+  402: ['PAYMENT_REQUIRED'],
+  403: ['FORBIDDEN'],
+  404: ['NOT_FOUND'],
+  405: ['METHOD_NOT_ALLOWED'],
+  406: ['NOT_ACCEPTABLE'],
+  409: ['CONFLICT', 'INVALID_STATE'],
+  410: ['GONE'],
+  412: ['PRECONDITION_FAILED'],
+  413: ['PAYLOAD_TOO_LARGE'],
+  415: ['UNSUPPORTED_MEDIA_TYPE'],
+  416: ['RANGE_NOT_SATISFIABLE'],
+  422: ['IDEMPOTENCY_MISMATCH'],
+  429: ['RATE_LIMITED'],
+  500: ['SERVER_ERROR'],
+  503: ['UNAVAILABLE']
+}
+
+/** Every operation and status that the spec declares, as `getProject 200`. */
+export function declaredPairs (): string[] {
+  return infos.flatMap((info) => Object.keys(info.replies).map((status) => `${info.id} ${status}`))
+}
+
+/** Declared by an implied response, but the edge cannot give it: to be declared no more. */
+export const unreachable = new Set<string>([
+  // An operation that answers no body has nothing to negotiate.
+  'revokeApiKey 406', 'deleteUser 406', 'deleteProject 406', 'removeMember 406', 'revokeInvitation 406',
+  // A POST that takes no body cannot come with another.
+  'restoreProject 422', 'archiveProject 422', 'unarchiveProject 422', 'acceptInvitation 422'
+])
