@@ -87,7 +87,7 @@ export function openDatabase (options: DatabaseOptions): Database {
     max: poolSize,
     connectionTimeoutMillis: connectTimeout,
     // The server gives a statement up itself; this is for a server that no longer answers at all.
-    query_timeout: statementTimeout + 5_000,
+    query_timeout: statementTimeout + 1_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     options: `-c timezone=UTC -c statement_timeout=${statementTimeout} -c lock_timeout=${Math.min(5_000, statementTimeout)} -c idle_in_transaction_session_timeout=15000`

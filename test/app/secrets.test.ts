@@ -1,0 +1,62 @@
+// What never leaves: secrets in logs and errors, the inside in a SERVER_ERROR, a row's columns in an answer.
+import t from 'tap'
+import { handlers } from '../../generated/routes.ts'
+import { createClient } from '../support/client.ts'
+import { startServer } from '../support/server.ts'
+
+t.test('no secret, body, address or header stands in the log', async (t) => {
+  const server = await startServer(t, { env: { LOG_LEVEL: 'trace' } })
+  const { client, key, email } = await server.person()
+  const canary = 'canary-7f3a'
+  const made = await client.post('/user/api-keys', { name: canary, scopes: ['user:read'] }, { headers: { 'idempotency-key': `${canary}-key` } })
+  await client.post('/projects', { name: canary, description: canary })
+  await client.get(`/projects?q=${canary}`)
+  await client.put('/user/profile', { bio: canary })
+  await client.post('/projects', { name: canary, unknown: canary })
+  await client.post('/projects', undefined, { raw: `{"name": "${canary}`, headers: { 'content-type': 'application/json' } })
+  await createClient(server.url, 'plat_live_canary-7f3a').get('/user/profile')
+  await client.get('/user/profile', { headers: { cookie: canary, referer: canary, 'user-agent': canary } })
+  await server.services.lastUsed.flush()
+  const log = server.logs.join('\n')
+  t.ok(server.logs.length >= 8)
+  for (const secret of [canary, key, made.body.key, email]) t.notOk(log.includes(secret), secret)
+})
+
+t.test('a line break in X-Request-ID makes no line of the log', async (t) => {
+  const server = await startServer(t)
+  const { client } = await server.person()
+  const before = server.logs.length
+  const long = await client.get('/user/profile', { headers: { 'x-request-id': 'x'.repeat(129) } })
+  t.match(long.headers.get('x-request-id'), /^req_/)
+  const own = await client.get('/user/profile', { headers: { 'x-request-id': 'my {"id": 1}' } })
+  t.equal(own.headers.get('x-request-id'), 'my {"id": 1}')
+  t.equal(server.logs.length, before + 2)
+  t.equal(JSON.parse(server.logs.at(-1)!).request_id, 'my {"id": 1}')
+})
+
+t.test('what is unforeseen is a SERVER_ERROR that says nothing, and the log has it all', async (t) => {
+  const server = await startServer(t, { handlers: { ...handlers, async getProfile () { throw new Error('password=hunter2 at 10.0.0.5') } } })
+  const { client } = await server.person()
+  const { status, body, headers } = await client.get('/user/profile')
+  t.equal(status, 500)
+  t.same(Object.keys(body.error.details), ['request_id'])
+  t.notOk(JSON.stringify(body).includes('hunter2'))
+  const line = server.logs.map((text) => JSON.parse(text)).find((entry) => entry.msg === 'request failed')
+  t.equal(line.request_id, headers.get('x-request-id'))
+  t.match(line.err, { message: /hunter2/, stack: /secrets\.test/ })
+})
+
+t.test('an undeclared field of a row is left out in production', async (t) => {
+  const leak = { ...handlers, async getProfile (request: any, services: any) {
+    const answer = await handlers.getProfile(request, services) as any
+    return { ...answer, body: { ...answer.body, password_hash: 'x' } }
+  } }
+  const production = await startServer(t, { handlers: leak, env: { VALIDATE_RESPONSES: 'false' } })
+  const { client } = await production.person()
+  const { status, body } = await client.get('/user/profile')
+  t.equal(status, 200)
+  t.notOk('password_hash' in body)
+
+  const strict = await startServer(t, { handlers: leak })
+  t.equal((await (await strict.person()).client.get('/user/profile')).status, 500, 'and is an error under VALIDATE_RESPONSES')
+})

@@ -1,0 +1,72 @@
+// What a setting turns on or off: CORS, metrics; and what a bad one says.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { ConfigError, readConfig } from '../../services/config.ts'
+import { newSecret } from '../../services/keys.ts'
+import { startServer } from '../support/server.ts'
+
+t.test('CORS is off, and never reflects an origin', async (t) => {
+  const server = await startServer(t)
+  for (const origin of ['https://evil.example', 'null', 'http://localhost:3000']) {
+    const preflight = await fetch(`${server.url}/v1/projects`, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } })
+    t.equal(preflight.status, 405)
+    t.equal(preflight.headers.get('access-control-allow-origin'), null)
+    const simple = await fetch(`${server.url}/healthz`, { headers: { origin } })
+    t.equal(simple.headers.get('access-control-allow-origin'), null)
+  }
+})
+
+t.test('with CORS_ORIGINS only those are let in', async (t) => {
+  const server = await startServer(t, { env: { CORS_ORIGINS: 'https://app.example.com, https://b.example.com' } })
+  const preflight = async (origin: string) => (await fetch(`${server.url}/v1/projects`, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' } }))
+  t.equal((await preflight('https://app.example.com')).headers.get('access-control-allow-origin'), 'https://app.example.com')
+  t.equal((await preflight('https://evil.example')).headers.get('access-control-allow-origin'), null)
+  t.equal((await preflight('https://app.example.com.evil.example')).headers.get('access-control-allow-origin'), null)
+})
+
+t.test('metrics are there on request only', async (t) => {
+  t.equal((await fetch(`${(await startServer(t)).url}/metrics`)).status, 404)
+  const server = await startServer(t, { env: { METRICS: 'true' } })
+  await (await server.person()).client.get('/projects')
+  const text = await (await fetch(`${server.url}/metrics`)).text()
+  t.match(text, /http_request_duration_seconds_count\{operation="listProjects",status="200"\} 1/)
+  t.match(text, /process_resident_memory_bytes/)
+})
+
+t.test('a bad setting is named, and its secrets are not repeated', async (t) => {
+  const cases: Array<[Record<string, string>, RegExp]> = [
+    [{ PORT: '70000' }, /^PORT must be a whole number from 0 to 65535/],
+    [{ PORT: '-1' }, /^PORT/],
+    [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be one of/],
+    [{ DATABASE_URL: 'mysql://u:hunter2@h/d' }, /^DATABASE_URL must be an address that starts with postgres:\/\//],
+    [{ REDIS_URL: 'hunter2' }, /^REDIS_URL/],
+    [{ PUBLIC_URL: 'ftp://x' }, /^PUBLIC_URL/],
+    [{ BOOTSTRAP_API_KEY: 'plat_live_hunter2' }, /^BOOTSTRAP_API_KEY/],
+    [{ BOOTSTRAP_EMAIL: 'nobody' }, /^BOOTSTRAP_EMAIL/],
+    [{ TRUST_PROXY: '1' }, /^TRUST_PROXY/],
+    [{ CORS_ORIGINS: '*' }, /^CORS_ORIGINS/],
+    [{ METRICS: 'yes' }, /^METRICS must be one of true, false/],
+    [{ RATE_LIMIT_WRITE: '0' }, /^RATE_LIMIT_WRITE/]
+  ]
+  for (const [env, message] of cases) {
+    try {
+      readConfig(env)
+      t.fail(`${Object.keys(env)[0]} was taken`)
+    } catch (error) {
+      t.ok(error instanceof ConfigError)
+      t.match((error as Error).message, message)
+      t.notMatch((error as Error).message, /hunter2/)
+    }
+  }
+})
+
+t.test('every setting of the code stands in .env.example, and no other', async (t) => {
+  
+
+  const root = join(import.meta.dirname, '../..')
+  const documented = new Set([...readFileSync(join(root, '.env.example'), 'utf8').matchAll(/^#?\s?([A-Z][A-Z_]+)=/gm)].map((m) => m[1]))
+  const read = new Set<string>()
+  readConfig(new Proxy({ BOOTSTRAP_API_KEY: newSecret('live') } as Record<string, string>, { get (target, name: string) { read.add(name); return target[name] } }))
+  t.same([...documented].sort(), [...read].sort())
+})
