@@ -7,9 +7,15 @@ const scalar = JSON.parse(readFileSync(new URL('../package.json', import.meta.re
 /** Where the page's script is served: the version in its name lets browsers keep it for good. */
 export const docsScript = `/docs/scalar-${scalar.version}.js`
 
+/** What Scalar leaves to mend: a frame around the section that a link leads to, a button upon the address on a phone. */
+const styles = `
+section:focus-visible { outline: none }
+@media (max-width: 767px) { .scalar-client .scalar-sidebar-toggle { top: 3.5rem } }`
+
 /** Scalar's settings. A key that is entered stays in the memory of the tab. */
 const settings = {
   url: '/openapi.json',
+  slug: 'platform-api',
   persistAuth: false,
   withDefaultFonts: false,
   telemetry: false,
@@ -20,6 +26,7 @@ const settings = {
   showDeveloperTools: 'never',
   documentDownloadType: 'both',
   defaultRequestBodyView: 'raw',
+  customCss: styles,
   hiddenClients: { c: true, clojure: true, csharp: true, dart: true, fsharp: true, java: true, kotlin: true, objc: true, ocaml: true, php: true, powershell: true, r: true, ruby: true, rust: true, swift: true },
   localization: { translations: { apiClient: { requestAuthTab: { bearerToken: 'API key' } } } }
 }
