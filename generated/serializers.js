@@ -9,7 +9,7 @@ const define = (target, name, build) => {
   return value
 }
 export default {
-  get replyProfile() { return define(this, 'replyProfile', (module) => {'use strict'
+  get replyProfile () { return define(this, 'replyProfile', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -363,7 +363,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyError() { return define(this, 'replyError', (module) => {'use strict'
+  get replyError () { return define(this, 'replyError', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -728,7 +728,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replySettings() { return define(this, 'replySettings', (module) => {'use strict'
+  get replySettings () { return define(this, 'replySettings', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -1061,7 +1061,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyInvitationList() { return define(this, 'replyInvitationList', (module) => {'use strict'
+  get replyInvitationList () { return define(this, 'replyInvitationList', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -1371,7 +1371,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyApiKeyList() { return define(this, 'replyApiKeyList', (module) => {'use strict'
+  get replyApiKeyList () { return define(this, 'replyApiKeyList', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -1829,7 +1829,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyApiKeyWithSecret() { return define(this, 'replyApiKeyWithSecret', (module) => {'use strict'
+  get replyApiKeyWithSecret () { return define(this, 'replyApiKeyWithSecret', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -2207,7 +2207,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyApiKey() { return define(this, 'replyApiKey', (module) => {'use strict'
+  get replyApiKey () { return define(this, 'replyApiKey', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -2563,7 +2563,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyUserList() { return define(this, 'replyUserList', (module) => {'use strict'
+  get replyUserList () { return define(this, 'replyUserList', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -3041,7 +3041,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyUserWithApiKey() { return define(this, 'replyUserWithApiKey', (module) => {'use strict'
+  get replyUserWithApiKey () { return define(this, 'replyUserWithApiKey', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -3758,7 +3758,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyUser() { return define(this, 'replyUser', (module) => {'use strict'
+  get replyUser () { return define(this, 'replyUser', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -4134,7 +4134,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyProjectList() { return define(this, 'replyProjectList', (module) => {'use strict'
+  get replyProjectList () { return define(this, 'replyProjectList', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -4668,7 +4668,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyProject() { return define(this, 'replyProject', (module) => {'use strict'
+  get replyProject () { return define(this, 'replyProject', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -5100,7 +5100,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyMemberList() { return define(this, 'replyMemberList', (module) => {'use strict'
+  get replyMemberList () { return define(this, 'replyMemberList', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -5509,7 +5509,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyMember() { return define(this, 'replyMember', (module) => {'use strict'
+  get replyMember () { return define(this, 'replyMember', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -5816,7 +5816,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyInvitation() { return define(this, 'replyInvitation', (module) => {'use strict'
+  get replyInvitation () { return define(this, 'replyInvitation', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -6024,7 +6024,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyHealth() { return define(this, 'replyHealth', (module) => {'use strict'
+  get replyHealth () { return define(this, 'replyHealth', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -6092,7 +6092,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyReadiness() { return define(this, 'replyReadiness', (module) => {'use strict'
+  get replyReadiness () { return define(this, 'replyReadiness', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -6228,7 +6228,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get reply17() { return define(this, 'reply17', (module) => {'use strict'
+  get replyGetOpenapiJson200 () { return define(this, 'replyGetOpenapiJson200', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}

@@ -3,7 +3,7 @@ import type { Handlers } from '../generated/operations.ts'
 import { timestampAfter } from '../services/clock.ts'
 import { statement, type Db } from '../services/database.ts'
 import { conflict, notFound } from '../services/errors.ts'
-import { containing, offsetOf, pageOf } from '../services/pages.ts'
+import { literal, offsetOf, pageOf } from '../services/pages.ts'
 import { emailTaken, insertKey, insertUser, lockedUser, scopesFor, toUser } from '../services/users.ts'
 
 const sortColumns = { created_at: 'createdAt', updated_at: 'updatedAt', name: 'name', email: 'email' } as const
@@ -14,7 +14,7 @@ export const users = {
     const where = {
       status: status ?? { not: 'deleted' as const },
       role,
-      ...(q !== undefined && { OR: [{ name: { contains: q, mode: 'insensitive' as const } }, { email: { contains: q.toLowerCase() } }] })
+      ...(q !== undefined && { OR: [{ name: { contains: literal(q), mode: 'insensitive' as const } }, { email: { contains: literal(q.toLowerCase()) } }] })
     }
     const [rows, total] = await Promise.all([
       db.prisma.user.findMany({

@@ -170,7 +170,8 @@ function watch (client: pg.ClientBase, onStatement: (text: string) => void): voi
 /** The five-character SQLSTATE of an error of pg or Prisma, or null. */
 export function sqlState (error: unknown): string | null {
   const found = underlying(error)
-  return typeof found?.code === 'string' && /^[0-9A-Z]{5}$/.test(found.code) && !found.code.startsWith('P2') ? found.code : null
+  // Prisma's own codes (P1001) and Node's (EPIPE) have five characters too.
+  return typeof found?.code === 'string' && /^[0-9A-Z]{5}$/.test(found.code) && !/^(P[1-6]\d{3}|E[A-Z]{4})$/.test(found.code) ? found.code : null
 }
 
 /** The constraint that an error of pg or Prisma names, or null. */

@@ -121,11 +121,13 @@ function withImpliedResponses (document: Json): Json {
       const secured = (operation.security ?? document.security ?? []).length > 0
       const holds: Record<string, boolean> = {
         every: true,
+        answer: Object.entries<Json>(operation.responses).some(([status, r]) => status < '300' && resolve(document, r).content !== undefined),
         secured,
         input: parameters.length > 0 || operation.requestBody !== undefined || method !== 'get',
         body: operation.requestBody !== undefined,
         resource: parameters.some((p) => p.in === 'path'),
         idempotent: names.has('Idempotency-Key'),
+        'idempotent-body': names.has('Idempotency-Key') && operation.requestBody !== undefined,
         'conditional-read': names.has('If-None-Match'),
         'conditional-write': names.has('If-Match')
       }
