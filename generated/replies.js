@@ -7,10 +7,10 @@ const validators = {}
 ;(function (exports) {
 
 exports.replyProfile = validate_spec_Profile;
-const schema_05ac7ee5 = {"type":"object","additionalProperties":false,"required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Profile"};
+const schema_spec_Profile = {"type":"object","additionalProperties":false,"required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Profile"};
 const func_191f75b3 = Object.prototype.hasOwnProperty;
 const func_7a031813 = require("ajv/dist/runtime/ucs2length").default;
-const schema_912d3703 = {"type":"string","pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UserId"};
+const schema_spec_UserId = {"type":"string","pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UserId"};
 const pattern_1ae3b07d = new RegExp("^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
 function validate_spec_UserId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -51,7 +51,7 @@ return errors === 0;
 }
 validate_spec_UserId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_346d0da5 = {"type":"string","format":"email","maxLength":254,"$id":"spec:Email"};
+const schema_spec_Email = {"type":"string","format":"email","maxLength":254,"$id":"spec:Email"};
 const formats_fef6b18b = formats.email;
 
 function validate_spec_Email(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -102,7 +102,7 @@ return errors === 0;
 }
 validate_spec_Email.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_7c2b6c0c = {"type":"string","minLength":1,"maxLength":120,"pattern":"\\S","$id":"spec:PersonName"};
+const schema_spec_PersonName = {"type":"string","minLength":1,"maxLength":120,"pattern":"\\S","$id":"spec:PersonName"};
 const pattern_6301c483 = new RegExp("\\S", "u");
 
 function validate_spec_PersonName(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -163,7 +163,7 @@ return errors === 0;
 }
 validate_spec_PersonName.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_007974f1 = {"type":"string","pattern":"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$","$id":"spec:Locale"};
+const schema_spec_Locale = {"type":"string","pattern":"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$","$id":"spec:Locale"};
 const pattern_f1009f85 = new RegExp("^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$", "u");
 
 function validate_spec_Locale(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -204,7 +204,7 @@ return errors === 0;
 }
 validate_spec_Locale.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_14c9d159 = {"type":"string","format":"timezone","maxLength":64,"$id":"spec:Timezone"};
+const schema_spec_Timezone = {"type":"string","format":"timezone","maxLength":64,"$id":"spec:Timezone"};
 const formats_e08ab354 = formats.timezone;
 
 function validate_spec_Timezone(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -255,7 +255,7 @@ return errors === 0;
 }
 validate_spec_Timezone.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_816a01ef = {"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"$id":"spec:Metadata"};
+const schema_spec_Metadata = {"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"$id":"spec:Metadata"};
 
 function validate_spec_Metadata(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Metadata" */;
@@ -356,7 +356,7 @@ return errors === 0;
 }
 validate_spec_Metadata.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema_641b7f5c = {"type":"string","format":"date-time","$id":"spec:Timestamp"};
+const schema_spec_Timestamp = {"type":"string","format":"date-time","$id":"spec:Timestamp"};
 const formats_5c6cf1d7 = formats["date-time"];
 
 function validate_spec_Timestamp(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -531,7 +531,7 @@ vErrors.push(err11);
 errors++;
 }
 for(const key0 in data){
-if(!(func_191f75b3.call(schema_05ac7ee5.properties, key0))){
+if(!(func_191f75b3.call(schema_spec_Profile.properties, key0))){
 const err12 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err12];
@@ -575,7 +575,7 @@ errors = vErrors.length;
 if(data.bio !== undefined){
 let data4 = data.bio;
 if((typeof data4 !== "string") && (data4 !== null)){
-const err14 = {instancePath:instancePath+"/bio",schemaPath:"#/properties/bio/type",keyword:"type",params:{type: schema_05ac7ee5.properties.bio.type},message:"must be string,null"};
+const err14 = {instancePath:instancePath+"/bio",schemaPath:"#/properties/bio/type",keyword:"type",params:{type: schema_spec_Profile.properties.bio.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -612,7 +612,7 @@ errors = vErrors.length;
 if(data.avatar_url !== undefined){
 let data7 = data.avatar_url;
 if((typeof data7 !== "string") && (data7 !== null)){
-const err16 = {instancePath:instancePath+"/avatar_url",schemaPath:"#/properties/avatar_url/type",keyword:"type",params:{type: schema_05ac7ee5.properties.avatar_url.type},message:"must be string,null"};
+const err16 = {instancePath:instancePath+"/avatar_url",schemaPath:"#/properties/avatar_url/type",keyword:"type",params:{type: schema_spec_Profile.properties.avatar_url.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -635,7 +635,7 @@ vErrors.push(err17);
 errors++;
 }
 if(!((data8 === "active") || (data8 === "disabled"))){
-const err18 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_05ac7ee5.properties.status.enum},message:"must be equal to one of the allowed values"};
+const err18 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_Profile.properties.status.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -680,8 +680,8 @@ return errors === 0;
 validate_spec_Profile.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyError = validate_spec_Error;
-const schema_6b2805d8 = {"type":"object","additionalProperties":false,"required":["error"],"properties":{"error":{"type":"object","additionalProperties":false,"required":["code","message","details"],"properties":{"code":{"type":"string","enum":["INVALID_REQUEST","UNAUTHORIZED","PAYMENT_REQUIRED","FORBIDDEN","NOT_FOUND","METHOD_NOT_ALLOWED","NOT_ACCEPTABLE","REQUEST_TIMEOUT","CONFLICT","INVALID_STATE","GONE","PRECONDITION_FAILED","PAYLOAD_TOO_LARGE","UNSUPPORTED_MEDIA_TYPE","RANGE_NOT_SATISFIABLE","IDEMPOTENCY_MISMATCH","RATE_LIMITED","SERVER_ERROR","UNAVAILABLE"]},"message":{"type":"string"},"details":{"type":"object","additionalProperties":false,"required":["request_id"],"properties":{"field":{"type":"string"},"constraint":{"type":"string"},"reason":{"type":"string","enum":["missing","malformed","unknown","expired","revoked","disabled"]},"request_id":{"type":"string"},"errors":{"type":"array","items":{"$ref":"spec:Problem"}}}}}}},"$id":"spec:Error"};
-const schema_44f9d54c = {"type":"object","additionalProperties":false,"required":["field","constraint","message","location"],"properties":{"field":{"type":"string"},"constraint":{"type":"string"},"message":{"type":"string"},"location":{"type":"string","enum":["body","query","path","header"]}},"$id":"spec:Problem"};
+const schema_spec_Error = {"type":"object","additionalProperties":false,"required":["error"],"properties":{"error":{"type":"object","additionalProperties":false,"required":["code","message","details"],"properties":{"code":{"type":"string","enum":["INVALID_REQUEST","UNAUTHORIZED","PAYMENT_REQUIRED","FORBIDDEN","NOT_FOUND","METHOD_NOT_ALLOWED","NOT_ACCEPTABLE","REQUEST_TIMEOUT","CONFLICT","INVALID_STATE","GONE","PRECONDITION_FAILED","PAYLOAD_TOO_LARGE","UNSUPPORTED_MEDIA_TYPE","RANGE_NOT_SATISFIABLE","IDEMPOTENCY_MISMATCH","RATE_LIMITED","SERVER_ERROR","UNAVAILABLE"]},"message":{"type":"string"},"details":{"type":"object","additionalProperties":false,"required":["request_id"],"properties":{"field":{"type":"string"},"constraint":{"type":"string"},"reason":{"type":"string","enum":["missing","malformed","unknown","expired","revoked","disabled"]},"request_id":{"type":"string"},"errors":{"type":"array","items":{"$ref":"spec:Problem"}}}}}}},"$id":"spec:Error"};
+const schema_spec_Problem = {"type":"object","additionalProperties":false,"required":["field","constraint","message","location"],"properties":{"field":{"type":"string"},"constraint":{"type":"string"},"message":{"type":"string"},"location":{"type":"string","enum":["body","query","path","header"]}},"$id":"spec:Problem"};
 
 function validate_spec_Problem(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Problem" */;
@@ -796,7 +796,7 @@ vErrors.push(err8);
 errors++;
 }
 if(!((((data3 === "body") || (data3 === "query")) || (data3 === "path")) || (data3 === "header"))){
-const err9 = {instancePath:instancePath+"/location",schemaPath:"#/properties/location/enum",keyword:"enum",params:{allowedValues: schema_44f9d54c.properties.location.enum},message:"must be equal to one of the allowed values"};
+const err9 = {instancePath:instancePath+"/location",schemaPath:"#/properties/location/enum",keyword:"enum",params:{allowedValues: schema_spec_Problem.properties.location.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -915,7 +915,7 @@ vErrors.push(err6);
 errors++;
 }
 if(!(((((((((((((((((((data1 === "INVALID_REQUEST") || (data1 === "UNAUTHORIZED")) || (data1 === "PAYMENT_REQUIRED")) || (data1 === "FORBIDDEN")) || (data1 === "NOT_FOUND")) || (data1 === "METHOD_NOT_ALLOWED")) || (data1 === "NOT_ACCEPTABLE")) || (data1 === "REQUEST_TIMEOUT")) || (data1 === "CONFLICT")) || (data1 === "INVALID_STATE")) || (data1 === "GONE")) || (data1 === "PRECONDITION_FAILED")) || (data1 === "PAYLOAD_TOO_LARGE")) || (data1 === "UNSUPPORTED_MEDIA_TYPE")) || (data1 === "RANGE_NOT_SATISFIABLE")) || (data1 === "IDEMPOTENCY_MISMATCH")) || (data1 === "RATE_LIMITED")) || (data1 === "SERVER_ERROR")) || (data1 === "UNAVAILABLE"))){
-const err7 = {instancePath:instancePath+"/error/code",schemaPath:"#/properties/error/properties/code/enum",keyword:"enum",params:{allowedValues: schema_6b2805d8.properties.error.properties.code.enum},message:"must be equal to one of the allowed values"};
+const err7 = {instancePath:instancePath+"/error/code",schemaPath:"#/properties/error/properties/code/enum",keyword:"enum",params:{allowedValues: schema_spec_Error.properties.error.properties.code.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -999,7 +999,7 @@ vErrors.push(err13);
 errors++;
 }
 if(!((((((data6 === "missing") || (data6 === "malformed")) || (data6 === "unknown")) || (data6 === "expired")) || (data6 === "revoked")) || (data6 === "disabled"))){
-const err14 = {instancePath:instancePath+"/error/details/reason",schemaPath:"#/properties/error/properties/details/properties/reason/enum",keyword:"enum",params:{allowedValues: schema_6b2805d8.properties.error.properties.details.properties.reason.enum},message:"must be equal to one of the allowed values"};
+const err14 = {instancePath:instancePath+"/error/details/reason",schemaPath:"#/properties/error/properties/details/properties/reason/enum",keyword:"enum",params:{allowedValues: schema_spec_Error.properties.error.properties.details.properties.reason.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1084,7 +1084,7 @@ return errors === 0;
 validate_spec_Error.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replySettings = validate_spec_Settings;
-const schema_944d53c7 = {"type":"object","additionalProperties":false,"required":["theme","language","timezone","notifications","privacy","ai","default_project_id","updated_at"],"properties":{"theme":{"type":"string","enum":["system","light","dark"]},"language":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"notifications":{"type":"object","additionalProperties":false,"required":["email","in_app"],"properties":{"email":{"type":"boolean"},"in_app":{"type":"boolean"}}},"privacy":{"type":"object","additionalProperties":false,"required":["profile_visibility"],"properties":{"profile_visibility":{"type":"string","enum":["public","members","private"]}}},"ai":{"type":"object","additionalProperties":false,"required":["default_model","store_history"],"properties":{"default_model":{"type":["string","null"],"maxLength":200},"store_history":{"type":"boolean"}}},"default_project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Settings"};
+const schema_spec_Settings = {"type":"object","additionalProperties":false,"required":["theme","language","timezone","notifications","privacy","ai","default_project_id","updated_at"],"properties":{"theme":{"type":"string","enum":["system","light","dark"]},"language":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"notifications":{"type":"object","additionalProperties":false,"required":["email","in_app"],"properties":{"email":{"type":"boolean"},"in_app":{"type":"boolean"}}},"privacy":{"type":"object","additionalProperties":false,"required":["profile_visibility"],"properties":{"profile_visibility":{"type":"string","enum":["public","members","private"]}}},"ai":{"type":"object","additionalProperties":false,"required":["default_model","store_history"],"properties":{"default_model":{"type":["string","null"],"maxLength":200},"store_history":{"type":"boolean"}}},"default_project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Settings"};
 const pattern_108c49a7 = new RegExp("^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
 function validate_spec_Settings(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1204,7 +1204,7 @@ vErrors.push(err9);
 errors++;
 }
 if(!(((data0 === "system") || (data0 === "light")) || (data0 === "dark"))){
-const err10 = {instancePath:instancePath+"/theme",schemaPath:"#/properties/theme/enum",keyword:"enum",params:{allowedValues: schema_944d53c7.properties.theme.enum},message:"must be equal to one of the allowed values"};
+const err10 = {instancePath:instancePath+"/theme",schemaPath:"#/properties/theme/enum",keyword:"enum",params:{allowedValues: schema_spec_Settings.properties.theme.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1335,7 +1335,7 @@ vErrors.push(err19);
 errors++;
 }
 if(!(((data7 === "public") || (data7 === "members")) || (data7 === "private"))){
-const err20 = {instancePath:instancePath+"/privacy/profile_visibility",schemaPath:"#/properties/privacy/properties/profile_visibility/enum",keyword:"enum",params:{allowedValues: schema_944d53c7.properties.privacy.properties.profile_visibility.enum},message:"must be equal to one of the allowed values"};
+const err20 = {instancePath:instancePath+"/privacy/profile_visibility",schemaPath:"#/properties/privacy/properties/profile_visibility/enum",keyword:"enum",params:{allowedValues: schema_spec_Settings.properties.privacy.properties.profile_visibility.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -1395,7 +1395,7 @@ errors++;
 if(data8.default_model !== undefined){
 let data9 = data8.default_model;
 if((typeof data9 !== "string") && (data9 !== null)){
-const err25 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/type",keyword:"type",params:{type: schema_944d53c7.properties.ai.properties.default_model.type},message:"must be string,null"};
+const err25 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/type",keyword:"type",params:{type: schema_spec_Settings.properties.ai.properties.default_model.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -1444,7 +1444,7 @@ errors++;
 if(data.default_project_id !== undefined){
 let data11 = data.default_project_id;
 if((typeof data11 !== "string") && (data11 !== null)){
-const err29 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/type",keyword:"type",params:{type: schema_944d53c7.properties.default_project_id.type},message:"must be string,null"};
+const err29 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/type",keyword:"type",params:{type: schema_spec_Settings.properties.default_project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -1489,9 +1489,9 @@ return errors === 0;
 validate_spec_Settings.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyInvitationList = validate_spec_InvitationList;
-const schema_913d1b39 = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Invitation"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:InvitationList"};
-const schema_ea833382 = {"type":"object","additionalProperties":false,"required":["id","project_id","email","role","status","invited_by","created_at","expires_at"],"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:Role"},"status":{"$ref":"spec:InvitationStatus"},"invited_by":{"$ref":"spec:UserId"},"created_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Invitation"};
-const schema_11145b51 = {"type":"string","pattern":"^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:InvitationId"};
+const schema_spec_InvitationList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Invitation"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:InvitationList"};
+const schema_spec_Invitation = {"type":"object","additionalProperties":false,"required":["id","project_id","email","role","status","invited_by","created_at","expires_at"],"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:Role"},"status":{"$ref":"spec:InvitationStatus"},"invited_by":{"$ref":"spec:UserId"},"created_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Invitation"};
+const schema_spec_InvitationId = {"type":"string","pattern":"^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:InvitationId"};
 const pattern_98ad7fc7 = new RegExp("^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
 function validate_spec_InvitationId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1532,7 +1532,7 @@ return errors === 0;
 }
 validate_spec_InvitationId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_ace323eb = {"type":"string","pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ProjectId"};
+const schema_spec_ProjectId = {"type":"string","pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ProjectId"};
 
 function validate_spec_ProjectId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectId" */;
@@ -1572,7 +1572,7 @@ return errors === 0;
 }
 validate_spec_ProjectId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_bc247016 = {"type":"string","enum":["owner","admin","editor","viewer"],"$id":"spec:Role"};
+const schema_spec_Role = {"type":"string","enum":["owner","admin","editor","viewer"],"$id":"spec:Role"};
 
 function validate_spec_Role(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Role" */;
@@ -1596,7 +1596,7 @@ vErrors.push(err0);
 errors++;
 }
 if(!((((data === "owner") || (data === "admin")) || (data === "editor")) || (data === "viewer"))){
-const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_bc247016.enum},message:"must be equal to one of the allowed values"};
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_Role.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1610,7 +1610,7 @@ return errors === 0;
 }
 validate_spec_Role.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_01697488 = {"type":"string","enum":["pending","accepted","revoked","expired"],"$id":"spec:InvitationStatus"};
+const schema_spec_InvitationStatus = {"type":"string","enum":["pending","accepted","revoked","expired"],"$id":"spec:InvitationStatus"};
 
 function validate_spec_InvitationStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:InvitationStatus" */;
@@ -1634,7 +1634,7 @@ vErrors.push(err0);
 errors++;
 }
 if(!((((data === "pending") || (data === "accepted")) || (data === "revoked")) || (data === "expired"))){
-const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_01697488.enum},message:"must be equal to one of the allowed values"};
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_InvitationStatus.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1817,7 +1817,7 @@ return errors === 0;
 }
 validate_spec_Invitation.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema_bc8d2328 = {"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0}},"$id":"spec:Pagination"};
+const schema_spec_Pagination = {"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0}},"$id":"spec:Pagination"};
 
 function validate_spec_Pagination(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Pagination" */;
@@ -2089,9 +2089,9 @@ return errors === 0;
 validate_spec_InvitationList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyApiKeyList = validate_spec_ApiKeyList;
-const schema_e20c5da3 = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:ApiKey"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:ApiKeyList"};
-const schema_e219ee64 = {"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","created_at","revoked_at"],"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:ApiKey"};
-const schema_15f81b64 = {"type":"string","pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ApiKeyId"};
+const schema_spec_ApiKeyList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:ApiKey"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:ApiKeyList"};
+const schema_spec_ApiKey = {"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","created_at","revoked_at"],"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:ApiKey"};
+const schema_spec_ApiKeyId = {"type":"string","pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ApiKeyId"};
 const pattern_e057a277 = new RegExp("^key_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
 function validate_spec_ApiKeyId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -2132,7 +2132,7 @@ return errors === 0;
 }
 validate_spec_ApiKeyId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_18df5412 = {"type":"string","enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"$id":"spec:Scope"};
+const schema_spec_Scope = {"type":"string","enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"$id":"spec:Scope"};
 
 function validate_spec_Scope(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Scope" */;
@@ -2156,7 +2156,7 @@ vErrors.push(err0);
 errors++;
 }
 if(!((((((((((((((data === "user:read") || (data === "user:write")) || (data === "projects:read")) || (data === "projects:write")) || (data === "storage:read")) || (data === "storage:write")) || (data === "ai:read")) || (data === "ai:write")) || (data === "payments:read")) || (data === "payments:write")) || (data === "webhooks:read")) || (data === "webhooks:write")) || (data === "keys:write")) || (data === "admin"))){
-const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_18df5412.enum},message:"must be equal to one of the allowed values"};
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_Scope.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2274,7 +2274,7 @@ vErrors.push(err8);
 errors++;
 }
 for(const key0 in data){
-if(!(func_191f75b3.call(schema_e219ee64.properties, key0))){
+if(!(func_191f75b3.call(schema_spec_ApiKey.properties, key0))){
 const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err9];
@@ -2340,7 +2340,7 @@ errors++;
 if(data.project_ids !== undefined){
 let data5 = data.project_ids;
 if((!(Array.isArray(data5))) && (data5 !== null)){
-const err13 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_e219ee64.properties.project_ids.type},message:"must be array,null"};
+const err13 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.project_ids.type},message:"must be array,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -2362,7 +2362,7 @@ errors = vErrors.length;
 if(data.expires_at !== undefined){
 let data7 = data.expires_at;
 if((typeof data7 !== "string") && (data7 !== null)){
-const err14 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_e219ee64.properties.expires_at.type},message:"must be string,null"};
+const err14 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.expires_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2387,7 +2387,7 @@ errors++;
 if(data.last_used_at !== undefined){
 let data8 = data.last_used_at;
 if((typeof data8 !== "string") && (data8 !== null)){
-const err16 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/type",keyword:"type",params:{type: schema_e219ee64.properties.last_used_at.type},message:"must be string,null"};
+const err16 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.last_used_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2418,7 +2418,7 @@ errors = vErrors.length;
 if(data.revoked_at !== undefined){
 let data10 = data.revoked_at;
 if((typeof data10 !== "string") && (data10 !== null)){
-const err18 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/type",keyword:"type",params:{type: schema_e219ee64.properties.revoked_at.type},message:"must be string,null"};
+const err18 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.revoked_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2546,7 +2546,7 @@ return errors === 0;
 validate_spec_ApiKeyList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyApiKeyWithSecret = validate_spec_ApiKeyWithSecret;
-const schema_a6c1370a = {"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","created_at","revoked_at","key"],"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"key":{"type":"string","pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$"}},"$id":"spec:ApiKeyWithSecret"};
+const schema_spec_ApiKeyWithSecret = {"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","created_at","revoked_at","key"],"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"key":{"type":"string","pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$"}},"$id":"spec:ApiKeyWithSecret"};
 const pattern_53972dd8 = new RegExp("^plat_(live|test)_[0-9A-Za-z]{49}$", "u");
 
 function validate_spec_ApiKeyWithSecret(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -2662,7 +2662,7 @@ vErrors.push(err9);
 errors++;
 }
 for(const key0 in data){
-if(!(func_191f75b3.call(schema_a6c1370a.properties, key0))){
+if(!(func_191f75b3.call(schema_spec_ApiKeyWithSecret.properties, key0))){
 const err10 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err10];
@@ -2728,7 +2728,7 @@ errors++;
 if(data.project_ids !== undefined){
 let data5 = data.project_ids;
 if((!(Array.isArray(data5))) && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_a6c1370a.properties.project_ids.type},message:"must be array,null"};
+const err14 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.project_ids.type},message:"must be array,null"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2750,7 +2750,7 @@ errors = vErrors.length;
 if(data.expires_at !== undefined){
 let data7 = data.expires_at;
 if((typeof data7 !== "string") && (data7 !== null)){
-const err15 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_a6c1370a.properties.expires_at.type},message:"must be string,null"};
+const err15 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.expires_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2775,7 +2775,7 @@ errors++;
 if(data.last_used_at !== undefined){
 let data8 = data.last_used_at;
 if((typeof data8 !== "string") && (data8 !== null)){
-const err17 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/type",keyword:"type",params:{type: schema_a6c1370a.properties.last_used_at.type},message:"must be string,null"};
+const err17 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.last_used_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -2806,7 +2806,7 @@ errors = vErrors.length;
 if(data.revoked_at !== undefined){
 let data10 = data.revoked_at;
 if((typeof data10 !== "string") && (data10 !== null)){
-const err19 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/type",keyword:"type",params:{type: schema_a6c1370a.properties.revoked_at.type},message:"must be string,null"};
+const err19 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.revoked_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2872,8 +2872,8 @@ validate_spec_ApiKeyWithSecret.evaluated = {"props":true,"dynamicProps":false,"d
 exports.replyApiKey = validate_spec_ApiKey;
 
 exports.replyUserList = validate_spec_UserList;
-const schema_9fafbbf9 = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:User"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:UserList"};
-const schema_6bf80165 = {"type":"object","additionalProperties":false,"required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:User"};
+const schema_spec_UserList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:User"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:UserList"};
+const schema_spec_User = {"type":"object","additionalProperties":false,"required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:User"};
 
 function validate_spec_User(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:User" */;
@@ -3018,7 +3018,7 @@ vErrors.push(err12);
 errors++;
 }
 for(const key0 in data){
-if(!(func_191f75b3.call(schema_6bf80165.properties, key0))){
+if(!(func_191f75b3.call(schema_spec_User.properties, key0))){
 const err13 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err13];
@@ -3062,7 +3062,7 @@ errors = vErrors.length;
 if(data.bio !== undefined){
 let data4 = data.bio;
 if((typeof data4 !== "string") && (data4 !== null)){
-const err15 = {instancePath:instancePath+"/bio",schemaPath:"#/properties/bio/type",keyword:"type",params:{type: schema_6bf80165.properties.bio.type},message:"must be string,null"};
+const err15 = {instancePath:instancePath+"/bio",schemaPath:"#/properties/bio/type",keyword:"type",params:{type: schema_spec_User.properties.bio.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3099,7 +3099,7 @@ errors = vErrors.length;
 if(data.avatar_url !== undefined){
 let data7 = data.avatar_url;
 if((typeof data7 !== "string") && (data7 !== null)){
-const err17 = {instancePath:instancePath+"/avatar_url",schemaPath:"#/properties/avatar_url/type",keyword:"type",params:{type: schema_6bf80165.properties.avatar_url.type},message:"must be string,null"};
+const err17 = {instancePath:instancePath+"/avatar_url",schemaPath:"#/properties/avatar_url/type",keyword:"type",params:{type: schema_spec_User.properties.avatar_url.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -3122,7 +3122,7 @@ vErrors.push(err18);
 errors++;
 }
 if(!((data8 === "active") || (data8 === "disabled"))){
-const err19 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_6bf80165.properties.status.enum},message:"must be equal to one of the allowed values"};
+const err19 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_User.properties.status.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -3145,7 +3145,7 @@ vErrors.push(err20);
 errors++;
 }
 if(!((data9 === "user") || (data9 === "admin"))){
-const err21 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_6bf80165.properties.role.enum},message:"must be equal to one of the allowed values"};
+const err21 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_spec_User.properties.role.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -3279,7 +3279,7 @@ return errors === 0;
 validate_spec_UserList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyUserWithApiKey = validate_spec_UserWithApiKey;
-const schema_3fd636e3 = {"type":"object","additionalProperties":false,"required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at","api_key"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"api_key":{"$ref":"spec:ApiKeyWithSecret"}},"$id":"spec:UserWithApiKey"};
+const schema_spec_UserWithApiKey = {"type":"object","additionalProperties":false,"required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at","api_key"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"api_key":{"$ref":"spec:ApiKeyWithSecret"}},"$id":"spec:UserWithApiKey"};
 
 function validate_spec_UserWithApiKey(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:UserWithApiKey" */;
@@ -3434,7 +3434,7 @@ vErrors.push(err13);
 errors++;
 }
 for(const key0 in data){
-if(!(func_191f75b3.call(schema_3fd636e3.properties, key0))){
+if(!(func_191f75b3.call(schema_spec_UserWithApiKey.properties, key0))){
 const err14 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err14];
@@ -3478,7 +3478,7 @@ errors = vErrors.length;
 if(data.bio !== undefined){
 let data4 = data.bio;
 if((typeof data4 !== "string") && (data4 !== null)){
-const err16 = {instancePath:instancePath+"/bio",schemaPath:"#/properties/bio/type",keyword:"type",params:{type: schema_3fd636e3.properties.bio.type},message:"must be string,null"};
+const err16 = {instancePath:instancePath+"/bio",schemaPath:"#/properties/bio/type",keyword:"type",params:{type: schema_spec_UserWithApiKey.properties.bio.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3515,7 +3515,7 @@ errors = vErrors.length;
 if(data.avatar_url !== undefined){
 let data7 = data.avatar_url;
 if((typeof data7 !== "string") && (data7 !== null)){
-const err18 = {instancePath:instancePath+"/avatar_url",schemaPath:"#/properties/avatar_url/type",keyword:"type",params:{type: schema_3fd636e3.properties.avatar_url.type},message:"must be string,null"};
+const err18 = {instancePath:instancePath+"/avatar_url",schemaPath:"#/properties/avatar_url/type",keyword:"type",params:{type: schema_spec_UserWithApiKey.properties.avatar_url.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -3538,7 +3538,7 @@ vErrors.push(err19);
 errors++;
 }
 if(!((data8 === "active") || (data8 === "disabled"))){
-const err20 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_3fd636e3.properties.status.enum},message:"must be equal to one of the allowed values"};
+const err20 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_UserWithApiKey.properties.status.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -3561,7 +3561,7 @@ vErrors.push(err21);
 errors++;
 }
 if(!((data9 === "user") || (data9 === "admin"))){
-const err22 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_3fd636e3.properties.role.enum},message:"must be equal to one of the allowed values"};
+const err22 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_spec_UserWithApiKey.properties.role.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -3614,9 +3614,9 @@ validate_spec_UserWithApiKey.evaluated = {"props":true,"dynamicProps":false,"dyn
 exports.replyUser = validate_spec_User;
 
 exports.replyProjectList = validate_spec_ProjectList;
-const schema_8515dcd1 = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Project"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:ProjectList"};
-const schema_156f7f72 = {"type":"object","additionalProperties":false,"required":["id","name","description","status","category","owner_id","tags","member_count","your_role","metadata","version","created_at","updated_at","archived_at"],"properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"your_role":{"$ref":"spec:Role"},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:Project"};
-const schema_c65eac3c = {"type":"string","minLength":1,"maxLength":200,"pattern":"\\S","$id":"spec:ProjectName"};
+const schema_spec_ProjectList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Project"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:ProjectList"};
+const schema_spec_Project = {"type":"object","additionalProperties":false,"required":["id","name","description","status","category","owner_id","tags","member_count","your_role","metadata","version","created_at","updated_at","archived_at"],"properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"your_role":{"$ref":"spec:Role"},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:Project"};
+const schema_spec_ProjectName = {"type":"string","minLength":1,"maxLength":200,"pattern":"\\S","$id":"spec:ProjectName"};
 
 function validate_spec_ProjectName(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectName" */;
@@ -3676,7 +3676,7 @@ return errors === 0;
 }
 validate_spec_ProjectName.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_e698e666 = {"type":"array","maxItems":20,"uniqueItems":true,"items":{"type":"string","minLength":1,"maxLength":50,"pattern":"\\S"},"$id":"spec:Tags"};
+const schema_spec_Tags = {"type":"array","maxItems":20,"uniqueItems":true,"items":{"type":"string","minLength":1,"maxLength":50,"pattern":"\\S"},"$id":"spec:Tags"};
 
 function validate_spec_Tags(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Tags" */;
@@ -3940,7 +3940,7 @@ vErrors.push(err13);
 errors++;
 }
 for(const key0 in data){
-if(!(func_191f75b3.call(schema_156f7f72.properties, key0))){
+if(!(func_191f75b3.call(schema_spec_Project.properties, key0))){
 const err14 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err14];
@@ -3966,7 +3966,7 @@ errors = vErrors.length;
 if(data.description !== undefined){
 let data2 = data.description;
 if((typeof data2 !== "string") && (data2 !== null)){
-const err15 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_156f7f72.properties.description.type},message:"must be string,null"};
+const err15 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_Project.properties.description.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -4001,7 +4001,7 @@ vErrors.push(err17);
 errors++;
 }
 if(!(((data3 === "active") || (data3 === "archived")) || (data3 === "deleted"))){
-const err18 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_156f7f72.properties.status.enum},message:"must be equal to one of the allowed values"};
+const err18 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_Project.properties.status.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -4014,7 +4014,7 @@ errors++;
 if(data.category !== undefined){
 let data4 = data.category;
 if((typeof data4 !== "string") && (data4 !== null)){
-const err19 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/type",keyword:"type",params:{type: schema_156f7f72.properties.category.type},message:"must be string,null"};
+const err19 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/type",keyword:"type",params:{type: schema_spec_Project.properties.category.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -4125,7 +4125,7 @@ errors = vErrors.length;
 if(data.archived_at !== undefined){
 let data13 = data.archived_at;
 if((typeof data13 !== "string") && (data13 !== null)){
-const err25 = {instancePath:instancePath+"/archived_at",schemaPath:"#/properties/archived_at/type",keyword:"type",params:{type: schema_156f7f72.properties.archived_at.type},message:"must be string,null"};
+const err25 = {instancePath:instancePath+"/archived_at",schemaPath:"#/properties/archived_at/type",keyword:"type",params:{type: schema_spec_Project.properties.archived_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -4255,9 +4255,9 @@ validate_spec_ProjectList.evaluated = {"props":true,"dynamicProps":false,"dynami
 exports.replyProject = validate_spec_Project;
 
 exports.replyMemberList = validate_spec_MemberList;
-const schema_49707855 = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Member"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:MemberList"};
-const schema_439cca31 = {"type":"object","additionalProperties":false,"required":["id","project_id","user","role","added_by","created_at"],"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:Role"},"added_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Member"};
-const schema_c437b091 = {"type":"string","pattern":"^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:MemberId"};
+const schema_spec_MemberList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Member"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:MemberList"};
+const schema_spec_Member = {"type":"object","additionalProperties":false,"required":["id","project_id","user","role","added_by","created_at"],"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:Role"},"added_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Member"};
+const schema_spec_MemberId = {"type":"string","pattern":"^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:MemberId"};
 const pattern_8a5310f5 = new RegExp("^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
 function validate_spec_MemberId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -4298,7 +4298,7 @@ return errors === 0;
 }
 validate_spec_MemberId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_ea917121 = {"type":"object","additionalProperties":false,"required":["id","name","email","avatar_url"],"properties":{"id":{"$ref":"spec:UserId"},"name":{"type":"string"},"email":{"$ref":"spec:Email"},"avatar_url":{"type":["string","null"]}},"$id":"spec:MemberUser"};
+const schema_spec_MemberUser = {"type":"object","additionalProperties":false,"required":["id","name","email","avatar_url"],"properties":{"id":{"$ref":"spec:UserId"},"name":{"type":"string"},"email":{"$ref":"spec:Email"},"avatar_url":{"type":["string","null"]}},"$id":"spec:MemberUser"};
 
 function validate_spec_MemberUser(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MemberUser" */;
@@ -4391,7 +4391,7 @@ errors = vErrors.length;
 if(data.avatar_url !== undefined){
 let data3 = data.avatar_url;
 if((typeof data3 !== "string") && (data3 !== null)){
-const err6 = {instancePath:instancePath+"/avatar_url",schemaPath:"#/properties/avatar_url/type",keyword:"type",params:{type: schema_ea917121.properties.avatar_url.type},message:"must be string,null"};
+const err6 = {instancePath:instancePath+"/avatar_url",schemaPath:"#/properties/avatar_url/type",keyword:"type",params:{type: schema_spec_MemberUser.properties.avatar_url.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4529,7 +4529,7 @@ errors = vErrors.length;
 if(data.added_by !== undefined){
 let data4 = data.added_by;
 if((typeof data4 !== "string") && (data4 !== null)){
-const err7 = {instancePath:instancePath+"/added_by",schemaPath:"#/properties/added_by/type",keyword:"type",params:{type: schema_439cca31.properties.added_by.type},message:"must be string,null"};
+const err7 = {instancePath:instancePath+"/added_by",schemaPath:"#/properties/added_by/type",keyword:"type",params:{type: schema_spec_Member.properties.added_by.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4667,7 +4667,7 @@ exports.replyMember = validate_spec_Member;
 exports.replyInvitation = validate_spec_Invitation;
 
 exports.replyHealth = validate_spec_Health;
-const schema_5c124aa2 = {"type":"object","additionalProperties":false,"required":["status"],"properties":{"status":{"type":"string","const":"ok"}},"$id":"spec:Health"};
+const schema_spec_Health = {"type":"object","additionalProperties":false,"required":["status"],"properties":{"status":{"type":"string","const":"ok"}},"$id":"spec:Health"};
 
 function validate_spec_Health(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Health" */;
@@ -4743,7 +4743,7 @@ return errors === 0;
 validate_spec_Health.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyReadiness = validate_spec_Readiness;
-const schema_2a686a04 = {"type":"object","additionalProperties":false,"required":["status","checks"],"properties":{"status":{"type":"string","enum":["ok","unavailable"]},"checks":{"type":"object","additionalProperties":{"type":"string","enum":["ok","unavailable"]}}},"$id":"spec:Readiness"};
+const schema_spec_Readiness = {"type":"object","additionalProperties":false,"required":["status","checks"],"properties":{"status":{"type":"string","enum":["ok","unavailable"]},"checks":{"type":"object","additionalProperties":{"type":"string","enum":["ok","unavailable"]}}},"$id":"spec:Readiness"};
 
 function validate_spec_Readiness(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Readiness" */;
@@ -4802,7 +4802,7 @@ vErrors.push(err3);
 errors++;
 }
 if(!((data0 === "ok") || (data0 === "unavailable"))){
-const err4 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_2a686a04.properties.status.enum},message:"must be equal to one of the allowed values"};
+const err4 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_Readiness.properties.status.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4828,7 +4828,7 @@ vErrors.push(err5);
 errors++;
 }
 if(!((data2 === "ok") || (data2 === "unavailable"))){
-const err6 = {instancePath:instancePath+"/checks/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/checks/additionalProperties/enum",keyword:"enum",params:{allowedValues: schema_2a686a04.properties.checks.additionalProperties.enum},message:"must be equal to one of the allowed values"};
+const err6 = {instancePath:instancePath+"/checks/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/checks/additionalProperties/enum",keyword:"enum",params:{allowedValues: schema_spec_Readiness.properties.checks.additionalProperties.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4867,7 +4867,7 @@ return errors === 0;
 validate_spec_Readiness.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyGetOpenapiJson200 = validate_replyGetOpenapiJson200;
-const schema_8492c0cf = {"type":"object","additionalProperties":true,"$id":"replyGetOpenapiJson200"};
+const schema_replyGetOpenapiJson200 = {"type":"object","additionalProperties":true,"$id":"replyGetOpenapiJson200"};
 
 function validate_replyGetOpenapiJson200(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="replyGetOpenapiJson200" */;

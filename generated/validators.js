@@ -7,8 +7,8 @@ const validators = {}
 ;(function (exports) {
 
 exports.pathGetApiKey = validate_pathGetApiKey;
-const schema_53cd00c9 = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ApiKeyId"}},"required":["id"],"$id":"pathGetApiKey"};
-const schema_15f81b64 = {"type":"string","pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ApiKeyId"};
+const schema_pathGetApiKey = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ApiKeyId"}},"required":["id"],"$id":"pathGetApiKey"};
+const schema_spec_ApiKeyId = {"type":"string","pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ApiKeyId"};
 const pattern_e057a277 = new RegExp("^key_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
 function validate_spec_ApiKeyId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -132,8 +132,8 @@ return errors === 0;
 validate_pathGetApiKey.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.pathGetUser = validate_pathGetUser;
-const schema_766c9d7f = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:UserId"}},"required":["id"],"$id":"pathGetUser"};
-const schema_912d3703 = {"type":"string","pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UserId"};
+const schema_pathGetUser = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:UserId"}},"required":["id"],"$id":"pathGetUser"};
+const schema_spec_UserId = {"type":"string","pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UserId"};
 const pattern_1ae3b07d = new RegExp("^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
 function validate_spec_UserId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -257,8 +257,8 @@ return errors === 0;
 validate_pathGetUser.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.pathProjectId = validate_pathProjectId;
-const schema_e11c4bf2 = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ProjectId"}},"required":["id"],"$id":"pathProjectId"};
-const schema_ace323eb = {"type":"string","pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ProjectId"};
+const schema_pathProjectId = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ProjectId"}},"required":["id"],"$id":"pathProjectId"};
+const schema_spec_ProjectId = {"type":"string","pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ProjectId"};
 const pattern_108c49a7 = new RegExp("^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
 function validate_spec_ProjectId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -382,8 +382,8 @@ return errors === 0;
 validate_pathProjectId.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.pathGetMember = validate_pathGetMember;
-const schema_7bbce609 = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ProjectId"},"member_id":{"$ref":"spec:MemberId"}},"required":["id","member_id"],"$id":"pathGetMember"};
-const schema_c437b091 = {"type":"string","pattern":"^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:MemberId"};
+const schema_pathGetMember = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ProjectId"},"member_id":{"$ref":"spec:MemberId"}},"required":["id","member_id"],"$id":"pathGetMember"};
+const schema_spec_MemberId = {"type":"string","pattern":"^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:MemberId"};
 const pattern_8a5310f5 = new RegExp("^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
 function validate_spec_MemberId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -523,8 +523,8 @@ return errors === 0;
 validate_pathGetMember.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.pathGetInvitation = validate_pathGetInvitation;
-const schema_4d4787d8 = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ProjectId"},"invitation_id":{"$ref":"spec:InvitationId"}},"required":["id","invitation_id"],"$id":"pathGetInvitation"};
-const schema_11145b51 = {"type":"string","pattern":"^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:InvitationId"};
+const schema_pathGetInvitation = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ProjectId"},"invitation_id":{"$ref":"spec:InvitationId"}},"required":["id","invitation_id"],"$id":"pathGetInvitation"};
+const schema_spec_InvitationId = {"type":"string","pattern":"^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:InvitationId"};
 const pattern_98ad7fc7 = new RegExp("^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
 function validate_spec_InvitationId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -664,7 +664,7 @@ return errors === 0;
 validate_pathGetInvitation.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryNone = validate_queryNone;
-const schema_306abdbd = {"type":"object","additionalProperties":false,"properties":{},"required":[],"$id":"queryNone"};
+const schema_queryNone = {"type":"object","additionalProperties":false,"properties":{},"required":[],"$id":"queryNone"};
 
 function validate_queryNone(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryNone" */;
@@ -705,7 +705,7 @@ return errors === 0;
 validate_queryNone.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListMyInvitations = validate_queryListMyInvitations;
-const schema_262567f6 = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"}},"required":[],"$id":"queryListMyInvitations"};
+const schema_queryListMyInvitations = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"}},"required":[],"$id":"queryListMyInvitations"};
 
 function validate_queryListMyInvitations(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListMyInvitations" */;
@@ -892,7 +892,7 @@ data["sort"] = coerced2;
 }
 }
 if(!(data2 === "created_at")){
-const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_262567f6.properties.sort.enum},message:"must be equal to one of the allowed values"};
+const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListMyInvitations.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -938,7 +938,7 @@ data["order"] = coerced3;
 }
 }
 if(!((data3 === "asc") || (data3 === "desc"))){
-const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_262567f6.properties.order.enum},message:"must be equal to one of the allowed values"};
+const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListMyInvitations.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -964,7 +964,7 @@ return errors === 0;
 validate_queryListMyInvitations.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListApiKeys = validate_queryListApiKeys;
-const schema_3b0f8393 = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"}},"required":[],"$id":"queryListApiKeys"};
+const schema_queryListApiKeys = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"}},"required":[],"$id":"queryListApiKeys"};
 
 function validate_queryListApiKeys(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListApiKeys" */;
@@ -1151,7 +1151,7 @@ data["sort"] = coerced2;
 }
 }
 if(!((data2 === "created_at") || (data2 === "name"))){
-const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_3b0f8393.properties.sort.enum},message:"must be equal to one of the allowed values"};
+const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListApiKeys.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1197,7 +1197,7 @@ data["order"] = coerced3;
 }
 }
 if(!((data3 === "asc") || (data3 === "desc"))){
-const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_3b0f8393.properties.order.enum},message:"must be equal to one of the allowed values"};
+const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListApiKeys.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1223,7 +1223,7 @@ return errors === 0;
 validate_queryListApiKeys.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListUsers = validate_queryListUsers;
-const schema_f7fc2a8a = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","name","email"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"q":{"type":"string","minLength":1,"maxLength":200}},"required":[],"$id":"queryListUsers"};
+const schema_queryListUsers = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","name","email"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"q":{"type":"string","minLength":1,"maxLength":200}},"required":[],"$id":"queryListUsers"};
 const func_7a031813 = require("ajv/dist/runtime/ucs2length").default;
 
 function validate_queryListUsers(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1411,7 +1411,7 @@ data["sort"] = coerced2;
 }
 }
 if(!((((data2 === "created_at") || (data2 === "updated_at")) || (data2 === "name")) || (data2 === "email"))){
-const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_f7fc2a8a.properties.sort.enum},message:"must be equal to one of the allowed values"};
+const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListUsers.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1457,7 +1457,7 @@ data["order"] = coerced3;
 }
 }
 if(!((data3 === "asc") || (data3 === "desc"))){
-const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_f7fc2a8a.properties.order.enum},message:"must be equal to one of the allowed values"};
+const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListUsers.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1504,7 +1504,7 @@ data["status"] = coerced4;
 }
 }
 if(!((data4 === "active") || (data4 === "disabled"))){
-const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_f7fc2a8a.properties.status.enum},message:"must be equal to one of the allowed values"};
+const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_queryListUsers.properties.status.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1552,7 +1552,7 @@ data["role"] = coerced5;
 }
 }
 if(!((data5 === "user") || (data5 === "admin"))){
-const err14 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_f7fc2a8a.properties.role.enum},message:"must be equal to one of the allowed values"};
+const err14 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_queryListUsers.properties.role.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1639,7 +1639,7 @@ return errors === 0;
 validate_queryListUsers.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListProjects = validate_queryListProjects;
-const schema_8eec00de = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":"string","minLength":1,"maxLength":64},"tag":{"type":"string","minLength":1,"maxLength":50},"q":{"type":"string","minLength":1,"maxLength":200}},"required":[],"$id":"queryListProjects"};
+const schema_queryListProjects = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":"string","minLength":1,"maxLength":64},"tag":{"type":"string","minLength":1,"maxLength":50},"q":{"type":"string","minLength":1,"maxLength":200}},"required":[],"$id":"queryListProjects"};
 
 function validate_queryListProjects(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListProjects" */;
@@ -1826,7 +1826,7 @@ data["sort"] = coerced2;
 }
 }
 if(!(((data2 === "created_at") || (data2 === "updated_at")) || (data2 === "name"))){
-const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_8eec00de.properties.sort.enum},message:"must be equal to one of the allowed values"};
+const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListProjects.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1872,7 +1872,7 @@ data["order"] = coerced3;
 }
 }
 if(!((data3 === "asc") || (data3 === "desc"))){
-const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_8eec00de.properties.order.enum},message:"must be equal to one of the allowed values"};
+const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListProjects.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1919,7 +1919,7 @@ data["status"] = coerced4;
 }
 }
 if(!(((data4 === "active") || (data4 === "archived")) || (data4 === "deleted"))){
-const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_8eec00de.properties.status.enum},message:"must be equal to one of the allowed values"};
+const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_queryListProjects.properties.status.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2126,8 +2126,8 @@ return errors === 0;
 validate_queryListProjects.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListMembers = validate_queryListMembers;
-const schema_3f5f58d0 = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"role":{"$ref":"spec:Role"}},"required":[],"$id":"queryListMembers"};
-const schema_bc247016 = {"type":"string","enum":["owner","admin","editor","viewer"],"$id":"spec:Role"};
+const schema_queryListMembers = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"role":{"$ref":"spec:Role"}},"required":[],"$id":"queryListMembers"};
+const schema_spec_Role = {"type":"string","enum":["owner","admin","editor","viewer"],"$id":"spec:Role"};
 
 function validate_spec_Role(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Role" */;
@@ -2176,7 +2176,7 @@ parentData[parentDataProperty] = coerced0;
 }
 }
 if(!((((data === "owner") || (data === "admin")) || (data === "editor")) || (data === "viewer"))){
-const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_bc247016.enum},message:"must be equal to one of the allowed values"};
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_Role.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2376,7 +2376,7 @@ data["sort"] = coerced2;
 }
 }
 if(!((data2 === "created_at") || (data2 === "name"))){
-const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_3f5f58d0.properties.sort.enum},message:"must be equal to one of the allowed values"};
+const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListMembers.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2422,7 +2422,7 @@ data["order"] = coerced3;
 }
 }
 if(!((data3 === "asc") || (data3 === "desc"))){
-const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_3f5f58d0.properties.order.enum},message:"must be equal to one of the allowed values"};
+const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListMembers.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2454,8 +2454,8 @@ return errors === 0;
 validate_queryListMembers.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListInvitations = validate_queryListInvitations;
-const schema_add0f6f1 = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","email"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"$ref":"spec:InvitationStatus"}},"required":[],"$id":"queryListInvitations"};
-const schema_01697488 = {"type":"string","enum":["pending","accepted","revoked","expired"],"$id":"spec:InvitationStatus"};
+const schema_queryListInvitations = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","email"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"$ref":"spec:InvitationStatus"}},"required":[],"$id":"queryListInvitations"};
+const schema_spec_InvitationStatus = {"type":"string","enum":["pending","accepted","revoked","expired"],"$id":"spec:InvitationStatus"};
 
 function validate_spec_InvitationStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:InvitationStatus" */;
@@ -2504,7 +2504,7 @@ parentData[parentDataProperty] = coerced0;
 }
 }
 if(!((((data === "pending") || (data === "accepted")) || (data === "revoked")) || (data === "expired"))){
-const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_01697488.enum},message:"must be equal to one of the allowed values"};
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_InvitationStatus.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2704,7 +2704,7 @@ data["sort"] = coerced2;
 }
 }
 if(!((data2 === "created_at") || (data2 === "email"))){
-const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_add0f6f1.properties.sort.enum},message:"must be equal to one of the allowed values"};
+const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListInvitations.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2750,7 +2750,7 @@ data["order"] = coerced3;
 }
 }
 if(!((data3 === "asc") || (data3 === "desc"))){
-const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_add0f6f1.properties.order.enum},message:"must be equal to one of the allowed values"};
+const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListInvitations.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2782,7 +2782,7 @@ return errors === 0;
 validate_queryListInvitations.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.headerIfNoneMatch = validate_headerIfNoneMatch;
-const schema_443f1f78 = {"type":"object","properties":{"if-none-match":{"type":"string","minLength":1,"maxLength":1000}},"required":[],"$id":"headerIfNoneMatch"};
+const schema_headerIfNoneMatch = {"type":"object","properties":{"if-none-match":{"type":"string","minLength":1,"maxLength":1000}},"required":[],"$id":"headerIfNoneMatch"};
 
 function validate_headerIfNoneMatch(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="headerIfNoneMatch" */;
@@ -2873,7 +2873,7 @@ return errors === 0;
 validate_headerIfNoneMatch.evaluated = {"props":{"if-none-match":true},"dynamicProps":false,"dynamicItems":false};
 
 exports.headerIfMatch = validate_headerIfMatch;
-const schema_90c965e2 = {"type":"object","properties":{"if-match":{"type":"string","minLength":1,"maxLength":1000}},"required":[],"$id":"headerIfMatch"};
+const schema_headerIfMatch = {"type":"object","properties":{"if-match":{"type":"string","minLength":1,"maxLength":1000}},"required":[],"$id":"headerIfMatch"};
 
 function validate_headerIfMatch(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="headerIfMatch" */;
@@ -2964,7 +2964,7 @@ return errors === 0;
 validate_headerIfMatch.evaluated = {"props":{"if-match":true},"dynamicProps":false,"dynamicItems":false};
 
 exports.headerIdempotencyKey = validate_headerIdempotencyKey;
-const schema_8af02910 = {"type":"object","properties":{"idempotency-key":{"type":"string","minLength":1,"maxLength":255,"pattern":"^[\\x21-\\x7e]+$"}},"required":[],"$id":"headerIdempotencyKey"};
+const schema_headerIdempotencyKey = {"type":"object","properties":{"idempotency-key":{"type":"string","minLength":1,"maxLength":255,"pattern":"^[\\x21-\\x7e]+$"}},"required":[],"$id":"headerIdempotencyKey"};
 const pattern_63c1c1bc = new RegExp("^[\\x21-\\x7e]+$", "u");
 
 function validate_headerIdempotencyKey(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -3069,8 +3069,8 @@ validate_headerIdempotencyKey.evaluated = {"props":{"idempotency-key":true},"dyn
 ;(function (exports) {
 
 exports.bodyProfileUpdate = validate_spec_ProfileUpdate;
-const schema_aef25a93 = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ProfileUpdate"};
-const schema_7c2b6c0c = {"type":"string","minLength":1,"maxLength":120,"pattern":"\\S","$id":"spec:PersonName"};
+const schema_spec_ProfileUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ProfileUpdate"};
+const schema_spec_PersonName = {"type":"string","minLength":1,"maxLength":120,"pattern":"\\S","$id":"spec:PersonName"};
 const func_7a031813 = require("ajv/dist/runtime/ucs2length").default;
 const pattern_6301c483 = new RegExp("\\S", "u");
 
@@ -3132,7 +3132,7 @@ return errors === 0;
 }
 validate_spec_PersonName.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_007974f1 = {"type":"string","pattern":"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$","$id":"spec:Locale"};
+const schema_spec_Locale = {"type":"string","pattern":"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$","$id":"spec:Locale"};
 const pattern_f1009f85 = new RegExp("^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$", "u");
 
 function validate_spec_Locale(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -3173,7 +3173,7 @@ return errors === 0;
 }
 validate_spec_Locale.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_14c9d159 = {"type":"string","format":"timezone","maxLength":64,"$id":"spec:Timezone"};
+const schema_spec_Timezone = {"type":"string","format":"timezone","maxLength":64,"$id":"spec:Timezone"};
 const formats_e08ab354 = formats.timezone;
 
 function validate_spec_Timezone(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -3224,7 +3224,7 @@ return errors === 0;
 }
 validate_spec_Timezone.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_816a01ef = {"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"$id":"spec:Metadata"};
+const schema_spec_Metadata = {"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"$id":"spec:Metadata"};
 
 function validate_spec_Metadata(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Metadata" */;
@@ -3359,7 +3359,7 @@ errors = vErrors.length;
 if(data.bio !== undefined){
 let data1 = data.bio;
 if((typeof data1 !== "string") && (data1 !== null)){
-const err1 = {instancePath:instancePath+"/bio",schemaPath:"#/properties/bio/type",keyword:"type",params:{type: schema_aef25a93.properties.bio.type},message:"must be string,null"};
+const err1 = {instancePath:instancePath+"/bio",schemaPath:"#/properties/bio/type",keyword:"type",params:{type: schema_spec_ProfileUpdate.properties.bio.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3416,7 +3416,7 @@ return errors === 0;
 validate_spec_ProfileUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodySettingsUpdate = validate_spec_SettingsUpdate;
-const schema_81ca8222 = {"type":"object","additionalProperties":false,"properties":{"theme":{"type":"string","enum":["system","light","dark"]},"language":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"notifications":{"type":"object","additionalProperties":false,"properties":{"email":{"type":"boolean"},"in_app":{"type":"boolean"}}},"privacy":{"type":"object","additionalProperties":false,"properties":{"profile_visibility":{"type":"string","enum":["public","members","private"]}}},"ai":{"type":"object","additionalProperties":false,"properties":{"default_model":{"type":["string","null"],"minLength":1,"maxLength":200},"store_history":{"type":"boolean"}}},"default_project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"}},"$id":"spec:SettingsUpdate"};
+const schema_spec_SettingsUpdate = {"type":"object","additionalProperties":false,"properties":{"theme":{"type":"string","enum":["system","light","dark"]},"language":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"notifications":{"type":"object","additionalProperties":false,"properties":{"email":{"type":"boolean"},"in_app":{"type":"boolean"}}},"privacy":{"type":"object","additionalProperties":false,"properties":{"profile_visibility":{"type":"string","enum":["public","members","private"]}}},"ai":{"type":"object","additionalProperties":false,"properties":{"default_model":{"type":["string","null"],"minLength":1,"maxLength":200},"store_history":{"type":"boolean"}}},"default_project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"}},"$id":"spec:SettingsUpdate"};
 const pattern_108c49a7 = new RegExp("^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
 function validate_spec_SettingsUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -3456,7 +3456,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!(((data0 === "system") || (data0 === "light")) || (data0 === "dark"))){
-const err2 = {instancePath:instancePath+"/theme",schemaPath:"#/properties/theme/enum",keyword:"enum",params:{allowedValues: schema_81ca8222.properties.theme.enum},message:"must be equal to one of the allowed values"};
+const err2 = {instancePath:instancePath+"/theme",schemaPath:"#/properties/theme/enum",keyword:"enum",params:{allowedValues: schema_spec_SettingsUpdate.properties.theme.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3557,7 +3557,7 @@ vErrors.push(err8);
 errors++;
 }
 if(!(((data7 === "public") || (data7 === "members")) || (data7 === "private"))){
-const err9 = {instancePath:instancePath+"/privacy/profile_visibility",schemaPath:"#/properties/privacy/properties/profile_visibility/enum",keyword:"enum",params:{allowedValues: schema_81ca8222.properties.privacy.properties.profile_visibility.enum},message:"must be equal to one of the allowed values"};
+const err9 = {instancePath:instancePath+"/privacy/profile_visibility",schemaPath:"#/properties/privacy/properties/profile_visibility/enum",keyword:"enum",params:{allowedValues: schema_spec_SettingsUpdate.properties.privacy.properties.profile_visibility.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3597,7 +3597,7 @@ errors++;
 if(data8.default_model !== undefined){
 let data9 = data8.default_model;
 if((typeof data9 !== "string") && (data9 !== null)){
-const err12 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/type",keyword:"type",params:{type: schema_81ca8222.properties.ai.properties.default_model.type},message:"must be string,null"};
+const err12 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/type",keyword:"type",params:{type: schema_spec_SettingsUpdate.properties.ai.properties.default_model.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3656,7 +3656,7 @@ errors++;
 if(data.default_project_id !== undefined){
 let data11 = data.default_project_id;
 if((typeof data11 !== "string") && (data11 !== null)){
-const err17 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/type",keyword:"type",params:{type: schema_81ca8222.properties.default_project_id.type},message:"must be string,null"};
+const err17 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/type",keyword:"type",params:{type: schema_spec_SettingsUpdate.properties.default_project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -3695,9 +3695,9 @@ return errors === 0;
 validate_spec_SettingsUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyApiKeyCreate = validate_spec_ApiKeyCreate;
-const schema_8f6206fc = {"type":"object","additionalProperties":false,"required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":100,"pattern":"\\S"},"scopes":{"type":"array","minItems":1,"maxItems":14,"uniqueItems":true,"items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:ApiKeyCreate"};
+const schema_spec_ApiKeyCreate = {"type":"object","additionalProperties":false,"required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":100,"pattern":"\\S"},"scopes":{"type":"array","minItems":1,"maxItems":14,"uniqueItems":true,"items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:ApiKeyCreate"};
 const func_acaca6fe = require("ajv/dist/runtime/equal").default;
-const schema_18df5412 = {"type":"string","enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"$id":"spec:Scope"};
+const schema_spec_Scope = {"type":"string","enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"$id":"spec:Scope"};
 
 function validate_spec_Scope(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Scope" */;
@@ -3721,7 +3721,7 @@ vErrors.push(err0);
 errors++;
 }
 if(!((((((((((((((data === "user:read") || (data === "user:write")) || (data === "projects:read")) || (data === "projects:write")) || (data === "storage:read")) || (data === "storage:write")) || (data === "ai:read")) || (data === "ai:write")) || (data === "payments:read")) || (data === "payments:write")) || (data === "webhooks:read")) || (data === "webhooks:write")) || (data === "keys:write")) || (data === "admin"))){
-const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_18df5412.enum},message:"must be equal to one of the allowed values"};
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_Scope.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3735,7 +3735,7 @@ return errors === 0;
 }
 validate_spec_Scope.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_ace323eb = {"type":"string","pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ProjectId"};
+const schema_spec_ProjectId = {"type":"string","pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ProjectId"};
 
 function validate_spec_ProjectId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectId" */;
@@ -3931,7 +3931,7 @@ errors++;
 if(data.project_ids !== undefined){
 let data3 = data.project_ids;
 if((!(Array.isArray(data3))) && (data3 !== null)){
-const err11 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_8f6206fc.properties.project_ids.type},message:"must be array,null"};
+const err11 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_ApiKeyCreate.properties.project_ids.type},message:"must be array,null"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3993,7 +3993,7 @@ break outer1;
 if(data.expires_at !== undefined){
 let data5 = data.expires_at;
 if((typeof data5 !== "string") && (data5 !== null)){
-const err15 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_8f6206fc.properties.expires_at.type},message:"must be string,null"};
+const err15 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_spec_ApiKeyCreate.properties.expires_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -4032,7 +4032,7 @@ return errors === 0;
 validate_spec_ApiKeyCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyApiKeyRotate = validate_spec_ApiKeyRotate;
-const schema_a03de587 = {"type":"object","additionalProperties":false,"properties":{"overlap_seconds":{"type":"integer","minimum":0,"maximum":604800,"default":0},"expires_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:ApiKeyRotate"};
+const schema_spec_ApiKeyRotate = {"type":"object","additionalProperties":false,"properties":{"overlap_seconds":{"type":"integer","minimum":0,"maximum":604800,"default":0},"expires_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:ApiKeyRotate"};
 
 function validate_spec_ApiKeyRotate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ApiKeyRotate" */;
@@ -4097,7 +4097,7 @@ errors++;
 if(data.expires_at !== undefined){
 let data1 = data.expires_at;
 if((typeof data1 !== "string") && (data1 !== null)){
-const err4 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_a03de587.properties.expires_at.type},message:"must be string,null"};
+const err4 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_spec_ApiKeyRotate.properties.expires_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4136,8 +4136,8 @@ return errors === 0;
 validate_spec_ApiKeyRotate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyUserCreate = validate_spec_UserCreate;
-const schema_ce316f79 = {"type":"object","additionalProperties":false,"required":["email","name"],"properties":{"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean","default":true},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"role":{"type":"string","enum":["user","admin"],"default":"user"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:UserCreate"};
-const schema_346d0da5 = {"type":"string","format":"email","maxLength":254,"$id":"spec:Email"};
+const schema_spec_UserCreate = {"type":"object","additionalProperties":false,"required":["email","name"],"properties":{"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean","default":true},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"role":{"type":"string","enum":["user","admin"],"default":"user"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:UserCreate"};
+const schema_spec_Email = {"type":"string","format":"email","maxLength":254,"$id":"spec:Email"};
 const formats_fef6b18b = formats.email;
 
 function validate_spec_Email(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -4264,7 +4264,7 @@ errors = vErrors.length;
 if(data.bio !== undefined){
 let data3 = data.bio;
 if((typeof data3 !== "string") && (data3 !== null)){
-const err4 = {instancePath:instancePath+"/bio",schemaPath:"#/properties/bio/type",keyword:"type",params:{type: schema_ce316f79.properties.bio.type},message:"must be string,null"};
+const err4 = {instancePath:instancePath+"/bio",schemaPath:"#/properties/bio/type",keyword:"type",params:{type: schema_spec_UserCreate.properties.bio.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4310,7 +4310,7 @@ vErrors.push(err6);
 errors++;
 }
 if(!((data6 === "user") || (data6 === "admin"))){
-const err7 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_ce316f79.properties.role.enum},message:"must be equal to one of the allowed values"};
+const err7 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_spec_UserCreate.properties.role.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4342,7 +4342,7 @@ return errors === 0;
 validate_spec_UserCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyUserUpdate = validate_spec_UserUpdate;
-const schema_0068e1d1 = {"type":"object","additionalProperties":false,"properties":{"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:UserUpdate"};
+const schema_spec_UserUpdate = {"type":"object","additionalProperties":false,"properties":{"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:UserUpdate"};
 const func_191f75b3 = Object.prototype.hasOwnProperty;
 
 function validate_spec_UserUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -4358,7 +4358,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func_191f75b3.call(schema_0068e1d1.properties, key0))){
+if(!(func_191f75b3.call(schema_spec_UserUpdate.properties, key0))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -4396,7 +4396,7 @@ errors = vErrors.length;
 if(data.bio !== undefined){
 let data3 = data.bio;
 if((typeof data3 !== "string") && (data3 !== null)){
-const err2 = {instancePath:instancePath+"/bio",schemaPath:"#/properties/bio/type",keyword:"type",params:{type: schema_0068e1d1.properties.bio.type},message:"must be string,null"};
+const err2 = {instancePath:instancePath+"/bio",schemaPath:"#/properties/bio/type",keyword:"type",params:{type: schema_spec_UserUpdate.properties.bio.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4443,7 +4443,7 @@ vErrors.push(err4);
 errors++;
 }
 if(!((data6 === "active") || (data6 === "disabled"))){
-const err5 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_0068e1d1.properties.status.enum},message:"must be equal to one of the allowed values"};
+const err5 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_UserUpdate.properties.status.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4466,7 +4466,7 @@ vErrors.push(err6);
 errors++;
 }
 if(!((data7 === "user") || (data7 === "admin"))){
-const err7 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_0068e1d1.properties.role.enum},message:"must be equal to one of the allowed values"};
+const err7 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_spec_UserUpdate.properties.role.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4499,8 +4499,8 @@ return errors === 0;
 validate_spec_UserUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyProjectCreate = validate_spec_ProjectCreate;
-const schema_58d9f00e = {"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"category":{"type":["string","null"],"minLength":1,"maxLength":64,"pattern":"\\S"},"tags":{"$ref":"spec:Tags"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ProjectCreate"};
-const schema_c65eac3c = {"type":"string","minLength":1,"maxLength":200,"pattern":"\\S","$id":"spec:ProjectName"};
+const schema_spec_ProjectCreate = {"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"category":{"type":["string","null"],"minLength":1,"maxLength":64,"pattern":"\\S"},"tags":{"$ref":"spec:Tags"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ProjectCreate"};
+const schema_spec_ProjectName = {"type":"string","minLength":1,"maxLength":200,"pattern":"\\S","$id":"spec:ProjectName"};
 
 function validate_spec_ProjectName(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectName" */;
@@ -4560,7 +4560,7 @@ return errors === 0;
 }
 validate_spec_ProjectName.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_e698e666 = {"type":"array","maxItems":20,"uniqueItems":true,"items":{"type":"string","minLength":1,"maxLength":50,"pattern":"\\S"},"$id":"spec:Tags"};
+const schema_spec_Tags = {"type":"array","maxItems":20,"uniqueItems":true,"items":{"type":"string","minLength":1,"maxLength":50,"pattern":"\\S"},"$id":"spec:Tags"};
 
 function validate_spec_Tags(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Tags" */;
@@ -4714,7 +4714,7 @@ errors = vErrors.length;
 if(data.description !== undefined){
 let data1 = data.description;
 if((typeof data1 !== "string") && (data1 !== null)){
-const err2 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_58d9f00e.properties.description.type},message:"must be string,null"};
+const err2 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_ProjectCreate.properties.description.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4739,7 +4739,7 @@ errors++;
 if(data.category !== undefined){
 let data2 = data.category;
 if((typeof data2 !== "string") && (data2 !== null)){
-const err4 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/type",keyword:"type",params:{type: schema_58d9f00e.properties.category.type},message:"must be string,null"};
+const err4 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/type",keyword:"type",params:{type: schema_spec_ProjectCreate.properties.category.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4810,7 +4810,7 @@ return errors === 0;
 validate_spec_ProjectCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyProjectUpdate = validate_spec_ProjectUpdate;
-const schema_cb639154 = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"category":{"type":["string","null"],"minLength":1,"maxLength":64,"pattern":"\\S"},"tags":{"$ref":"spec:Tags"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ProjectUpdate"};
+const schema_spec_ProjectUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"category":{"type":["string","null"],"minLength":1,"maxLength":64,"pattern":"\\S"},"tags":{"$ref":"spec:Tags"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ProjectUpdate"};
 
 function validate_spec_ProjectUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectUpdate" */;
@@ -4845,7 +4845,7 @@ errors = vErrors.length;
 if(data.description !== undefined){
 let data1 = data.description;
 if((typeof data1 !== "string") && (data1 !== null)){
-const err1 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_cb639154.properties.description.type},message:"must be string,null"};
+const err1 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_ProjectUpdate.properties.description.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4870,7 +4870,7 @@ errors++;
 if(data.category !== undefined){
 let data2 = data.category;
 if((typeof data2 !== "string") && (data2 !== null)){
-const err3 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/type",keyword:"type",params:{type: schema_cb639154.properties.category.type},message:"must be string,null"};
+const err3 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/type",keyword:"type",params:{type: schema_spec_ProjectUpdate.properties.category.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4941,8 +4941,8 @@ return errors === 0;
 validate_spec_ProjectUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyMemberAdd = validate_spec_MemberAdd;
-const schema_05cd0c28 = {"type":"object","additionalProperties":false,"required":["role"],"properties":{"user_id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:Role"}},"oneOf":[{"required":["user_id"]},{"required":["email"]}],"$id":"spec:MemberAdd"};
-const schema_912d3703 = {"type":"string","pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UserId"};
+const schema_spec_MemberAdd = {"type":"object","additionalProperties":false,"required":["role"],"properties":{"user_id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:Role"}},"oneOf":[{"required":["user_id"]},{"required":["email"]}],"$id":"spec:MemberAdd"};
+const schema_spec_UserId = {"type":"string","pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UserId"};
 const pattern_1ae3b07d = new RegExp("^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
 function validate_spec_UserId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -4983,7 +4983,7 @@ return errors === 0;
 }
 validate_spec_UserId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_bc247016 = {"type":"string","enum":["owner","admin","editor","viewer"],"$id":"spec:Role"};
+const schema_spec_Role = {"type":"string","enum":["owner","admin","editor","viewer"],"$id":"spec:Role"};
 
 function validate_spec_Role(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Role" */;
@@ -5007,7 +5007,7 @@ vErrors.push(err0);
 errors++;
 }
 if(!((((data === "owner") || (data === "admin")) || (data === "editor")) || (data === "viewer"))){
-const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_bc247016.enum},message:"must be equal to one of the allowed values"};
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_Role.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5157,7 +5157,7 @@ return errors === 0;
 validate_spec_MemberAdd.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyMemberUpdate = validate_spec_MemberUpdate;
-const schema_7a51f312 = {"type":"object","additionalProperties":false,"properties":{"role":{"$ref":"spec:Role"}},"$id":"spec:MemberUpdate"};
+const schema_spec_MemberUpdate = {"type":"object","additionalProperties":false,"properties":{"role":{"$ref":"spec:Role"}},"$id":"spec:MemberUpdate"};
 
 function validate_spec_MemberUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MemberUpdate" */;

@@ -9,7 +9,9 @@ import { stringify } from 'yaml'
 import { ContractError, readContract } from './generate/contract.ts'
 import { operationsOf, type Operation } from './generate/model.ts'
 import { banner, emitOperations, emitRoutes, emitTypes } from './generate/types.ts'
-import { compileValidators } from './generate/validators.ts'
+import { schemasOf } from './generate/schemas.ts'
+import { compileRequests, compileResponses } from './generate/validators.ts'
+import { compileSerializers } from './generate/serializers.ts'
 import { generatePrisma } from './generate/prisma.ts'
 import { writeStubs } from './generate/stubs.ts'
 
@@ -19,7 +21,7 @@ const root = resolve(import.meta.dirname, '..')
 export async function emitAll (spec: string): Promise<{ files: Map<string, string>, operations: Operation[] }> {
   const document = await readContract(spec)
   const operations = operationsOf(document)
-  const { requests, responses, serializers, names } = compileValidators(document, operations)
+  const { parameters, bodies, responses, names } = schemasOf(operations)
   const published = Object.fromEntries(Object.entries(document).filter(([key]) => key !== 'x-implied-responses'))
   const files = new Map([
     ['openapi.json', `${JSON.stringify(published, null, 2)}\n`],
@@ -27,9 +29,9 @@ export async function emitAll (spec: string): Promise<{ files: Map<string, strin
     ['types.ts', await emitTypes(document)],
     ['operations.ts', emitOperations(operations, names)],
     ['routes.ts', emitRoutes(operations)],
-    ['validators.js', banner + requests],
-    ['replies.js', banner + responses],
-    ['serializers.js', banner + serializers],
+    ['validators.js', banner + compileRequests(document, parameters, bodies)],
+    ['replies.js', banner + compileResponses(document, responses)],
+    ['serializers.js', banner + compileSerializers(document, responses)],
     ['validators.d.ts', declaration('validators', "import('ajv').ValidateFunction", 'What checks the parts of a request, by the names in the table of operations.')],
     ['replies.d.ts', declaration('replies', "import('ajv').ValidateFunction", 'What checks the bodies of answers.')],
     ['serializers.d.ts', declaration('serializers', '(body: unknown) => string', 'What writes the bodies of answers, leaving out what the spec does not declare.')]

@@ -12,6 +12,15 @@ export interface Response {
   headers: string[]
 }
 
+export interface Parameter {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required?: boolean
+  schema: Json
+  /** Its name among the document's components, where it is one of them. */
+  component?: string
+}
+
 export interface Operation {
   id: string
   method: 'get' | 'put' | 'post' | 'delete' | 'patch'
@@ -23,9 +32,9 @@ export interface Operation {
   /** null for a public operation. */
   scopes: string[] | null
   rateLimit: string | null
-  path_: Json[]
-  query: Json[]
-  header: Json[]
+  path_: Parameter[]
+  query: Parameter[]
+  header: Parameter[]
   body: { required: boolean, contentTypes: string[], schema: Json | null } | null
   responses: Response[]
   projectAccess: { role: string, states?: string[] } | null
@@ -77,11 +86,11 @@ export function operationsOf (document: Json): Operation[] {
 }
 
 /** An operation's parameter replaces the path's of the same name and place. */
-function mergedParameters (document: Json, item: Json, operation: Json): Json[] {
-  const merged = new Map<string, Json>()
+function mergedParameters (document: Json, item: Json, operation: Json): Parameter[] {
+  const merged = new Map<string, Parameter>()
   for (const node of [...item.parameters ?? [], ...operation.parameters ?? []]) {
     const parameter = resolve(document, node)
-    merged.set(`${parameter.in} ${parameter.name}`, parameter)
+    merged.set(`${parameter.in} ${parameter.name}`, { ...parameter, component: node.$ref?.split('/').at(-1) })
   }
   return [...merged.values()]
 }
