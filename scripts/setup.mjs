@@ -155,7 +155,9 @@ async function installNode() {
 /** Runs npm without its talk, which is shown only when it fails. No package here needs its install script. */
 function npm(args) {
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--no-update-notifier', '--loglevel=error']
-  const patience = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=8000']
+  // Left to itself, npm tries for more than a minute before it says that there is no network.
+  const own = process.env.npm_config_fetch_retries !== undefined
+  const patience = own ? [] : ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=8000']
   const all = [...args, ...quiet, ...patience]
   const { npm_execpath: script, npm_node_execpath: node } = process.env
   const known = script !== undefined && node !== undefined && /npm-cli\.[cm]?js$/.test(script)
