@@ -1,0 +1,34 @@
+// `npm run bench`: what the README says of speed, measured again on this machine.
+//   npm run bench -- http|growth|generate   one part of it
+//   --quick                                 a minute's try of everything, whose numbers say little
+import { parseArgs } from 'node:util'
+import { installOthers } from './bench/install.ts'
+import { benchHttp } from './bench/http.ts'
+import { openStage, type Stage } from './bench/stage.ts'
+
+const parts: Record<string, (stage: Stage, quick: boolean) => Promise<string>> = {
+  async http (stage, quick) {
+    installOthers()
+    return await benchHttp(stage, quick ? { rounds: 2, seconds: 0.3 } : { rounds: Number(process.env.R ?? 30), seconds: 0.6 })
+  }
+}
+
+const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean', default: false } }, allowPositionals: true })
+const unknown = positionals.find((name) => parts[name] === undefined)
+if (unknown !== undefined) {
+  console.error(`There is no part ${unknown}: ${Object.keys(parts).join(', ')}.`)
+  process.exit(1)
+}
+
+const stage = openStage()
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => { void stage.close().finally(() => process.exit(130)) })
+}
+try {
+  for (const name of positionals.length > 0 ? positionals : Object.keys(parts)) {
+    const started = Date.now()
+    console.log(`${await parts[name](stage, values.quick)}\n\n(${name}: ${Math.round((Date.now() - started) / 1000)} s)\n`)
+  }
+} finally {
+  await stage.close()
+}

@@ -1,0 +1,83 @@
+// Load over loopback: a number of connections, each sending its next request when the last one is answered. It speaks
+// plain HTTP/1.1 on sockets, so that it takes little from the machine that it shares with the servers.
+import { connect, type Socket } from 'node:net'
+import { once } from 'node:events'
+
+export interface Shot { method: string, path: string, key: string, body?: unknown }
+
+export interface LoadOptions {
+  port: number
+  connections: number
+  /** The next request. */
+  next: () => Shot
+  /** What every answer's status has to be. */
+  status: number
+}
+
+export interface Load {
+  /** Sends requests for so many seconds, or so many of them, whichever is first. @returns how many were answered. */
+  fire (limit: { seconds: number, requests: number }): Promise<number>
+  close (): void
+}
+
+export async function openLoad ({ port, connections, next, status }: LoadOptions): Promise<Load> {
+  const sockets = await Promise.all(Array.from({ length: connections }, async () => {
+    const socket = connect(port, '127.0.0.1').setNoDelay(true)
+    await once(socket, 'connect')
+    return socket
+  }))
+  return {
+    async fire ({ seconds, requests }) {
+      const end = Date.now() + seconds * 1000
+      let sent = 0
+      await Promise.all(sockets.map(async (socket) => {
+        while (sent < requests && Date.now() < end) {
+          sent++
+          const got = await exchange(socket, bytesOf(next(), port))
+          if (got !== status) throw new Error(`an answer was ${got} instead of ${status}`)
+        }
+      }))
+      return sent
+    },
+    close () {
+      for (const socket of sockets) socket.destroy()
+    }
+  }
+}
+
+function bytesOf ({ method, path, key, body }: Shot, port: number): string {
+  const head = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\naccept: application/json\r\nauthorization: Bearer ${key}\r\n`
+  if (body === undefined) return `${head}\r\n`
+  const text = JSON.stringify(body)
+  return `${head}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+}
+
+/** Sends one request and reads its answer to the end. @returns the status. */
+function exchange (socket: Socket, request: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let head = ''
+    /** Bytes of the body still to come; null before the head is whole. */
+    let missing: number | null = null
+    const done = (error?: Error): void => {
+      socket.off('data', read).off('error', done).off('close', closed)
+      if (error === undefined) resolve(Number(head.slice(9, 12)))
+      else reject(error)
+    }
+    const closed = (): void => done(new Error('the server closed a connection'))
+    const read = (chunk: Buffer): void => {
+      if (missing === null) {
+        head += chunk.toString('latin1')
+        const end = head.indexOf('\r\n\r\n')
+        if (end === -1) return
+        const length = /\r\ncontent-length: (\d+)/i.exec(head.slice(0, end))
+        if (length === null) return done(new Error(`an answer without Content-Length: ${head.slice(0, end)}`))
+        missing = Number(length[1]) - (head.length - end - 4)
+      } else {
+        missing -= chunk.length
+      }
+      if (missing === 0) done()
+    }
+    socket.on('data', read).on('error', done).on('close', closed)
+    socket.write(request)
+  })
+}

@@ -1,0 +1,76 @@
+// Databases with people and their projects, however many: written in SQL as the triggers would have left them, since a
+// million creations through the API would take longer than the bench.
+import { readFileSync } from 'node:fs'
+import pg from 'pg'
+import { openDatabase } from '../../services/database.ts'
+import { newId } from '../../services/ids.ts'
+import { ADMINISTRATOR, passwordFile } from '../../services/postgres/cluster.ts'
+import { applyMigrations } from '../../services/postgres/migrations.ts'
+import { insertKey, insertUser, scopesFor } from '../../services/users.ts'
+
+export interface Person { id: string, key: string }
+
+/** A migrated database of its own on the running PostgreSQL. @returns its address. */
+export async function createDatabase (serverUrl: string, name: string): Promise<string> {
+  const client = new pg.Client({ connectionString: serverUrl })
+  await client.connect()
+  await client.query(`CREATE DATABASE ${name}`)
+  await client.end()
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  await applyMigrations(url.href)
+  return url.href
+}
+
+/** People with a key each. */
+export async function addPeople (url: string, names: string[]): Promise<Person[]> {
+  const database = openDatabase({ url, poolSize: 1 })
+  try {
+    return await database.transaction(async (tx) => {
+      const people: Person[] = []
+      for (const name of names) {
+        const user = await insertUser(tx, { email: `${name}@example.com`, emailVerified: true, name, role: 'user' })
+        const { key } = await insertKey(tx, 'test', { userId: user.id, name: 'bench', scopes: scopesFor('user'), projectIds: null, expiresAt: null })
+        people.push({ id: user.id, key })
+      }
+      return people
+    })
+  } finally {
+    await database.close()
+  }
+}
+
+/** Gives a person who has none this many projects, a millisecond apart. @returns the ids of the newest ones. */
+export async function addProjects (url: string, dataDir: string, owner: Person, count: number): Promise<string[]> {
+  const administrator = new URL(url)
+  administrator.username = ADMINISTRATOR
+  administrator.password = readFileSync(passwordFile(dataDir), 'utf8').trim()
+  const client = new pg.Client({ connectionString: administrator.href })
+  await client.connect()
+  try {
+    // No triggers and no checks of foreign keys in this session: what they would do is done once, at the end.
+    await client.query("SET session_replication_role = replica; SET work_mem = '256MB'; SET maintenance_work_mem = '512MB'")
+    const first = Date.now() - count
+    const rows = `(SELECT n, ${first} + n AS ms, to_timestamp((${first} + n) / 1000.0) AS at FROM generate_series(1::bigint, ${count}) n) r`
+    await client.query(`
+      INSERT INTO projects (id, name, description, category, owner_id, tags, member_count, metadata, created_at, updated_at)
+      SELECT ${idOf('prj')}, 'Project ' || n, 'What project ' || n || ' is about', 'bench', $1, ARRAY['bench', 'q4'], 1, '{"team":"bench"}', at, at
+      FROM ${rows}`, [owner.id])
+    await client.query(`
+      INSERT INTO members (id, project_id, user_id, role, created_at, updated_at)
+      SELECT 'mem' || substr(id, 4), id, owner_id, 'owner', created_at, updated_at FROM projects WHERE owner_id = $1 ORDER BY id`, [owner.id])
+    await client.query("INSERT INTO project_counts (user_id, status, count) VALUES ($1, 'active', $2)", [owner.id, count])
+    await client.query('VACUUM ANALYZE')
+    const { rows: newest } = await client.query<{ id: string }>('SELECT id FROM projects WHERE owner_id = $1 ORDER BY id DESC LIMIT 1000', [owner.id])
+    return newest.map(({ id }) => id)
+  } finally {
+    await client.end()
+  }
+}
+
+/** SQL for a TypeID of the millisecond `ms`: ten characters of time, then what a new id happens to end with. */
+function idOf (prefix: 'prj'): string {
+  const time = Array.from({ length: 10 }, (_, i) => `substr('0123456789abcdefghjkmnpqrstvwxyz', ((ms >> ${45 - 5 * i}) & 31)::int + 1, 1)`)
+  const rest = newId(prefix).slice(prefix.length + 1 + 10)
+  return `'${prefix}_' || ${time.join(' || ')} || '${rest}'`
+}

@@ -1,0 +1,133 @@
+// What a run of the bench stands on: a temporary folder, a throw-away PostgreSQL and the processes that are measured.
+// All of it is gone when the run ends, however it ends.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startEmbedded } from '../../services/postgres/embedded.ts'
+import { clusterFolder } from '../../services/postgres/cluster.ts'
+
+export interface Program {
+  /** Seconds of CPU, of user and system, since it was started. */
+  cpu (): Promise<number>
+  /** The first match in what it writes to stderr, already or later. */
+  says (pattern: RegExp): Promise<RegExpExecArray>
+  /** Its whole CPU, once it has ended by itself. Throws when it failed. */
+  ended: Promise<number>
+  stop (): Promise<void>
+}
+
+export interface Stage {
+  folder: string
+  /** Starts PostgreSQL at the first call. */
+  postgres (): Promise<{ url: string, dataDir: string }>
+  /** Runs a program on this Node; what it writes to stdout goes nowhere. */
+  run (file: string, args?: string[], env?: Record<string, string>): Program
+  close (): Promise<void>
+}
+
+const preload = join(import.meta.dirname, 'cpu.ts')
+
+export function openStage (): Stage {
+  const folder = mkdtempSync(join(tmpdir(), 'platform-bench-'))
+  const programs = new Set<Program>()
+  let database: Promise<{ url: string, dataDir: string, stop: () => Promise<void> }> | undefined
+  // Should anything go past close().
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
+  return {
+    folder,
+    postgres: async () => await (database ??= startPostgres(join(folder, 'postgres'))),
+    run (file, args = [], env = {}) {
+      const program = start(file, args, env)
+      programs.add(program)
+      void program.ended.catch(() => {}).finally(() => programs.delete(program))
+      return program
+    },
+    async close () {
+      await Promise.all([...programs].map((program) => program.stop()))
+      await database?.then(({ stop }) => stop(), () => {})
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+    }
+  }
+}
+
+async function startPostgres (dataDir: string): Promise<{ url: string, dataDir: string, stop: () => Promise<void> }> {
+  const { url, stop } = await startEmbedded({ dataDir, whenRunning: 'refuse', throwaway: true })
+  return { url, dataDir, stop }
+}
+
+function start (file: string, args: string[], env: Record<string, string>): Program {
+  const child = spawn(process.execPath, ['--import', preload, file, ...args], {
+    // A group of its own: Ctrl-C reaches the bench, which stops it.
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    env: { ...process.env, NODE_ENV: 'production', ...env }
+  })
+  let text = ''
+  let cpu = 0
+  child.stderr!.setEncoding('utf8').on('data', (chunk: string) => { text += chunk })
+  child.on('message', (message: { ended?: number }) => { cpu = message.ended ?? cpu })
+  const over = new Promise<number | null>((resolve) => {
+    child.once('close', (code) => resolve(code))
+    child.once('error', () => resolve(null))
+  })
+  const ended = over.then((code) => {
+    if (code !== 0) throw new Error(`${file} ended with ${code}:\n${text.slice(-4000)}`)
+    return cpu
+  })
+  ended.catch(() => {})
+  return {
+    ended,
+    cpu: () => ask(child),
+    says: (pattern) => new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = pattern.exec(text)
+        if (found === null) return
+        child.stderr!.off('data', look)
+        resolve(found)
+      }
+      child.stderr!.on('data', look)
+      ended.then(() => reject(new Error(`${file} ended without ${pattern}:\n${text.slice(-4000)}`)), reject)
+      look()
+    }),
+    async stop () {
+      child.kill('SIGKILL')
+      await over
+    }
+  }
+}
+
+function ask (child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const hear = (message: { cpu?: number }): void => {
+      if (message.cpu === undefined) return
+      child.off('message', hear)
+      resolve(message.cpu)
+    }
+    child.on('message', hear)
+    child.send('cpu', (error) => { if (error !== null) reject(error) })
+  })
+}
+
+/** Seconds of CPU of PostgreSQL so far, or 0 on systems without /proc. */
+export function postgresCpu (dataDir: string): number {
+  try {
+    const postmaster = readFileSync(join(clusterFolder(dataDir), 'postmaster.pid'), 'utf8').split('\n')[0]
+    // The fields after the name in brackets: [1] parent, [11] and [12] own time, [13] and [14] of children that ended.
+    const fields = (pid: string): string[] => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ')
+    let ticks = 0
+    for (const pid of readdirSync('/proc')) {
+      if (!/^\d+$/.test(pid)) continue
+      try {
+        const found = fields(pid)
+        if (pid === postmaster) ticks += Number(found[11]) + Number(found[12]) + Number(found[13]) + Number(found[14])
+        if (found[1] === postmaster) ticks += Number(found[11]) + Number(found[12])
+      } catch {
+        // It has ended since.
+      }
+    }
+    return ticks / 100
+  } catch {
+    return 0
+  }
+}
