@@ -1,0 +1,67 @@
+// What each role may do in a project is what the spec's x-project-access says, for every operation that has it.
+import t from 'tap'
+import { ranks } from '../../services/access.ts'
+import { askFor, fixtures, infos, send, successOf, type Fixture, type Rank } from '../support/contract.ts'
+import { createDump, insertedKey } from '../support/contract-rows.ts'
+import { startServer } from '../support/server.ts'
+
+const server = await startServer(t)
+const dump = await createDump(t, server)
+const onProjects = infos.filter((info) => info.projectAccess !== null)
+const caller = await server.person()
+
+for (const info of onProjects) {
+  const { id, projectAccess } = info
+  const needed = projectAccess!.role as Rank
+  t.test(`${id} is for ${needed === 'none' ? 'anyone it names' : `${needed} and above`}`, async (t) => {
+    for (const rank of Object.keys(ranks) as Rank[]) {
+      const ask = await askFor(server, id, { caller, rank })
+      const before = await dump()
+      const reply = await send(ask)
+      if (ranks[rank] >= ranks[needed]) {
+        const { whenMember }: Fixture = fixtures[id]
+        t.equal(reply.status, (rank === 'none' ? undefined : whenMember) ?? successOf(id), `${rank} may: ${reply.text.slice(0, 200)}`)
+      } else {
+        t.equal(reply.status, 403, `${rank} may not: ${reply.text.slice(0, 200)}`)
+        t.match(reply.body, { error: { code: 'FORBIDDEN', details: { constraint: 'role' } } }, rank)
+        t.same(await dump(), before, `${rank} changes nothing`)
+      }
+    }
+  })
+}
+
+t.test('a project in another state than the operation is for is 409 for whoever may, 404 when it is deleted', async (t) => {
+  for (const { id, projectAccess } of onProjects) {
+    const allowed = projectAccess!.states ?? ['active', 'archived']
+    for (const status of ['active', 'archived', 'deleted'] as const) {
+      if (allowed.includes(status)) continue
+      const ask = await askFor(server, id, { caller })
+      const at = new Date()
+      await server.services.database.prisma.project.update({
+        where: { id: ask.params!.id },
+        data: { status, archivedAt: status === 'archived' ? at : null, deletedAt: status === 'deleted' ? at : null }
+      })
+      const before = await dump()
+      const reply = await send(ask)
+      t.equal(reply.status, status === 'deleted' ? 404 : 409, `${id} of a project that is ${status}: ${reply.text.slice(0, 200)}`)
+      if (status !== 'deleted') t.match(reply.body, { error: { code: 'INVALID_STATE', details: { field: 'status', constraint: status } } }, id)
+      t.same(await dump(), before, `${id} changes nothing`)
+    }
+  }
+})
+
+t.test('a key for some projects touches no other, whatever its owner may', async (t) => {
+  const allowed = await askFor(server, 'getProject', { caller })
+  const { secret } = await insertedKey(server, caller.id, { projectIds: [allowed.params!.id] })
+  t.equal((await send(allowed, { key: secret })).status, 200)
+  for (const { id } of onProjects) {
+    const ask = await askFor(server, id, { caller })
+    const before = await dump()
+    const reply = await send(ask, { key: secret })
+    t.equal(reply.status, 403, id)
+    t.match(reply.body, { error: { code: 'FORBIDDEN', details: { constraint: 'project_ids' } } }, id)
+    t.same(await dump(), before, `${id} changes nothing`)
+  }
+  const { body } = await send({ ...await askFor(server, 'listProjects', { caller }) }, { key: secret })
+  t.same(body.data.map(({ id }: { id: string }) => id), [allowed.params!.id], 'and the list has no other')
+})

@@ -1,0 +1,53 @@
+// Another tenant's things: 403 where they exist, 404 where nothing does, no foreign byte in the answer and no effect.
+import t, { type Test } from 'tap'
+import { askFor, infos, send, type Ask } from '../support/contract.ts'
+import { createDump, insertedProject } from '../support/contract-rows.ts'
+import { startServer } from '../support/server.ts'
+
+const server = await startServer(t)
+const dump = await createDump(t, server)
+// What only an operator may ask has no other tenant.
+const withIds = infos.filter((info) => info.path.includes('{') && !info.scopes?.includes('admin'))
+const nobodys = (id: string) => `${id.slice(0, 3)}_01jd6y8m5qe8btc4y5w1r0n3fz`
+const stranger = await server.person({ name: 'A stranger by name' })
+
+async function answers (t: Test, ask: Ask, status: number, what: string): Promise<void> {
+  const before = await dump()
+  const reply = await send(ask)
+  t.equal(reply.status, status, `${ask.id} ${what}: ${reply.text.slice(0, 200)}`)
+  t.notMatch(reply.text, /Theirs|@example\.com|A stranger by name/, `${ask.id} ${what} tells nothing of it`)
+  t.same(await dump(), before, `${ask.id} ${what} changes nothing`)
+}
+
+for (const { id, projectAccess } of withIds) {
+  t.test(`${id} gives nothing of another tenant's`, async (t) => {
+    const theirs = await askFor(server, id, { caller: stranger })
+    await answers(t, { ...theirs, caller: await server.person() }, 403, 'of a stranger')
+    const own = await askFor(server, id)
+    for (const [name, value] of Object.entries(own.params!)) {
+      await answers(t, { ...own, params: { ...own.params, [name]: nobodys(value) } }, 404, `with ${name} of nothing`)
+      // Inside a project, another project's member or invitation is not there at all.
+      const status = name === 'id' && projectAccess?.role !== 'none' ? 403 : 404
+      await answers(t, { ...own, params: { ...own.params, [name]: theirs.params![name] } }, status, `with ${name} of a stranger`)
+    }
+  })
+}
+
+t.test('a key is not made for another tenant\'s project', async (t) => {
+  const ask = await askFor(server, 'createApiKey')
+  const theirs = await insertedProject({ server, caller: ask.caller, rank: 'none' })
+  await answers(t, { ...ask, body: { ...ask.body, project_ids: [theirs] } }, 403, 'with project_ids of a stranger')
+})
+
+t.test('no list has another tenant\'s items', async (t) => {
+  for (const { id } of infos.filter((info) => info.paged && !info.path.includes('{') && !info.scopes!.includes('admin'))) {
+    const mine = await askFor(server, id)
+    await askFor(server, id, { caller: stranger })
+    const theirs = new Set((await send({ id, server, caller: stranger })).body.data.map((item: { id: string }) => item.id))
+    t.ok(theirs.size > 0, `${id}: the stranger has some`)
+    const { body } = await send(mine)
+    t.ok(body.data.length > 0, `${id}: the caller has some`)
+    t.same(body.data.filter((item: { id: string }) => theirs.has(item.id)), [], `${id}: and none is the stranger's`)
+    t.equal(body.pagination.total, body.data.length, `${id}: nor are they counted`)
+  }
+})
