@@ -2,7 +2,7 @@
 import type { Handlers } from '../generated/operations.ts'
 import { statement, type Db } from '../services/database.ts'
 import { forbidden, invalidField, invalidState, notFound } from '../services/errors.ts'
-import { offsetOf, pageOf } from '../services/pages.ts'
+import { pageArgs, pageOf } from '../services/pages.ts'
 import type { Principal } from '../services/principals.ts'
 import { insertKey, toApiKey, type Scope } from '../services/users.ts'
 
@@ -13,12 +13,7 @@ export const apiKeys = {
   async listApiKeys ({ principal, query }, { db }) {
     const where = { userId: principal.userId }
     const [rows, total] = await Promise.all([
-      db.prisma.apiKey.findMany({
-        where,
-        orderBy: [{ [sortColumns[query.sort]]: query.order }, { id: query.order }],
-        skip: offsetOf(query),
-        take: query.limit
-      }),
+      db.prisma.apiKey.findMany({ where, ...pageArgs(query, sortColumns) }),
       db.prisma.apiKey.count({ where })
     ])
     return { status: 200, body: pageOf(rows.map(toApiKey), total, query) }

@@ -3,7 +3,7 @@ import type { Handlers } from '../generated/operations.ts'
 import { openProject } from '../services/access.ts'
 import { forbidden, invalidState } from '../services/errors.ts'
 import { insertMember, invitationOf, toInvitation } from '../services/members.ts'
-import { offsetOf, pageOf } from '../services/pages.ts'
+import { pageArgs, pageOf } from '../services/pages.ts'
 
 const sortColumns = { created_at: 'createdAt', email: 'email' } as const
 
@@ -13,12 +13,7 @@ export const invitations = {
     await openProject(db, request)
     const where = { projectId: id, ...statusFilter(query.status) }
     const [rows, total] = await Promise.all([
-      db.prisma.invitation.findMany({
-        where,
-        orderBy: [{ [sortColumns[query.sort]]: query.order }, { id: query.order }],
-        skip: offsetOf(query),
-        take: query.limit
-      }),
+      db.prisma.invitation.findMany({ where, ...pageArgs(query, sortColumns) }),
       db.prisma.invitation.count({ where })
     ])
     return { status: 200, body: pageOf(rows.map(toInvitation), total, query) }
@@ -67,7 +62,7 @@ export const invitations = {
       ...(principal.projectIds !== null && { projectId: { in: [...principal.projectIds] } })
     }
     const [rows, total] = await Promise.all([
-      db.prisma.invitation.findMany({ where, orderBy: [{ createdAt: query.order }, { id: query.order }], skip: offsetOf(query), take: query.limit }),
+      db.prisma.invitation.findMany({ where, ...pageArgs(query, sortColumns) }),
       db.prisma.invitation.count({ where })
     ])
     return { status: 200, body: pageOf(rows.map(toInvitation), total, query) }

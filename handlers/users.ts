@@ -3,7 +3,7 @@ import type { Handlers } from '../generated/operations.ts'
 import { timestampAfter } from '../services/clock.ts'
 import { statement, type Db } from '../services/database.ts'
 import { conflict, notFound } from '../services/errors.ts'
-import { literal, offsetOf, pageOf } from '../services/pages.ts'
+import { literal, pageArgs, pageOf } from '../services/pages.ts'
 import { emailTaken, insertKey, insertUser, lockedUser, scopesFor, toUser } from '../services/users.ts'
 
 const sortColumns = { created_at: 'createdAt', updated_at: 'updatedAt', name: 'name', email: 'email' } as const
@@ -17,12 +17,7 @@ export const users = {
       ...(q !== undefined && { OR: [{ name: { contains: literal(q), mode: 'insensitive' as const } }, { email: { contains: literal(q.toLowerCase()) } }] })
     }
     const [rows, total] = await Promise.all([
-      db.prisma.user.findMany({
-        where,
-        orderBy: [{ [sortColumns[query.sort]]: query.order }, { id: query.order }],
-        skip: offsetOf(query),
-        take: query.limit
-      }),
+      db.prisma.user.findMany({ where, ...pageArgs(query, sortColumns) }),
       db.prisma.user.count({ where })
     ])
     return { status: 200, body: pageOf(rows.map(toUser), total, query) }

@@ -12,6 +12,11 @@ export function offsetOf ({ page, limit }: PageQuery): number {
   return (page - 1) * limit
 }
 
+/** The same for Prisma: skip, take and the order, ties broken by id. `columns` are the sort keys' names in the model. */
+export function pageArgs<Sort extends string> (query: PageQuery & { sort: Sort, order: 'asc' | 'desc' }, columns: Record<Sort, string>) {
+  return { orderBy: [{ [columns[query.sort]]: query.order }, { id: query.order }], skip: offsetOf(query), take: query.limit }
+}
+
 export function pageOf<Item> (data: Item[], total: number, { page, limit }: PageQuery): Page<Item> {
   return { data, pagination: { page, limit, total, total_pages: Math.ceil(total / limit) } }
 }
