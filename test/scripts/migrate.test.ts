@@ -1,0 +1,28 @@
+// The command line of migrations.
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { createTestDatabase } from '../support/database.ts'
+
+const MIGRATE = fileURLToPath(new URL('../../scripts/migrate.ts', import.meta.url))
+
+function migrate(args: string[], env: Record<string, string> = {}): Promise<{ code: number; out: string; err: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [MIGRATE, ...args], { env: { ...process.env, ...env } }, (error, out, err) => {
+      resolve({ code: error === null ? 0 : Number(error.code), out, err })
+    })
+  })
+}
+
+t.test('prisma/schema.prisma and prisma/migrations agree', async (t) => {
+  t.strictSame(await migrate(['--check']), { code: 0, out: 'prisma/schema.prisma and prisma/migrations agree.\n', err: '' })
+})
+
+t.test('a database of one\'s own is brought up to date', async (t) => {
+  const { url } = await createTestDatabase(t)
+  t.strictSame(await migrate([], { DATABASE_URL: url }), { code: 0, out: 'The database is up to date.\n', err: '' })
+})
+
+t.test('what it does not understand is told with what it does', async (t) => {
+  for (const args of [['--nonsense'], ['--create', '!!']]) t.match(await migrate(args), { code: 1, err: /npm run migrate/ })
+})

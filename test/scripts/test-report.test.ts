@@ -1,0 +1,58 @@
+// What the test runner makes of tap's output: the counts, the names, the closing line.
+import { Readable } from 'node:stream'
+import t from 'tap'
+import { closingLine, reportTests } from '../../scripts/test-report.ts'
+
+async function report(tap: string, skippedFails = false) {
+  const lines: string[] = []
+  const counts = await reportTests(Readable.from([tap]), { print: (line) => lines.push(line), skippedFails })
+  return { counts, closing: closingLine(counts), text: lines.join('\n') }
+}
+
+const MIXED = `TAP version 14
+# Subtest: test/a.test.ts
+    # Subtest: adds
+        ok 1 - right
+        not ok 2 - wrong
+          ---
+          diff: "-1 +2"
+          ...
+        1..2
+    not ok 1 - adds
+    ok 2 - waits # SKIP no Redis
+    1..2
+not ok 1 - test/a.test.ts
+# Subtest: test/b.test.ts
+    ok 1 - fine
+    1..1
+ok 2 - test/b.test.ts # time=12ms
+1..2
+`
+
+t.test('assertions are counted and failures named in full', async (t) => {
+  const { closing, text } = await report(MIXED)
+  t.equal(closing, '2 passed, 1 failed, 1 skipped')
+  t.match(text, 'not ok  test/a.test.ts > adds > wrong')
+  t.match(text, '-1 +2')
+  t.match(text, 'skipped test/a.test.ts > waits: no Redis')
+  t.match(text, /ok +test\/b\.test\.ts \(1 passed, 12 ms\)/)
+})
+
+t.test('in continuous integration a skipped test fails by name', async (t) => {
+  const { closing, text } = await report(MIXED, true)
+  t.equal(closing, '2 passed, 2 failed')
+  t.match(text, /not ok {2}test\/a\.test\.ts > waits: skipped \(no Redis\)/)
+})
+
+t.test('a file that fails as a whole counts as one failure', async (t) => {
+  const crashed = await report('TAP version 14\nnot ok 1 - test/crash.test.ts\n  ---\n  exitCode: 1\n  ...\n1..1\n')
+  t.equal(crashed.closing, '0 passed, 1 failed')
+  t.match(crashed.text, 'exitCode: 1')
+
+  const late = await report('TAP version 14\n# Subtest: test/late.test.ts\n    ok 1 - fine\n    1..1\nnot ok 1 - test/late.test.ts\n  ---\n  signal: SIGKILL\n  ...\n1..1\n')
+  t.equal(late.closing, '1 passed, 1 failed')
+})
+
+t.test('no output is no success', async (t) => {
+  t.strictSame((await report('')).counts.passed, 0)
+})
