@@ -41,7 +41,7 @@ function readArguments(): { create: string | undefined; empty: boolean; check: b
 async function migrate(): Promise<void> {
   const config = readConfig()
   if (config.databaseUrl !== null) return await applyTo(config.databaseUrl)
-  const embedded = await startEmbedded({ dataDir: join(config.dataDir, 'postgres'), whenRunning: 'attach', onProgress: console.log })
+  const embedded = await startEmbedded({ dataDir: config.dataDir, whenRunning: 'attach', onProgress: console.log })
   try {
     await applyTo(embedded.url)
   } finally {
