@@ -32,10 +32,11 @@ const settings = {
 }
 
 export const docsHeaders: Record<string, string> = {
-  // Scalar writes its styles into the page; blob: is how it shows an image that a request answered.
+  // Scalar writes its styles into the page, and shows an image or a sound that a request answered as blob:. Frames stay
+  // shut: what was uploaded as HTML would run beside the key.
   'content-security-policy': [
     "default-src 'none'", "script-src 'self'", "style-src 'self' 'unsafe-inline'", "connect-src 'self'", "img-src 'self' data: blob:",
-    "font-src 'self' data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"
+    'media-src blob:', "font-src 'self' data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"
   ].join('; '),
   'referrer-policy': 'no-referrer',
   'x-frame-options': 'DENY'
