@@ -2,7 +2,10 @@
 // A problem is reported with the file, line and column of the place that has to change.
 import { BaseResolver, bundle, createConfig, getLineColLocation, lint, type NormalizedProblem } from '@redocly/openapi-core'
 import { dirname, relative } from 'node:path'
+import { addImpliedResponses } from './implied.ts'
 import { platformRules, ruleNames } from './rules.ts'
+
+export { resolve } from './resolve.ts'
 
 export interface Problem { file: string, line: number, column: number, message: string, rule: string, excerpt: string }
 
@@ -62,7 +65,9 @@ export async function readContract (root: string): Promise<Json> {
   const bundled = await bundle({ ref: root, config, externalRefResolver })
   const failed = bundled.problems.filter((p) => p.severity === 'error')
   if (failed.length > 0) throw new ContractError(sorted(failed, dirname(root)))
-  return withImpliedResponses(bundled.bundle.parsed as Json)
+  const document = bundled.bundle.parsed as Json
+  addImpliedResponses(document)
+  return document
 }
 
 async function lintOrThrow (ref: string, config: any, externalRefResolver: BaseResolver): Promise<NormalizedProblem[]> {
@@ -71,84 +76,42 @@ async function lintOrThrow (ref: string, config: any, externalRefResolver: BaseR
   } catch (error) {
     // A file that is no YAML at all never gets as far as the rules; the parser's own mark says where.
     const mark = (error as any).originalError?.mark ?? (error as any).mark
-    const file = (error as any).source?.absoluteRef ?? ref
+    const source = (error as any).source
+    const file = source?.absoluteRef ?? ref
     throw new ContractError([{
       file: shown(file, dirname(ref)),
       line: (mark?.line ?? 0) + 1,
       column: (mark?.column ?? mark?.col ?? 0) + 1,
       message: String((error as any).originalError?.reason ?? (error as Error).message).split('\n')[0],
       rule: 'yaml',
-      excerpt: ''
+      excerpt: excerptOf(source?.getLines()[mark?.line ?? 0])
     }])
   }
 }
 
-function sorted (problems: NormalizedProblem[], folder: string): Problem[] {
-  const seen = new Set<string>()
-  return problems.map((problem) => {
+function sorted (all: NormalizedProblem[], folder: string): Problem[] {
+  // Where a file cannot be read, every reference into it fails too: only the cause is worth a line.
+  const unreadable = all.filter(({ message }) => message.startsWith('Failed to parse'))
+  const problems = (unreadable.length > 0 ? unreadable : all).map((problem) => {
     const at = problem.location[0]
     const { start } = getLineColLocation(at) as any
-    const line = at.source.getLines()[start.line - 1] ?? ''
     return {
       file: shown(at.source.absoluteRef, folder),
       line: start.line,
       column: start.col,
-      message: problem.message.replace(/\s*\n\s*/g, ' ').trim(),
+      message: problem.message.replace(/\s+/g, ' ').replace(/ in "[^"]+" \(\d+:\d+\)/, '').trim(),
       rule: problem.ruleId,
-      excerpt: line.trim().slice(0, 120)
+      excerpt: excerptOf(at.source.getLines()[start.line - 1])
     }
-  }).filter((p) => {
-    const key = JSON.stringify(p)
-    return seen.has(key) ? false : seen.add(key)
-  }).sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column)
+  })
+  const distinct = new Map(problems.map((problem) => [JSON.stringify(problem), problem]))
+  return [...distinct.values()].sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column)
+}
+
+function excerptOf (line = ''): string {
+  return line.trim().slice(0, 120)
 }
 
 function shown (file: string, specFolder: string): string {
   return relative(dirname(specFolder), file)
-}
-
-/** Writes into each operation the error responses that x-implied-responses derives from what it declares. */
-function withImpliedResponses (document: Json): Json {
-  const implied = document['x-implied-responses'] ?? {}
-  document.components ??= {}
-  document.components.responses ??= {}
-  for (const path of Object.values<Json>(document.paths)) {
-    for (const method of ['get', 'put', 'post', 'delete', 'patch']) {
-      const operation = path[method]
-      if (!operation) continue
-      const parameters = [...path.parameters ?? [], ...operation.parameters ?? []].map((p) => resolve(document, p))
-      const names = new Set(parameters.map((p) => p.name))
-      const secured = (operation.security ?? document.security ?? []).length > 0
-      const holds: Record<string, boolean> = {
-        every: true,
-        answer: Object.entries<Json>(operation.responses).some(([status, r]) => status < '300' && resolve(document, r).content !== undefined),
-        secured,
-        input: parameters.length > 0 || operation.requestBody !== undefined || method !== 'get',
-        body: operation.requestBody !== undefined,
-        resource: parameters.some((p) => p.in === 'path'),
-        idempotent: names.has('Idempotency-Key'),
-        'idempotent-body': names.has('Idempotency-Key') && operation.requestBody !== undefined,
-        'conditional-read': names.has('If-None-Match'),
-        'conditional-write': names.has('If-Match')
-      }
-      const added: Record<string, Json> = {}
-      for (const [when, responses] of Object.entries<Json>(implied)) {
-        if (!holds[when]) continue
-        for (const [status, name] of Object.entries<string>(responses)) added[status] = { $ref: `#/components/responses/${name}` }
-      }
-      const all: Record<string, Json> = { ...added, ...operation.responses }
-      operation.responses = Object.fromEntries(Object.keys(all).sort().map((status) => [status, all[status]]))
-    }
-  }
-  return document
-}
-
-/** Follows `$ref` inside the bundled document. */
-export function resolve (document: Json, node: Json): Json {
-  let at = node
-  for (let hops = 0; at?.$ref !== undefined && hops < 20; hops++) {
-    at = (at.$ref as string).split('/').slice(1)
-      .reduce((value, key) => value?.[key.replaceAll('~1', '/').replaceAll('~0', '~')], document)
-  }
-  return at
 }

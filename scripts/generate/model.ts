@@ -1,5 +1,5 @@
 // The operations of a bundled document in the plain form that every emitter reads.
-import { resolve } from './contract.ts'
+import { resolve } from './resolve.ts'
 
 type Json = any
 

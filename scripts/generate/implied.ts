@@ -1,0 +1,42 @@
+// Writes into each operation the error responses that x-implied-responses derives from what it declares.
+import { resolve } from './resolve.ts'
+
+type Json = any
+
+interface Declared { document: Json, operation: Json, method: string, parameters: Json[] }
+
+const takes = (name: string) => ({ parameters }: Declared): boolean => parameters.some((p) => p.name === name)
+const hasBody = ({ operation }: Declared): boolean => operation.requestBody !== undefined
+
+/** When each group of x-implied-responses holds for an operation. */
+export const conditions: Record<string, (declared: Declared) => boolean> = {
+  every: () => true,
+  answer: ({ document, operation }) => Object.entries<Json>(operation.responses).some(([status, r]) => status < '300' && resolve(document, r).content !== undefined),
+  secured: ({ document, operation }) => (operation.security ?? document.security ?? []).length > 0,
+  input: (declared) => declared.parameters.length > 0 || hasBody(declared) || declared.method !== 'get',
+  body: hasBody,
+  resource: ({ parameters }) => parameters.some((p) => p.in === 'path'),
+  idempotent: takes('Idempotency-Key'),
+  'idempotent-body': (declared) => takes('Idempotency-Key')(declared) && hasBody(declared),
+  'conditional-read': takes('If-None-Match'),
+  'conditional-write': takes('If-Match')
+}
+
+/** Changes `document`. A response that the operation declares itself stays as it is. */
+export function addImpliedResponses (document: Json): void {
+  const implied = Object.entries<Record<string, string>>(document['x-implied-responses'] ?? {})
+  for (const path of Object.values<Json>(document.paths)) {
+    for (const method of ['get', 'put', 'post', 'delete', 'patch']) {
+      const operation = path[method]
+      if (!operation) continue
+      const parameters = [...path.parameters ?? [], ...operation.parameters ?? []].map((p) => resolve(document, p))
+      const all: Record<string, Json> = {}
+      for (const [when, responses] of implied) {
+        if (!conditions[when]({ document, operation, method, parameters })) continue
+        for (const [status, name] of Object.entries(responses)) all[status] = { $ref: `#/components/responses/${name}` }
+      }
+      Object.assign(all, operation.responses)
+      operation.responses = Object.fromEntries(Object.keys(all).sort().map((status) => [status, all[status]]))
+    }
+  }
+}

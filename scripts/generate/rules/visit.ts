@@ -1,0 +1,40 @@
+// How a rule sees the spec: every operation with its path, its method and the root document, references followed.
+export const methods = ['get', 'put', 'post', 'delete', 'patch']
+
+export interface Context {
+  report (problem: { message: string, location?: any }): void
+  location: any
+  key: string | number
+  /** The linter's name for what stands here, such as `Schema`. */
+  type: { name: string }
+  resolve (node: any): { node: any }
+}
+
+export function resolved (node: any, ctx: Context): any {
+  return node?.$ref === undefined ? node : ctx.resolve(node).node
+}
+
+export function parametersOf (operation: any, path: any, ctx: Context): any[] {
+  return [...path?.parameters ?? [], ...operation.parameters ?? []].map((p) => resolved(p, ctx)).filter(Boolean)
+}
+
+export function header (response: any, name: string): boolean {
+  return Object.keys(response?.headers ?? {}).some((key) => key.toLowerCase() === name.toLowerCase())
+}
+
+/** Calls `check` for every operation with its path item, its method and the root document. */
+export function eachOperation (check: (operation: any, at: { path: any, method: string, root: any, ctx: Context, location: any, url: string }) => void) {
+  return () => {
+    let root: any
+    return {
+      Root: { enter (node: any) { root = node } },
+      PathItem: {
+        enter (path: any, ctx: any) {
+          for (const method of methods) {
+            if (path[method]) check(path[method], { path, method, root, ctx, location: ctx.location.child(method), url: String(ctx.key) })
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,130 @@
+// Every kind of mistake in the spec is reported at its file, line and column, and stops the generation.
+import { execFile } from 'node:child_process'
+import { cp, mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { ContractError, readContract, type Problem } from '../../scripts/generate/contract.ts'
+
+const root = join(import.meta.dirname, '../..')
+const miniSpec = join(root, 'test/support/mini-spec')
+
+interface Mistake {
+  /** What the spec says and what it says instead. */
+  file?: string
+  change: [from: string | RegExp, to: string]
+  /** A part of the message, and of the line that it points at. */
+  says: RegExp
+  at: string
+}
+
+const mistakes: Record<string, Mistake> = {
+  'a reference to nothing': { change: ["schemas/Name' }", "schemas/Nome' }"], says: /resolve/, at: "schemas/Nome'" },
+  'a reference into a file that is not there': { file: 'openapi.yaml', change: ["things.yaml#/paths/thing'", "thing.yaml#/paths/thing'"], says: /resolve|no such file/i, at: "thing.yaml#/paths/thing'" },
+  'a schema that refers to no schema': { change: ["name: { $ref: '#/components/schemas/Name' }", "name: { $ref: '#/components/headers/Link' }"], says: /components\/schemas/, at: '#/components/headers/Link' },
+  'something beside the reference to a parameter': { change: ["- $ref: '#/components/parameters/Page'", "- { $ref: '#/components/parameters/Page', required: true }"], says: /`required` beside a \$ref/, at: 'required: true' },
+  'a type that does not exist': { change: ['made_at: { type: string', 'made_at: { type: text'], says: /type/, at: 'type: text' },
+  'a keyword that does not exist': { change: ["minLength: 1", 'minLenght: 1'], says: /minLenght/, at: 'minLenght' },
+  'a keyword of OpenAPI 3.0': { change: ["minLength: 1", 'nullable: true'], says: /nullable/, at: 'nullable' },
+  'a limit that is no number': { change: ['minimum: 1, default: 1', "minimum: '1', default: 1"], says: /number/, at: "minimum: '1'" },
+  'no operationId': { change: ['      operationId: getThing\n', ''], says: /operationId/i, at: 'get:' },
+  'an operationId that is no name': { change: ['operationId: getThing', 'operationId: get-thing'], says: /camelCase/, at: 'get-thing' },
+  'one operationId twice': { change: ['operationId: updateThing', 'operationId: getThing'], says: /unique/, at: 'operationId: getThing' },
+  'one path twice': { file: 'openapi.yaml', change: ['  /merged:', '  /things: { $ref: \'edge.yaml#/paths/merged\' }\n  /merged:'], says: /duplicate/i, at: '/things: { $ref: \'edge.yaml' },
+  'two paths that differ in a parameter name only': { file: 'openapi.yaml', change: ['  /merged:', '  /things/{other}: { $ref: \'edge.yaml#/paths/merged\' }\n  /merged:'], says: /identical|same|path/i, at: '/things/{other}' },
+  'an unknown scope': { change: ['[{ apiKey: [things:read] }]', '[{ apiKey: [things:look] }]'], says: /unknown scope `things:look`/, at: 'things:look' },
+  'an unknown security scheme': { change: ['[{ apiKey: [things:read] }]', '[{ session: [things:read] }]'], says: /session/, at: 'session' },
+  'alternative security schemes': { change: ['[{ apiKey: [things:read] }]', '[{ apiKey: [things:read] }, {}]'], says: /one security scheme/, at: '}, {}]' },
+  'no security': { change: ['      security: [{ apiKey: [things:read] }]\n', ''], says: /scopes in `security`/, at: 'get:' },
+  'an unknown tag': { change: ['tags: [things]', 'tags: [thongs]'], says: /tag/i, at: 'thongs' },
+  'two tags': { change: ['tags: [things]', 'tags: [things, edge]'], says: /exactly one tag/, at: '[things, edge]' },
+  'no tag': { change: ['      tags: [things]\n', ''], says: /exactly one tag/, at: 'get:' },
+  'no summary': { change: ['      summary: List things\n', ''], says: /summary/, at: 'get:' },
+  'an example that its schema refuses': { change: ['        - id: t1\n          name: Lamp', '        - id: t1\n          name: 5'], says: /name.*string/, at: 'name: 5' },
+  'a response without a schema': { change: ["content: { application/json: { schema: { $ref: '#/components/schemas/ThingList' } } }", 'content: { application/json: {} }'], says: /no schema/, at: "'200':" },
+  'a request body without a schema': { change: ["content: { application/json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }", 'content: { application/json: {} }'], says: /request body has no schema/, at: 'requestBody:' },
+  'a response for a range of statuses': { change: ["'201':", "2XX:"], says: /three digits/, at: '2XX' },
+  'no response of success': { change: ["'201':", "'404':"], says: /2xx|2XX/, at: 'responses:' },
+  'a response of two media types': { change: ["content: { application/json: { schema: { $ref: '#/components/schemas/ThingList' } } }", 'content: { application/json: { schema: { type: string } }, text/csv: { schema: { type: string } } }'], says: /more than one media type/, at: "'200':" },
+  'a JSON body of another name': { change: ["content: { application/json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }", "content: { application/merge-patch+json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }"], says: /would not be validated/, at: 'requestBody:' },
+  'text that is no YAML': { change: ['summary: Get a thing', 'summary: "Get" a thing'], says: /parse/, at: 'summary: "Get" a thing' },
+  'a root document that is no YAML': { file: 'openapi.yaml', change: ['  default: 600', '  default: [600'], says: /./, at: 'write: 120' },
+  'a key twice': { change: ['      summary: Get a thing', '      summary: Get a thing\n      summary: Get it'], says: /duplicate/i, at: 'summary: Get it' },
+  'a tab for indentation': { change: ['      summary: Get a thing', '\t\tsummary: Get a thing'], says: /tab/i, at: '\t\tsummary' },
+  'a key that is not expected': { change: ['      summary: Get a thing', '      summary: Get a thing\n      sumary: Get a thing'], says: /sumary/, at: 'sumary' },
+  'a path parameter that is not declared': { file: 'openapi.yaml', change: ['/merged:', '/merged/{part}:'], says: /does not define the path parameter `{part}`/, at: 'parameters:' },
+  'a declared parameter that is not in the path': { file: 'openapi.yaml', change: ['/things/{id}:', '/things/all:'], says: /id/, at: 'name: id' },
+  'a path parameter that is not required': { change: ["in: path, required: true, schema: { type: string, pattern", "in: path, schema: { type: string, pattern"], says: /required/, at: 'name: id' },
+  'a hyphen in a path parameter': { file: 'openapi.yaml', change: ['/things/{id}:', '/things/{thing-id}:'], says: /snake_case/, at: '{thing-id}' },
+  'a path parameter in part of a segment': { file: 'openapi.yaml', change: ['/things/{id}:', '/things/{id}.json:'], says: /whole segment/, at: '{id}.json' },
+  'a method that is not served': { change: ['    put:\n', '    options:\n'], says: /OPTIONS is not supported/, at: 'options:' },
+  'deepObject': { change: ['name: limit, in: query,', 'name: limit, in: query, style: deepObject,'], says: /deepObject/, at: 'deepObject' },
+  'explode: false': { change: ['name: limit, in: query,', 'name: limit, in: query, explode: false,'], says: /explode: false/, at: 'explode: false' },
+  'a cookie': { change: ['name: limit, in: query,', 'name: limit, in: cookie,'], says: /cookie/, at: 'in: cookie' },
+  'an object in the query': { change: ['schema: { type: integer, default: 20 }', 'schema: { type: object, additionalProperties: { type: string } }'], says: /an object is not supported/, at: 'type: object' },
+  'a POST without IdempotencyKey': { change: ["      parameters:\n        - $ref: '#/components/parameters/IdempotencyKey'\n      requestBody", '      requestBody'], says: /IdempotencyKey/, at: 'post:' },
+  'a PUT without IfMatch': { change: ["      parameters:\n        - $ref: '#/components/parameters/IfMatch'\n", ''], says: /IfMatch/, at: 'put:' },
+  'a PUT with no ETag beside it': { change: ["          headers:\n            ETag: { $ref: '#/components/headers/ETag' }\n", ''], says: /a PUT needs a GET/, at: 'put:' },
+  'IfNoneMatch without an ETag': { change: ["          headers:\n            ETag: { $ref: '#/components/headers/ETag' }\n", ''], says: /go together/, at: 'get:' },
+  'a list without `page`': { change: ["        - $ref: '#/components/parameters/Page'\n", ''], says: /`page`/, at: 'get:' },
+  'a list without Link': { change: ["          headers:\n            Link: { $ref: '#/components/headers/Link' }\n", ''], says: /header Link/, at: "'200':" },
+  'an object that is open without saying so': { change: ['      additionalProperties: false\n      required: [id, name]', '      required: [id, name]'], says: /additionalProperties: false/, at: 'Thing:' },
+  '`required` that names no property': { change: ['required: [id, name]', 'required: [id, nome]'], says: /`nome`, which is no property/, at: 'required: [id, nome]' },
+  'a pattern that does not compile': { change: ["'^t[0-9]+$'", "'^t([0-9]+$'"], says: /pattern/, at: "'^t([0-9]+$'" },
+  'an unknown format': { change: ['format: date-time', 'format: datetime'], says: /unknown format `datetime`/, at: 'format: datetime' },
+  'an unknown rate limit': { change: ['x-rate-limit: write', 'x-rate-limit: often'], says: /unknown rate limit `often`/, at: 'x-rate-limit: often' },
+  'an unknown role': { change: ['role: editor', 'role: author'], says: /unknown role `author`/, at: 'author' },
+  'an unknown state': { change: ['states: [active]', 'states: [sleeping]'], says: /unknown state `sleeping`/, at: 'sleeping' },
+  'a project without x-project-access': { change: ['      x-project-access: { role: editor, states: [active] }\n', ''], says: /x-project-access/, at: 'post:' },
+  'a component that nothing uses': { file: 'openapi.yaml', change: ['components:\n', 'components:\n  schemas:\n    Spare: { type: string }\n'], says: /never used/, at: 'Spare' },
+  'an implied response that is not there': { file: 'openapi.yaml', change: ["'400': InvalidRequest", "'400': BadRequest"], says: /no `BadRequest`/, at: 'BadRequest' },
+  'a condition of implied responses that is unknown': { file: 'openapi.yaml', change: ['  input: {', '  outcome: {'], says: /unknown `outcome`/, at: 'outcome' }
+}
+
+async function problemsOf (folder: string): Promise<Problem[]> {
+  try {
+    await readContract(join(folder, 'openapi.yaml'))
+    return []
+  } catch (error) {
+    if (error instanceof ContractError) return error.problems
+    throw error
+  }
+}
+
+t.test('the spec of these tests has no mistake', async (t) => {
+  t.strictSame(await problemsOf(miniSpec), [])
+})
+
+for (const [name, { file = 'things.yaml', change: [from, to], says, at }] of Object.entries(mistakes)) {
+  t.test(`${name} is reported where it stands`, async (t) => {
+    const folder = join(t.testdir(), 'spec')
+    await cp(miniSpec, folder, { recursive: true })
+    const before = await readFile(join(folder, file), 'utf8')
+    const after = before.replace(from, () => to)
+    t.not(after, before, 'the mistake is made')
+    await writeFile(join(folder, file), after)
+    const problems = await problemsOf(folder)
+    const found = await Promise.all(problems.filter((p) => says.test(p.message)).map(async (p) => {
+      const line = (await readFile(join(folder, '..', p.file), 'utf8')).split('\n')[p.line - 1] ?? ''
+      return { ...p, text: line }
+    }))
+    const right = found.find((p) => p.text.includes(at) && p.column >= 1 && p.column <= p.text.length + 1 && p.excerpt !== '')
+    t.ok(right, `${says} on the line with ${at}`, right ? {} : { found: problems })
+  })
+}
+
+t.test('with a mistake the command writes nothing, prints no stack and fails', async (t) => {
+  const folder = t.testdir()
+  await cp(miniSpec, join(folder, 'spec'), { recursive: true })
+  await mkdir(join(folder, 'out'))
+  const file = join(folder, 'spec/things.yaml')
+  await writeFile(file, (await readFile(file, 'utf8')).replace('things:read', 'things:look'))
+  const { code, stderr } = await new Promise<{ code: unknown, stderr: string }>((done) => {
+    execFile(process.execPath, [join(root, 'scripts/generate.ts'), '--spec', join(folder, 'spec/openapi.yaml'), '--out', join(folder, 'out')],
+      (error, _stdout, stderr) => done({ code: error?.code, stderr }))
+  })
+  t.equal(code, 1)
+  t.match(stderr, /^spec\/things\.yaml:7:\d+ unknown scope/)
+  t.match(stderr, /1 problem in the spec; nothing was written\./)
+  t.notMatch(stderr, /\n\s+at /)
+  t.strictSame(await readdir(join(folder, 'out')), [])
+})
