@@ -30,7 +30,7 @@ export function validate (info: OperationInfo, request: FastifyRequest): Input {
   } else {
     const type = mediaType(headers['content-type'])
     if (body !== undefined && !info.body.contentTypes.includes(type)) throw unsupportedMediaType(info.body.contentTypes)
-    body ??= {}
+    if (body === undefined) body = {}
     check(names.body, body, 'body', problems)
   }
   if (problems.length > 0) throw invalidRequest(problems.slice(0, mostProblems))
