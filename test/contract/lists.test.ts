@@ -1,0 +1,164 @@
+// Lists: what page, limit, sort and order may be, and that walking the pages meets every item exactly once.
+import t from 'tap'
+import type { OperationId } from '../../generated/operations.ts'
+import { askFor, infos, operationIds, pathOf, send, type Ask } from '../support/contract.ts'
+import { insertedInvitation, insertedKey, insertedMember, insertedProject, insertedUser } from '../support/contract-rows.ts'
+import { queryOf } from '../support/contract-schema.ts'
+import { createClient, type Reply } from '../support/client.ts'
+import { startServer, type Person } from '../support/server.ts'
+
+const server = await startServer(t)
+const { prisma } = server.services.database
+const lists = infos.filter((info) => info.paged)
+const count = 7
+const many = <T>(make: (i: number) => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: count }, (_, i) => make(i)))
+
+/** Makes seven items, all alike in every field that a list is sorted by, and asks for their list. */
+const seeds: Partial<Record<OperationId, () => Promise<{ ask: Ask, ids: string[] }>>> = {
+  async listMyInvitations () {
+    const ask = await askFor(server, 'listProjects')
+    const ids = await many(async () => await insertedInvitation(server, await insertedProject({ server, caller: ask.caller, rank: 'none' }), ask.caller.email))
+    await prisma.invitation.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { ask: { ...ask, id: 'listMyInvitations' }, ids }
+  },
+  async listApiKeys () {
+    const ask = await askFor(server, 'listApiKeys')
+    const ids = await many(async () => (await insertedKey(server, ask.caller.id)).id)
+    await prisma.apiKey.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date(), name: 'alike' } })
+    return { ask, ids }
+  },
+  async listUsers () {
+    const at = new Date()
+    const ids = await many(async () => await insertedUser(server))
+    await prisma.user.updateMany({ where: { id: { in: ids } }, data: { createdAt: at, updatedAt: at, name: 'Alike' } })
+    return { ask: await askFor(server, 'listUsers'), ids }
+  },
+  async listProjects () {
+    const ask = await askFor(server, 'listApiKeys')
+    const ids = await many(async () => await insertedProject({ server, caller: ask.caller, rank: 'viewer' }))
+    await prisma.project.updateMany({ where: { id: { in: ids } }, data: { updatedAt: new Date() } })
+    return { ask: { ...ask, id: 'listProjects' }, ids }
+  },
+  async listMembers () {
+    const ask = await askFor(server, 'listMembers')
+    const ids = await many(async () => await insertedMember(server, ask.params!.id, await insertedUser(server), 'viewer'))
+    await prisma.member.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { ask, ids }
+  },
+  async listInvitations () {
+    const ask = await askFor(server, 'listInvitations')
+    const ids = await many(async (i) => await insertedInvitation(server, ask.params!.id, `guest${i}@example.com`))
+    await prisma.invitation.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { ask, ids }
+  }
+}
+const with_ = (ask: Ask, query: Record<string, string>): Ask => ({ ...ask, query: { ...ask.query, ...query } })
+const linksOf = (reply: Reply): Record<string, string> =>
+  Object.fromEntries([...reply.headers.get('link')!.matchAll(/<([^>]+)>; rel="(\w+)"/g)].map(([, url, rel]) => [rel, url]))
+const follow = async (url: string, { key }: Person): Promise<Reply> => {
+  const { origin, pathname, search } = new URL(url)
+  return await createClient(origin, key).get(pathname + search)
+}
+
+t.test('every list is seeded here', async (t) => {
+  t.same(lists.map(({ id }) => id).filter((id) => seeds[id] === undefined), [])
+  t.same(operationIds.filter((id) => id.startsWith('list')), lists.map(({ id }) => id), 'and every one of them has pages')
+})
+
+const wrong: Record<string, string[]> = {
+  page: ['0', '-1', '1.5', 'abc', '', '9223372036854775808', '1000001', '١', 'NaN', '1,2', '-9223372036854775809', 'null', 'true'],
+  limit: ['0', '-1', '1.5', 'abc', '', '101', '9223372036854775808', 'NaN', '1 OR 1=1'],
+  sort: ['', 'id', 'password', 'created_at desc', "created_at'; DROP TABLE users; --", '__proto__', 'constructor', 'CREATED_AT', 'created_at,id', '1'],
+  order: ['', 'up', 'ASC', 'desc nulls last', '1']
+}
+
+for (const { id } of lists) {
+  t.test(`${id} refuses what its parameters cannot be`, async (t) => {
+    const ask = await askFor(server, id)
+    const refused = async (query: string, field: string, constraint?: string): Promise<void> => {
+      const { status, body } = await ask.caller.client.get(`${pathOf({ ...ask, query: {} })}?${query}`)
+      t.equal(status, 400, query)
+      t.match(body.error?.details, { field, errors: [{ field, location: 'query' }], ...(constraint && { constraint }) }, query)
+    }
+    for (const [name, values] of Object.entries(wrong)) {
+      for (const value of values) await refused(`${name}=${encodeURIComponent(value)}`, name)
+    }
+    for (const { name, schema } of queryOf(id)) {
+      const value = schema.enum?.[0] ?? (schema.type === 'integer' ? '1' : 'x')
+      await refused(`${name}=${value}&${name}=${value}`, name, schema.enum === undefined ? 'type' : undefined)
+      if (schema.enum !== undefined) await refused(`${name}=nothing`, name, 'enum')
+      if (schema.maxLength !== undefined) await refused(`${name}=${'x'.repeat(schema.maxLength + 1)}`, name, 'maxLength')
+    }
+    for (const name of ['surprise', 'page[]', 'Page', 'offset', '__proto__', 'constructor']) await refused(`${encodeURIComponent(name)}=1`, name, 'additionalProperties')
+    await refused('limit=1000000', 'limit', 'maximum')
+    await refused('page=0', 'page', 'minimum')
+    await refused('page=abc', 'page', 'type')
+    await refused('sort=nothing', 'sort', 'enum')
+  })
+
+  t.test(`${id} gives every item once, whatever the order, ties included`, async (t) => {
+    const { ask, ids } = await seeds[id]!()
+    const sorts = queryOf(id).find(({ name }) => name === 'sort')!.schema.enum!
+    for (const sort of sorts) {
+      const orders: string[][] = []
+      for (const order of ['asc', 'desc']) {
+        const whole = await send(with_(ask, { sort, order, limit: '100' }))
+        t.equal(whole.status, 200)
+        const all = whole.body.data.map((item: { id: string }) => item.id)
+        t.same(ids.filter((one) => !all.includes(one)), [], `${sort} ${order} has them all`)
+        t.equal(whole.body.pagination.total, all.length)
+        const met: string[] = []
+        for (let page = 1; page <= Math.ceil(all.length / 3); page++) {
+          const { body } = await send(with_(ask, { sort, order, limit: '3', page: String(page) }))
+          t.same(body.pagination, { page, limit: 3, total: all.length, total_pages: Math.ceil(all.length / 3) })
+          met.push(...body.data.map((item: { id: string }) => item.id))
+        }
+        t.same(met, all, `${sort} ${order}: the pages together are the whole, each item once`)
+        orders.push(all)
+        const values = whole.body.data.map((item: any) => sort === 'name' && id === 'listMembers' ? item.user.name : item[sort])
+        const up = order === 'asc' ? values : [...values].reverse()
+        if (sort !== 'name') t.same(up, [...up].sort(), `${sort} ${order} is sorted`)
+      }
+      t.same(orders[1], [...orders[0]].reverse(), `${sort}: ties are broken by id in either direction`)
+    }
+  })
+
+  t.test(`${id} links its pages`, async (t) => {
+    const { ask } = await seeds[id]!()
+    const { caller } = ask
+    let reply = await send(with_(ask, { limit: '2', order: 'asc' }))
+    const { total, total_pages: last } = reply.body.pagination
+    const met: string[] = []
+    for (let page = 1; ; page++) {
+      t.equal(reply.body.pagination.page, page)
+      const links = linksOf(reply)
+      t.same(Object.keys(links), ['first', ...(page > 1 ? ['prev'] : []), ...(page < last ? ['next'] : []), 'last'], `page ${page} of ${last}`)
+      for (const url of Object.values(links)) t.ok(url.startsWith(`${server.url}${pathOf({ ...ask, query: {} })}?`), url)
+      met.push(...reply.body.data.map((item: { id: string }) => item.id))
+      if (page > 1) t.equal((await follow(links.prev, caller)).body.pagination.page, page - 1)
+      if (page === 2) {
+        t.equal((await follow(links.first, caller)).body.pagination.page, 1)
+        t.equal((await follow(links.last, caller)).body.pagination.page, last)
+      }
+      if (links.next === undefined) break
+      reply = await follow(links.next, caller)
+    }
+    t.equal(new Set(met).size, total, 'the next links lead through every item')
+    t.equal(met.length, total, 'and once')
+  })
+
+  t.test(`${id}: a page past the end is empty and knows the total`, async (t) => {
+    const { ask, ids } = await seeds[id]!()
+    for (const page of ['500', '1000000']) {
+      const reply = await send(with_(ask, { page, limit: '3' }))
+      t.equal(reply.status, 200)
+      const { data, pagination } = reply.body
+      t.same(data, [])
+      t.ok(pagination.total >= ids.length)
+      t.same(pagination, { page: Number(page), limit: 3, total: pagination.total, total_pages: Math.ceil(pagination.total / 3) })
+      t.equal((await follow(linksOf(reply).prev, ask.caller)).body.pagination.page, pagination.total_pages, 'prev leads back to the last page')
+    }
+    const { body: { pagination } } = await send(ask)
+    t.match(pagination, { page: 1, limit: 20 }, 'the defaults')
+  })
+}
