@@ -2,14 +2,22 @@
 //   npm run bench -- http|growth|generate   one part of it
 //   --quick                                 a minute's try of everything, whose numbers say little
 import { parseArgs } from 'node:util'
-import { installOthers } from './bench/install.ts'
+import { benchContract } from './bench/contract.ts'
+import { benchGrowth } from './bench/growth.ts'
 import { benchHttp } from './bench/http.ts'
+import { installOthers } from './bench/install.ts'
 import { openStage, type Stage } from './bench/stage.ts'
 
 const parts: Record<string, (stage: Stage, quick: boolean) => Promise<string>> = {
   async http (stage, quick) {
     installOthers()
-    return await benchHttp(stage, quick ? { rounds: 2, seconds: 0.3 } : { rounds: Number(process.env.R ?? 30), seconds: 0.6 })
+    return await benchHttp(stage, quick ? { rounds: 2, seconds: 0.3 } : { rounds: 30, seconds: 0.5 })
+  },
+  async growth (stage, quick) {
+    return await benchGrowth(stage, quick ? { sizes: [1_000, 20_000], rounds: 3, seconds: 0.2 } : { sizes: [1_000, 1_000_000], rounds: 40, seconds: 0.3 })
+  },
+  async generate (stage, quick) {
+    return await benchContract(stage, quick ? { sizes: [1, 60], repeats: 1 } : { sizes: [1, 60, 250, 1_000], repeats: 2 })
   }
 }
 

@@ -75,7 +75,7 @@ async function verify (servers: Server[], actions: Action[], id: string): Promis
     for (const { status, next } of actions) {
       const { method, path, key, body } = next()
       const response = await fetch(`http://127.0.0.1:${port}${method === 'GET' && path !== '/v1/projects' ? `/v1/projects/${id}` : path}`, {
-        method, headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: body && JSON.stringify(body)
+        method, headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: body === undefined ? undefined : JSON.stringify(body)
       })
       const value = await response.json() as Record<string, unknown>
       const made = method === 'POST' ? { ...value, id: '', created_at: '', updated_at: '' } : value

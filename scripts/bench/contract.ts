@@ -1,0 +1,100 @@
+// What a large contract costs: seconds of CPU to generate from it, and to start the server with it. The larger ones are
+// the real one with copies of its largest area; they are served by a copy of this project with handlers that do nothing.
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { exportName } from '../generate/types.ts'
+import { writeLargeSpec } from '../../test/support/large-spec.ts'
+import { createDatabase } from './population.ts'
+import type { Stage } from './stage.ts'
+import { table } from './table.ts'
+
+const root = join(import.meta.dirname, '../..')
+/** What the server loads of the generated code to hold requests and answers against the contract. */
+const validation = ['validators.js', 'replies.js', 'serializers.js']
+
+interface Cost { operations: number, generate: number, boot: number, parts: number[] }
+
+export async function benchContract (stage: Stage, { sizes, repeats }: { sizes: number[], repeats: number }): Promise<string> {
+  const { url: serverUrl } = await stage.postgres()
+  const url = await createDatabase(serverUrl, 'bench_boot')
+  const costs: Cost[] = []
+  for (const [i, size] of sizes.entries()) {
+    const folder = join(stage.folder, `contract-${i}`)
+    const spec = await writeLargeSpec(join(folder, 'spec'), size)
+    const out = join(folder, 'generated')
+    const generate = await best(repeats, async () => {
+      rmSync(out, { recursive: true, force: true })
+      return await stage.run(join(root, 'scripts/generate.ts'), ['--spec', spec.root, '--out', out]).ended
+    })
+    copyProject(folder)
+    const boots: Array<{ boot: number, parts: number[] }> = []
+    for (let j = 0; j < repeats + 1; j++) boots.push(await boot(stage, folder, url))
+    const parts = validation.map((_, part) => Math.min(...boots.map((one) => one.parts[part])))
+    costs.push({ operations: spec.operations, generate, boot: Math.min(...boots.map((one) => one.boot)), parts })
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return report(costs, repeats)
+}
+
+async function best (repeats: number, measure: () => Promise<number>): Promise<number> {
+  let least = Infinity
+  for (let i = 0; i < repeats; i++) least = Math.min(least, await measure())
+  return least
+}
+
+/** The project around `generated/`, which is there already. */
+function copyProject (folder: string): void {
+  for (const name of ['app', 'services', 'prisma', 'generated/prisma', 'package.json']) cpSync(join(root, name), join(folder, name), { recursive: true })
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
+  const table = readFileSync(join(folder, 'generated/operations.ts'), 'utf8')
+  const tags = new Map<string, string[]>()
+  for (const [, row] of table.matchAll(/^  \w+: (\{"id":.*\}),?$/gm)) {
+    const { id, tag } = JSON.parse(row) as { id: string, tag: string }
+    tags.set(tag, [...tags.get(tag) ?? [], id])
+  }
+  mkdirSync(join(folder, 'handlers'))
+  for (const [tag, ids] of tags) {
+    writeFileSync(join(folder, 'handlers', `${tag}.ts`), `export const ${exportName(tag)} = {\n${ids.map((id) => `  async ${id} () { return { status: 204 } }`).join(',\n')}\n}\n`)
+  }
+  writeFileSync(join(folder, 'boot.ts'), bootSource(folder))
+}
+
+/** Loads the parts of the validation one by one, saying what each takes, and then starts the server as `npm start` does. */
+function bootSource (folder: string): string {
+  const load = (name: string): string => `await loading(${JSON.stringify(pathToFileURL(join(folder, 'generated', name)).href)})`
+  return `const used = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1e6 }
+async function loading (url: string) {
+  const before = used()
+  await import(url)
+  process.stderr.write(\`part \${used() - before}\\n\`)
+}
+await import('ajv/dist/runtime/equal.js')
+await import('ajv-formats/dist/formats.js')
+await import('fast-json-stringify')
+${validation.map(load).join('\n')}
+await import('./app/main.ts')
+`
+}
+
+async function boot (stage: Stage, folder: string, url: string): Promise<{ boot: number, parts: number[] }> {
+  const program = stage.run(join(folder, 'boot.ts'), [], { PORT: '0', DATABASE_URL: url })
+  await program.says(/is serving at/)
+  const cpu = await program.cpu()
+  const [, ...parts] = await program.says(new RegExp(validation.map(() => 'part ([\\d.e-]+)').join('\\s+')))
+  await program.stop()
+  return { boot: cpu, parts: parts.map(Number) }
+}
+
+function report (costs: Cost[], repeats: number): string {
+  const s = (value: number): string => value.toFixed(2)
+  return [
+    `Seconds of CPU, the best of ${repeats} to ${repeats + 1}. The first row is this project's own contract. "Ready" is from the start of`,
+    'the process, with its database there and migrated, to its first request; the parts of it are the modules that the',
+    'generator has written: what checks requests, what checks answers, and what writes them.',
+    '',
+    table(['operations', 'generate', 'ms each', 'ready', 'of it: requests', 'answers', 'writers', 'the rest'], costs.map(({ operations, generate, boot, parts }) => [
+      String(operations), s(generate), s(generate / operations * 1000), s(boot), ...parts.map(s), s(boot - parts.reduce((sum, part) => sum + part, 0))
+    ]))
+  ].join('\n')
+}
