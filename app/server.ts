@@ -67,7 +67,7 @@ export function policiesOf (config: Config): Record<string, number> {
 
 async function listen (app: FastifyInstance, { host, port }: Config): Promise<void> {
   try {
-    await app.listen({ host, port, listenTextResolver: () => '' })
+    await app.listen({ host, port, listenTextResolver: (address) => `listening at ${address}` })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE') throw new StartError(`Port ${port} on ${host} is taken; stop what uses it or set PORT to another.`)

@@ -1122,7 +1122,6 @@ export interface components {
         /**
          * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
          *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-         * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
          */
         IdempotencyKey: string;
         /** @description Only items whose text contains this, whatever the case. */
@@ -1366,7 +1365,6 @@ export interface operations {
                 /**
                  * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
                  *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -1476,7 +1474,6 @@ export interface operations {
                 /**
                  * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
                  *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -1562,7 +1559,6 @@ export interface operations {
                 /**
                  * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
                  *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -1755,7 +1751,6 @@ export interface operations {
                 /**
                  * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
                  *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -1907,7 +1902,6 @@ export interface operations {
                 /**
                  * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
                  *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -1946,7 +1940,6 @@ export interface operations {
                 /**
                  * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
                  *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -1985,7 +1978,6 @@ export interface operations {
                 /**
                  * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
                  *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2064,7 +2056,6 @@ export interface operations {
                 /**
                  * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
                  *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2340,7 +2331,6 @@ export interface operations {
                 /**
                  * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
                  *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
