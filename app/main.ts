@@ -33,6 +33,12 @@ async function finish (running: Server): Promise<void> {
 process.on('SIGTERM', () => stop('SIGTERM'))
 process.on('SIGINT', () => stop('SIGINT'))
 
+// npm hands a signal to the shell between, which dies of it and leaves its child: whoever ended npm meant this server.
+if (process.env.npm_lifecycle_event === 'start') {
+  const parent = process.ppid
+  setInterval(() => { if (process.ppid !== parent) stop('npm ended') }, 500).unref()
+}
+
 try {
   const config = readConfig()
   server = await startServer(config, (message) => say(`· ${message}`))
