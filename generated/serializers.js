@@ -6303,5 +6303,5 @@ return json + JSON_STR_END_OBJECT
     return main
     
 }(validator, serializer)
-  return module.exports }) }
+  return module.exports }) },
 }

@@ -6,7 +6,8 @@ import { parseArgs } from 'node:util'
 import { join, relative, resolve } from 'node:path'
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { stringify } from 'yaml'
-import { ContractError, readContract } from './generate/contract.ts'
+import { readContract } from './generate/contract.ts'
+import { GenerateError } from './generate/error.ts'
 import { operationsOf, type Operation } from './generate/model.ts'
 import { banner, emitOperations, emitRoutes, emitTypes } from './generate/types.ts'
 import { schemasOf } from './generate/schemas.ts'
@@ -44,55 +45,73 @@ function declaration (name: string, type: string, comment: string): string {
 }
 
 async function main (): Promise<void> {
-  const { values } = parseArgs({
-    options: { check: { type: 'boolean' }, stubs: { type: 'boolean' }, spec: { type: 'string' }, out: { type: 'string' } }
-  })
+  const values = readArguments()
   const out = resolve(values.out ?? join(root, 'generated'))
   const spec = resolve(values.spec ?? join(root, 'spec/openapi.yaml'))
   const started = process.cpuUsage()
   const { files, operations } = await emitAll(spec)
   const prisma = values.out === undefined ? await generatePrisma(root, values.check === true) : []
-
   if (values.check) {
-    const stale = [...prisma]
-    for (const [name, text] of files) {
-      if (await readFile(join(out, name), 'utf8').catch(() => '') !== text) stale.push(`generated/${name}`)
-    }
-    for (const name of await readdir(out)) {
-      if (!files.has(name) && name !== 'prisma') stale.push(`generated/${name} (nothing generates it)`)
-    }
-    if (stale.length > 0) {
-      console.error(`generated/ is not what the spec says; run \`npm run generate\`:\n  ${stale.join('\n  ')}`)
-      process.exit(1)
-    }
+    const stale = [...prisma, ...await differing(out, files)]
+    if (stale.length > 0) throw new GenerateError(`generated/ is not what the spec says; run \`npm run generate\`:\n  ${stale.join('\n  ')}`)
     console.log(`generated/ is what the spec says (${operations.length} operations)`)
     return
   }
-
-  await mkdir(out, { recursive: true })
-  const changed: string[] = []
-  for (const [name, text] of files) {
-    if (await readFile(join(out, name), 'utf8').catch(() => '') === text) continue
-    await writeFile(join(out, name), text)
-    changed.push(name)
-  }
-  for (const name of await readdir(out)) {
-    if (!files.has(name) && name !== 'prisma') await rm(join(out, name), { recursive: true })
-  }
+  const changed = await write(out, files)
+  // A folder that somebody names may hold other things; generated/ is the generator's alone.
+  if (values.out === undefined) for (const name of await strangers(out, files)) await rm(join(out, name), { recursive: true })
   if (values.stubs) {
     for (const line of await writeStubs(join(root, 'handlers'), operations)) console.log(line)
   }
-  const used = process.cpuUsage(started)
-  const seconds = ((used.user + used.system) / 1e6).toFixed(1)
+  const { user, system } = process.cpuUsage(started)
+  const seconds = ((user + system) / 1e6).toFixed(1)
   console.log(`${operations.length} operations in ${relative(root, spec)}: ${changed.length === 0 ? 'nothing changed' : `wrote ${changed.join(', ')}`} (${seconds} s of CPU)`)
+}
+
+/** @returns the names of the files that were not as they should be. */
+async function write (out: string, files: Map<string, string>): Promise<string[]> {
+  await mkdir(out, { recursive: true })
+  const changed: string[] = []
+  for (const [name, text] of files) {
+    if (await textOf(out, name) === text) continue
+    await writeFile(join(out, name), text)
+    changed.push(name)
+  }
+  return changed
+}
+
+async function differing (out: string, files: Map<string, string>): Promise<string[]> {
+  const found: string[] = []
+  for (const [name, text] of files) {
+    const there = await textOf(out, name)
+    if (there !== text) found.push(`generated/${name}${there === null ? ' (missing)' : ''}`)
+  }
+  return [...found, ...(await strangers(out, files)).map((name) => `generated/${name} (nothing generates it)`)]
+}
+
+/** What stands in the folder and comes from nothing. */
+async function strangers (out: string, files: Map<string, string>): Promise<string[]> {
+  return (await readdir(out)).filter((name) => !files.has(name) && name !== 'prisma').sort()
+}
+
+async function textOf (out: string, name: string): Promise<string | null> {
+  return await readFile(join(out, name), 'utf8').catch(() => null)
+}
+
+function readArguments (): { check?: boolean, stubs?: boolean, spec?: string, out?: string } {
+  try {
+    return parseArgs({ options: { check: { type: 'boolean' }, stubs: { type: 'boolean' }, spec: { type: 'string' }, out: { type: 'string' } } }).values
+  } catch (error) {
+    throw new GenerateError(`${(error as Error).message.split('\n')[0]} It takes --check, --stubs, --spec FILE and --out FOLDER.`, { cause: error })
+  }
 }
 
 if (import.meta.main) {
   try {
     await main()
   } catch (error) {
-    if (!(error instanceof ContractError)) throw error
-    console.error(`${error.message}\n\n${error.problems.length} ${error.problems.length === 1 ? 'problem' : 'problems'} in the spec; nothing was written.`)
+    if (!(error instanceof GenerateError)) throw error
+    console.error(error.message)
     process.exit(1)
   }
 }

@@ -2,6 +2,7 @@
 // A problem is reported with the file, line and column of the place that has to change.
 import { BaseResolver, bundle, createConfig, getLineColLocation, lint, type NormalizedProblem } from '@redocly/openapi-core'
 import { dirname, relative } from 'node:path'
+import { GenerateError } from './error.ts'
 import { addImpliedResponses } from './implied.ts'
 import { platformRules, ruleNames } from './rules.ts'
 
@@ -10,10 +11,11 @@ export { resolve } from './resolve.ts'
 export interface Problem { file: string, line: number, column: number, message: string, rule: string, excerpt: string }
 
 /** The spec breaks at least one rule. `problems` are sorted by place. */
-export class ContractError extends Error {
+export class ContractError extends GenerateError {
   problems: Problem[]
   constructor (problems: Problem[]) {
-    super(problems.map((p) => `${p.file}:${p.line}:${p.column} ${p.message} (${p.rule})${p.excerpt && `\n    ${p.excerpt}`}`).join('\n'))
+    const lines = problems.map((p) => `${p.file}:${p.line}:${p.column} ${p.message} (${p.rule})${p.excerpt && `\n    ${p.excerpt}`}`)
+    super(`${lines.join('\n')}\n\n${problems.length} ${problems.length === 1 ? 'problem' : 'problems'} in the spec; nothing was written.`)
     this.problems = problems
   }
 }
@@ -83,7 +85,7 @@ async function lintOrThrow (ref: string, config: any, externalRefResolver: BaseR
       line: (mark?.line ?? 0) + 1,
       column: (mark?.column ?? mark?.col ?? 0) + 1,
       message: String((error as any).originalError?.reason ?? (error as Error).message).split('\n')[0],
-      rule: 'yaml',
+      rule: 'readable',
       excerpt: excerptOf(source?.getLines()[mark?.line ?? 0])
     }])
   }

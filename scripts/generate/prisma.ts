@@ -6,6 +6,7 @@ import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'n
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { GenerateError } from './error.ts'
 
 const stampName = 'schema.sha256'
 
@@ -44,7 +45,7 @@ async function run (root: string, schema: string, folder: string): Promise<strin
       env: { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, PRISMA_HIDE_UPDATE_MESSAGE: '1', CHECKPOINT_DISABLE: '1' }
     })
   } catch (error) {
-    throw new Error(`prisma generate failed: ${(error as { stderr?: string }).stderr ?? (error as Error).message}`, { cause: error })
+    throw new GenerateError(`prisma generate failed: ${(error as { stderr?: string }).stderr ?? (error as Error).message}`, { cause: error })
   }
   return join(folder, 'generated/prisma')
 }

@@ -1,6 +1,7 @@
 // Compiles the schemas of answers into fast-json-stringify's plain code, which writes what they declare and leaves out
 // the rest.
 import fastJson from 'fast-json-stringify'
+import { GenerateError } from './error.ts'
 import { plain } from './schemas.ts'
 
 type Json = any
@@ -18,7 +19,7 @@ export function compileSerializers (document: Json, responses: Map<string, Json>
     // Only what this schema reaches: it is copied and walked for each serializer.
     const $defs: Record<string, Json> = {}
     for (const component of used) $defs[component] = inline(components[component])
-    const code = fastJson(main, { mode: 'standalone', schema: { spec: { $id: 'spec', $defs } } } as Json) as unknown as string
+    const code = serializer(name, main, $defs)
     return `  get ${name} () { return define(this, '${name}', (module) => {${code.trim()}\n  return module.exports }) }`
   })
   return `import { createRequire } from 'node:module'
@@ -31,7 +32,15 @@ const define = (target, name, build) => {
   return value
 }
 export default {
-${entries.join(',\n')}
+${entries.join(',\n')},
 }
 `
+}
+
+function serializer (name: string, schema: Json, $defs: Json): string {
+  try {
+    return fastJson(schema, { mode: 'standalone', schema: { spec: { $id: 'spec', $defs } } } as Json) as unknown as string
+  } catch (error) {
+    throw new GenerateError(`The schema of the answer ${name} cannot be serialized: ${(error as Error).message}`, { cause: error })
+  }
 }

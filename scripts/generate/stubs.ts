@@ -3,6 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import ts from 'typescript'
+import { GenerateError } from './error.ts'
 import type { Operation } from './model.ts'
 import { exportName } from './types.ts'
 
@@ -56,7 +57,7 @@ function handlersIn (file: string, text: string, name: string): { present: strin
       if (declared.name.getText(source) === name && value && ts.isObjectLiteralExpression(value)) found = value
     }
   })
-  if (!found) throw new Error(`${file} does not export the object \`${name}\`, the handlers of its tag`)
+  if (!found) throw new GenerateError(`${file} does not export the object \`${name}\`, the handlers of its tag; no stub was written into it.`)
   return {
     present: found.properties.map((p) => p.name?.getText(source) ?? '').filter(Boolean),
     end: found.getEnd() - 1

@@ -10,14 +10,10 @@ export async function emitTypes (document: unknown): Promise<string> {
   return `${banner}/* eslint-disable */\n${astToString(ast)}`
 }
 
-/** The interface that handlers/ has to satisfy and the table that the edge reads. */
+/** The interface that handlers/ has to satisfy and the table that the edge reads. One name a line, one field a line. */
 export function emitOperations (operations: Operation[], names: Map<string, ValidatorNames>): string {
-  const tags = [...new Set(operations.map((o) => o.tag))]
-  const byTag = tags.map((tag) => {
-    const own = operations.filter((o) => o.tag === tag)
-    return `  ${JSON.stringify(tag)}: ${own.map((o) => JSON.stringify(o.id)).join(' | ')}`
-  })
-  const rows = operations.map((o) => `  ${o.id}: ${JSON.stringify(tableRow(o, names.get(o.id)!))}`)
+  const byTag = tagsOf(operations).map((tag) => `  ${text(tag)}:${union(operations.filter((o) => o.tag === tag), '    ')}`)
+  const rows = operations.map((o) => `  ${o.id}: {\n${fields(tableRow(o, names.get(o.id)!), '    ')}\n  }`)
   return `${banner}import type { Handler, OperationInfo } from '../services/operation.ts'
 
 /** The names of the operations of each tag; a tag is a module of handlers/. */
@@ -29,7 +25,7 @@ export type Tag = keyof OperationsByTag
 export type OperationId = OperationsByTag[Tag]
 
 /** The operations that need no key. */
-export type PublicOperationId = ${operations.filter((o) => o.scopes === null).map((o) => JSON.stringify(o.id)).join(' | ') || 'never'}
+export type PublicOperationId =${union(operations.filter((o) => o.scopes === null), '  ')}
 
 /** What the handler module of a tag has to hold: one handler for each of its operations. */
 export type Handlers<T extends Tag> = { [Id in OperationsByTag[T]]: Handler<Id> }
@@ -39,9 +35,26 @@ export type Operations = { [Id in OperationId]: Handler<Id> }
 
 /** What the spec declares of each operation, for the edge. */
 export const operations: Record<OperationId, OperationInfo> = {
-${rows.join(',\n')}
+${rows.join(',\n')},
 }
 `
+}
+
+const text = (value: string): string => `'${value.replace(/[\\']/g, '\\$&')}'`
+
+/** In an order that no operation changes. */
+function tagsOf (operations: Operation[]): string[] {
+  return [...new Set(operations.map((o) => o.tag))].sort()
+}
+
+function union (operations: Operation[], indent: string): string {
+  return operations.length === 0 ? ' never' : operations.map((o) => `\n${indent}| ${text(o.id)}`).join('')
+}
+
+function fields (row: object, indent: string): string {
+  return Object.entries(row).filter(([, value]) => value !== undefined).map(([key, value]) => {
+    return `${indent}${/^\w+$/.test(key) ? key : text(key)}: ${key === 'replies' ? `{\n${fields(value, `${indent}  `)}\n${indent}}` : JSON.stringify(value)}`
+  }).join(',\n')
 }
 
 function tableRow (o: Operation, names: ValidatorNames): object {
@@ -80,22 +93,26 @@ export function exportName (tag: string): string {
 
 /** The handlers of all tags as one, and the routes for fastify-openapi-glue: paths and names, all the rest is generated. */
 export function emitRoutes (operations: Operation[]): string {
-  const tags = [...new Set(operations.map((o) => o.tag))]
-  const paths: Record<string, Record<string, object>> = {}
-  for (const o of operations) {
-    paths[o.fullPath] ??= {}
-    paths[o.fullPath][o.method] = { operationId: o.id, responses: { default: { description: '' } } }
-  }
-  const skeleton = { openapi: '3.1.0', info: { title: 'skeleton', version: '1' }, paths }
+  const tags = tagsOf(operations)
+  const paths = Map.groupBy(operations, (o) => o.fullPath)
+  const rows = [...paths].map(([path, own]) => `    ${text(path)}: { ${own.map((o) => `${o.method}: route(${text(o.id)})`).join(', ')} }`)
   return `${banner}${tags.map((tag) => `import { ${exportName(tag)} } from '../handlers/${tag}.ts'`).join('\n')}
-import type { Operations } from './operations.ts'
+import type { OperationId, Operations } from './operations.ts'
 
 /** Every operation's handler; the compiler names the one that is missing. */
 export const handlers: Operations = {
-${tags.map((tag) => `  ...${exportName(tag)}`).join(',\n')}
+${tags.map((tag) => `  ...${exportName(tag)}`).join(',\n')},
 }
 
+const route = (operationId: OperationId) => ({ operationId, responses: { default: { description: '' } } })
+
 /** What fastify-openapi-glue makes routes of: paths and operationIds, free of schemas and references. */
-export const skeleton = ${JSON.stringify(skeleton, null, 1)}
+export const skeleton = {
+  openapi: '3.1.0',
+  info: { title: 'skeleton', version: '1' },
+  paths: {
+${rows.join(',\n')},
+  }
+}
 `
 }

@@ -6,6 +6,7 @@ import { _ } from 'ajv'
 import standalone from 'ajv/dist/standalone/index.js'
 import addFormats from 'ajv-formats'
 import { formats } from '../../services/formats.ts'
+import { GenerateError } from './error.ts'
 import { componentOf, plain } from './schemas.ts'
 
 type Json = any
@@ -55,6 +56,13 @@ function compile (document: Json, coerceTypes: false | 'array', schemas: Map<str
     const component = Object.keys(schema).length === 1 ? componentOf(schema) : undefined
     if (component === undefined) ajv.addSchema({ ...plain(schema, idOf), $id: name })
     exported[name] = component === undefined ? name : idOf(component)
+  }
+  for (const [name, id] of Object.entries(exported)) {
+    try {
+      ajv.getSchema(id)
+    } catch (error) {
+      throw new GenerateError(`The schema ${name} cannot be compiled: ${(error as Error).message}`, { cause: error })
+    }
   }
   const code = (standalone as Json).default(ajv, exported)
   return `;(function (exports) {\n${withStableNames(code.replace(/^"use strict";/, ''))}\n})(validators);`
