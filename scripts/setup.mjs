@@ -211,7 +211,7 @@ function isAbandoned() {
 function readPids() {
   try {
     return readFileSync(join(lockFolder, 'pids'), 'utf8').split('\n').filter((line) => line !== '').map(Number)
-  } catch (error) {
+  } catch {
     // It is being taken or released at this moment.
     return []
   }
@@ -229,7 +229,7 @@ function isAlive(pid) {
 function readJson(path) {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
-  } catch (error) {
+  } catch {
     return undefined
   }
 }
