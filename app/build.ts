@@ -48,13 +48,13 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     // During a stop what still arrives on open connections is served; the answer closes the connection.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true }
+    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 500 }
   }) as unknown as FastifyInstance
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
-      refuseOtherCharsets(request)
+      refuseOtherTypes(request)
       done(null, parseStrictJson(body as Buffer))
     } catch (error) {
       done(error as Error)
@@ -66,6 +66,8 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
+    // Before anything of a body is read. An empty segment matches a parameter, but is no id.
+    if (request.is404 || hasEmptySegment(request)) throw unrouted(request)
   })
   app.addHook('onResponse', async (request, reply) => {
     request.log.info({
@@ -95,7 +97,6 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     operationResolver: (id: string) => routeOf(operations[id as OperationId], handlers[id as OperationId] as never, { services, limits, publicUrl })
   } as never)
   docsAssets(app)
-  app.setNotFoundHandler((request) => { throw unrouted(request) })
   return app
 }
 
@@ -112,7 +113,10 @@ function requestId (header: string | string[] | undefined): string {
   return typeof header === 'string' && /^[\x20-\x7e]{1,128}$/.test(header) ? header : newId('req')
 }
 
-function refuseOtherCharsets (request: FastifyRequest): void {
+function refuseOtherTypes (request: FastifyRequest): void {
+  // Node keeps the first of two Content-Type lines; a proxy before it may have believed the second.
+  const lines = request.raw.rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === 'content-type')
+  if (lines.length > 1) throw unsupportedMediaType(['application/json, said once'])
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)"?/i.exec(request.headers['content-type'] ?? '')?.[1]
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw unsupportedMediaType(['application/json in UTF-8'])
 }
@@ -128,6 +132,12 @@ const patterns = Object.values(operations).map((info) => ({
   method: info.method,
   path: new RegExp(`^${info.path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]+\}/g, '[^/]+')}$`)
 }))
+
+function hasEmptySegment (request: FastifyRequest): boolean {
+  const params = request.params as Record<string, string>
+  for (const name in params) if (params[name] === '') return true
+  return false
+}
 
 /** 405 with Allow where the path is known with another method, else 404. */
 function unrouted (request: FastifyRequest): Error {

@@ -2,7 +2,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
 import { translated } from '../services/database.ts'
-import { ApiError, invalidField, payloadTooLarge, unsupportedMediaType } from '../services/errors.ts'
+import { ApiError, invalidField, notFound, payloadTooLarge, unsupportedMediaType } from '../services/errors.ts'
 import { newId } from '../services/ids.ts'
 
 /** The largest JSON body, in bytes. */
@@ -20,7 +20,8 @@ export function answerError (error: unknown, request: FastifyRequest, reply: Fas
   }
   return reply
     .code(known.status)
-    .headers({ ...known.headers, 'cache-control': 'no-store' })
+    // Set here too, because what fails before the hooks has not got them yet.
+    .headers({ ...known.headers, 'cache-control': 'no-store', 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
     .type('application/json; charset=utf-8')
     .serializer((body: unknown) => body as string)
     .send(JSON.stringify(errorBody(known, request.id)))
@@ -35,6 +36,7 @@ function asApiError (error: unknown): ApiError {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': return unsupportedMediaType(['application/json'])
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH': return invalidField('body', 'content_length', 'The body is not as long as Content-Length says.')
     case 'FST_ERR_BAD_URL': return new ApiError(400, 'INVALID_REQUEST', 'The address is malformed.', { field: 'url', constraint: 'format' })
+    case 'FST_ERR_MAX_PARAM_LENGTH': return notFound('path')
     case 'ECONNRESET': return new ApiError(400, 'INVALID_REQUEST', 'The request was cut off.', { constraint: 'complete' })
   }
   if (statusCode === 408) return requestTimeout()

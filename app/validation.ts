@@ -19,7 +19,9 @@ export function validate (info: OperationInfo, request: FastifyRequest): Input {
   const problems: Problem[] = []
   const { validators: names } = info
   check(names.path, params, 'path', problems)
+  const raw = { ...(query as Record<string, unknown>) }
   check(names.query, query, 'query', problems)
+  inspectQuery(raw, query as Record<string, unknown>, request.url, problems)
   check(names.header, headers, 'header', problems)
 
   if (info.body === null) {
@@ -40,6 +42,28 @@ export function validate (info: OperationInfo, request: FastifyRequest): Input {
 /** The media type of a Content-Type without its parameters, in lower case. */
 export function mediaType (header: string | undefined): string {
   return (header ?? '').split(';')[0].trim().toLowerCase()
+}
+
+/** What no schema sees: text that is no text, and numbers in a form that only a lenient reader takes for one. */
+function inspectQuery (raw: Record<string, unknown>, query: Record<string, unknown>, url: string, problems: Problem[]): void {
+  const broken = !isDecodable(url)
+  for (const [field, text] of Object.entries(raw)) {
+    if (typeof text !== 'string') continue
+    if (broken || text.includes('\0')) problems.push({ field, constraint: 'well_formed', message: `${field} is not valid text`, location: 'query' })
+    const value = query[field]
+    if (typeof value === 'number' && String(value) !== text) problems.push({ field, constraint: 'type', message: `${field} must be a plain whole number`, location: 'query' })
+  }
+}
+
+/** Whether the percent-encoding of an address is UTF-8. The query's own parser keeps what is not as it stands. */
+function isDecodable (url: string): boolean {
+  if (!url.includes('%')) return true
+  try {
+    decodeURIComponent(url)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** An operation without a body ignores an empty one, and no other. */
@@ -67,7 +91,7 @@ function asProblem (error: ErrorObject, root: unknown, location: Location): Prob
   if (keyword === 'additionalProperties') path.push(params.additionalProperty)
   if (error.propertyName !== undefined) path.push(error.propertyName)
   const field = path.reduce((text, part) => /^\d+$/.test(part) && text !== '' ? `${text}[${part}]` : text === '' ? part : `${text}.${part}`, '') || 'body'
-  const blank = (keyword === 'minLength' || keyword === 'pattern') && isBlank(root, path)
+  const blank = keyword !== 'type' && isBlank(root, path)
   if (keyword === 'required' || blank) return { field, constraint: 'required', message: `${field} is required`, location }
   if (keyword === 'additionalProperties') return { field, constraint: keyword, message: `${field} is not known`, location }
   if (keyword === 'enum') return { field, constraint: keyword, message: `${field} must be one of ${params.allowedValues.join(', ')}`, location }

@@ -317,6 +317,8 @@ export const operations: Record<OperationId, OperationInfo> = {
       403: {"contentType":"application/json","serializer":"replyError"},
       404: {"contentType":"application/json","serializer":"replyError"},
       412: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
       429: {"contentType":"application/json","serializer":"replyError"},
       500: {"contentType":"application/json","serializer":"replyError"},
       503: {"contentType":"application/json","serializer":"replyError"}
@@ -497,6 +499,8 @@ export const operations: Record<OperationId, OperationInfo> = {
       404: {"contentType":"application/json","serializer":"replyError"},
       409: {"contentType":"application/json","serializer":"replyError"},
       412: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
       429: {"contentType":"application/json","serializer":"replyError"},
       500: {"contentType":"application/json","serializer":"replyError"},
       503: {"contentType":"application/json","serializer":"replyError"}
@@ -644,6 +648,8 @@ export const operations: Record<OperationId, OperationInfo> = {
       403: {"contentType":"application/json","serializer":"replyError"},
       404: {"contentType":"application/json","serializer":"replyError"},
       412: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
       429: {"contentType":"application/json","serializer":"replyError"},
       500: {"contentType":"application/json","serializer":"replyError"},
       503: {"contentType":"application/json","serializer":"replyError"}
@@ -673,6 +679,8 @@ export const operations: Record<OperationId, OperationInfo> = {
       404: {"contentType":"application/json","serializer":"replyError"},
       406: {"contentType":"application/json","serializer":"replyError"},
       409: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
       429: {"contentType":"application/json","serializer":"replyError"},
       500: {"contentType":"application/json","serializer":"replyError"},
       503: {"contentType":"application/json","serializer":"replyError"}
@@ -702,6 +710,8 @@ export const operations: Record<OperationId, OperationInfo> = {
       404: {"contentType":"application/json","serializer":"replyError"},
       406: {"contentType":"application/json","serializer":"replyError"},
       409: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
       429: {"contentType":"application/json","serializer":"replyError"},
       500: {"contentType":"application/json","serializer":"replyError"},
       503: {"contentType":"application/json","serializer":"replyError"}
@@ -731,6 +741,8 @@ export const operations: Record<OperationId, OperationInfo> = {
       404: {"contentType":"application/json","serializer":"replyError"},
       406: {"contentType":"application/json","serializer":"replyError"},
       409: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
       429: {"contentType":"application/json","serializer":"replyError"},
       500: {"contentType":"application/json","serializer":"replyError"},
       503: {"contentType":"application/json","serializer":"replyError"}
@@ -882,6 +894,8 @@ export const operations: Record<OperationId, OperationInfo> = {
       404: {"contentType":"application/json","serializer":"replyError"},
       409: {"contentType":"application/json","serializer":"replyError"},
       412: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
       429: {"contentType":"application/json","serializer":"replyError"},
       500: {"contentType":"application/json","serializer":"replyError"},
       503: {"contentType":"application/json","serializer":"replyError"}
@@ -968,6 +982,8 @@ export const operations: Record<OperationId, OperationInfo> = {
       404: {"contentType":"application/json","serializer":"replyError"},
       409: {"contentType":"application/json","serializer":"replyError"},
       412: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
       429: {"contentType":"application/json","serializer":"replyError"},
       500: {"contentType":"application/json","serializer":"replyError"},
       503: {"contentType":"application/json","serializer":"replyError"}
@@ -997,6 +1013,8 @@ export const operations: Record<OperationId, OperationInfo> = {
       404: {"contentType":"application/json","serializer":"replyError"},
       406: {"contentType":"application/json","serializer":"replyError"},
       409: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
       429: {"contentType":"application/json","serializer":"replyError"},
       500: {"contentType":"application/json","serializer":"replyError"},
       503: {"contentType":"application/json","serializer":"replyError"}
@@ -1020,6 +1038,7 @@ export const operations: Record<OperationId, OperationInfo> = {
     body: null,
     replies: {
       200: {"contentType":"application/json","serializer":"replyHealth"},
+      400: {"contentType":"application/json","serializer":"replyError"},
       406: {"contentType":"application/json","serializer":"replyError"},
       500: {"contentType":"application/json","serializer":"replyError"}
     },
@@ -1042,6 +1061,7 @@ export const operations: Record<OperationId, OperationInfo> = {
     body: null,
     replies: {
       200: {"contentType":"application/json","serializer":"replyReadiness"},
+      400: {"contentType":"application/json","serializer":"replyError"},
       406: {"contentType":"application/json","serializer":"replyError"},
       500: {"contentType":"application/json","serializer":"replyError"},
       503: {"contentType":"application/json","serializer":"replyReadiness"}

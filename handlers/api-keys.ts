@@ -1,5 +1,6 @@
 // The caller's own API keys. Another person's key is 403, as everywhere; its secret is in the answer that makes it only.
 import type { Handlers } from '../generated/operations.ts'
+import { requireMembership } from '../services/access.ts'
 import { statement, type Db } from '../services/database.ts'
 import { forbidden, invalidField, invalidState, notFound } from '../services/errors.ts'
 import { pageArgs, pageOf } from '../services/pages.ts'
@@ -86,14 +87,6 @@ function refuseMore (principal: Principal, scopes: Scope[], projectIds: string[]
   if (projectIds === null || projectIds.some((id) => !mine.has(id))) {
     throw forbidden('This key is for some projects only; so must be the keys it makes.', 'project_ids')
   }
-}
-
-async function requireMembership (tx: Db, projectId: string, { userId }: Principal): Promise<void> {
-  const project = await tx.prisma.project.findUnique({
-    where: { id: projectId }, select: { status: true, members: { where: { userId }, select: { id: true } } }
-  })
-  if (project === null || project.status === 'deleted') throw notFound('project', projectId)
-  if (project.members.length === 0) throw forbidden('You are no member of this project.', 'role')
 }
 
 function future (text: string | null | undefined): Date | null {

@@ -1,6 +1,6 @@
 // Invitations: what becomes of an address that nobody has yet.
 import type { Handlers } from '../generated/operations.ts'
-import { openProject } from '../services/access.ts'
+import { findProject, openProject, requireState } from '../services/access.ts'
 import { forbidden, invalidState } from '../services/errors.ts'
 import { insertMember, invitationOf, toInvitation } from '../services/members.ts'
 import { pageArgs, pageOf } from '../services/pages.ts'
@@ -27,8 +27,9 @@ export const invitations = {
   async revokeInvitation (request, { db }) {
     const { params: { id, invitation_id: invitationId }, ifMatch } = request
     return await db.transaction(async (tx) => {
-      await openProject(tx, request, { lock: true })
+      const project = await findProject(tx, request, { lock: true })
       const row = await invitationOf(tx, id, invitationId)
+      requireState(project, request)
       const invitation = toInvitation(row)
       ifMatch(invitation)
       if (invitation.status !== 'pending') throw invalidState('invitation', invitation.status)
@@ -40,10 +41,11 @@ export const invitations = {
   async acceptInvitation (request, { db }) {
     const { params: { id, invitation_id: invitationId }, principal } = request
     return await db.transaction(async (tx) => {
-      const project = await openProject(tx, request, { lock: true })
+      const project = await findProject(tx, request, { lock: true })
       const row = await invitationOf(tx, id, invitationId)
       const me = await tx.prisma.user.findUniqueOrThrow({ where: { id: principal.userId }, select: { email: true, emailVerified: true } })
       if (me.email !== row.email || !me.emailVerified) throw forbidden('This invitation is for another address.', 'email')
+      requireState(project, request)
       const { status } = toInvitation(row)
       if (status !== 'pending') throw invalidState('invitation', status)
       await tx.prisma.invitation.update({ where: { id: row.id }, data: { status: 'accepted' } })

@@ -1,6 +1,6 @@
 // Who belongs to a project. Every change holds the project's row, so that changes of one project happen one by one.
 import type { Handlers } from '../generated/operations.ts'
-import { openProject } from '../services/access.ts'
+import { findProject, openProject, requireState } from '../services/access.ts'
 import { statement, type Db } from '../services/database.ts'
 import { conflict, forbidden, notFound } from '../services/errors.ts'
 import { newId, timeOf } from '../services/ids.ts'
@@ -22,18 +22,19 @@ export const members = {
   async addMember (request, { db }) {
     const { principal, body: { user_id: userId, email, role } } = request
     return await db.transaction(async (tx) => {
-      const project = await openProject(tx, request, { lock: true })
-      requirePowerOver(project, [role])
+      const project = await findProject(tx, request, { lock: true })
       const address = email?.toLowerCase()
       const user = await tx.prisma.user.findUnique({
-        where: userId !== undefined ? { id: userId } : { email: address }, select: { id: true, status: true }
+        where: userId !== undefined ? { id: userId, status: { not: 'deleted' } } : { email: address }, select: { id: true }
       })
-      if (user !== null && user.status !== 'deleted') {
+      if (user === null && address === undefined) throw notFound('user', userId)
+      requirePowerOver(project, [role])
+      requireState(project, request)
+      if (user !== null) {
         const member = await insertMember(tx, project, { userId: user.id, role, addedById: principal.userId })
         return { status: 201, body: member, headers: { location: `/v1/projects/${project.id}/members/${member.id}` } }
       }
-      if (address === undefined) throw notFound('user', userId)
-      return { status: 202, body: await invite(tx, project.id, address, role, principal.userId) }
+      return { status: 202, body: await invite(tx, project.id, address!, role, principal.userId) }
     })
   },
 
@@ -46,9 +47,10 @@ export const members = {
   async updateMember (request, { db }) {
     const { params: { id, member_id: memberId }, body: { role }, ifMatch } = request
     return await db.transaction(async (tx) => {
-      const project = await openProject(tx, request, { lock: true })
+      const project = await findProject(tx, request, { lock: true })
       const member = await memberOf(tx, id, memberId)
       requirePowerOver(project, [member.role, role ?? member.role])
+      requireState(project, request)
       ifMatch(member)
       if (role === undefined || role === member.role) return { status: 200, body: member }
       if (member.role === 'owner') await releaseOwner(tx, id, member)
@@ -60,12 +62,13 @@ export const members = {
   async removeMember (request, { db }) {
     const { params: { id, member_id: memberId }, principal, ifMatch } = request
     return await db.transaction(async (tx) => {
-      const project = await openProject(tx, request, { lock: true })
+      const project = await findProject(tx, request, { lock: true })
       const member = await memberOf(tx, id, memberId)
       if (member.user.id !== principal.userId) {
         if (!managesMembers(project.your_role)) throw forbidden('You may remove nobody but yourself.', 'role')
         requirePowerOver(project, [member.role])
       }
+      requireState(project, request)
       ifMatch(member)
       if (member.role === 'owner') await releaseOwner(tx, id, member)
       await tx.prisma.member.delete({ where: { id: memberId }, select: { id: true } })

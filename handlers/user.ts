@@ -1,7 +1,8 @@
 // The caller's own profile and settings.
 import type { Handlers } from '../generated/operations.ts'
+import { requireMembership } from '../services/access.ts'
 import { timestampAfter } from '../services/clock.ts'
-import { notFound, unauthorized } from '../services/errors.ts'
+import { unauthorized } from '../services/errors.ts'
 import { readSettings, settingsColumns } from '../services/settings.ts'
 import { lockedUser, toProfile } from '../services/users.ts'
 
@@ -33,11 +34,7 @@ export const user = {
       const settings = await readSettings(tx, principal.userId)
       ifMatch(settings)
       if (typeof body.default_project_id === 'string') {
-        const member = await tx.prisma.member.findUnique({
-          where: { projectId_userId: { projectId: body.default_project_id, userId: principal.userId } },
-          select: { projectStatus: true }
-        })
-        if (member === null || member.projectStatus === 'deleted') throw notFound('project', body.default_project_id)
+        await requireMembership(tx, body.default_project_id, principal)
       }
       await tx.prisma.settings.update({
         where: { userId: principal.userId },

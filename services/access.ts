@@ -25,21 +25,49 @@ interface ProjectRequest {
 }
 
 /**
- * The project of the request, when the caller may do what the operation does: one statement.
- * `lock` holds it against other writers until the transaction ends.
+ * The project of the request, when the caller may do what the operation does, and the project is in a state for it.
+ * One statement. `lock` holds it against other writers until the transaction ends.
  */
-export async function openProject (db: Db, request: ProjectRequest, { lock = false } = {}): Promise<Project> {
-  const { operation, params: { id }, principal } = request
-  const access = operation.projectAccess
-  if (access === null) throw new Error(`${operation.id} declares no x-project-access`)
+export async function openProject (db: Db, request: ProjectRequest, options: { lock?: boolean } = {}): Promise<Project> {
+  const project = await findProject(db, request, options)
+  requireState(project, request)
+  return project
+}
+
+/**
+ * The same but for the state: for an operation that has something inside the project to find and to permit first,
+ * and then calls `requireState`.
+ */
+export async function findProject (db: Db, { operation, params: { id }, principal }: ProjectRequest, { lock = false } = {}): Promise<Project> {
+  const { role, states } = accessOf(operation)
   const [row] = await db.sql(lock ? lockProject : readProject, [id, principal.userId])
-  const states = access.states ?? ['active', 'archived']
   if (row === undefined || row.expired || (row.status === 'deleted' && !states.includes('deleted'))) throw notFound('project', id)
   if (principal.projectIds !== null && !principal.projectIds.has(id)) throw forbidden('This key is for other projects.', 'project_ids')
   const { expired, ...project } = row
-  if (ranks[row.your_role ?? 'none'] < ranks[access.role as keyof typeof ranks]) {
-    throw forbidden(row.your_role === null ? 'You are no member of this project.' : `This needs the role ${access.role}; yours is ${row.your_role}.`, 'role')
+  if (ranks[row.your_role ?? 'none'] < ranks[role as keyof typeof ranks]) {
+    throw forbidden(row.your_role === null ? 'You are no member of this project.' : `This needs the role ${role}; yours is ${row.your_role}.`, 'role')
   }
-  if (!states.includes(row.status)) throw invalidState('project', row.status)
   return project as Project
+}
+
+/** 409 INVALID_STATE when the operation is not for a project in this state. */
+export function requireState (project: Project, { operation }: Pick<ProjectRequest, 'operation'>): void {
+  if (!accessOf(operation).states.includes(project.status)) throw invalidState('project', project.status)
+}
+
+function accessOf (operation: OperationInfo): { role: string, states: string[] } {
+  if (operation.projectAccess === null) throw new Error(`${operation.id} declares no x-project-access`)
+  return { states: ['active', 'archived'], ...operation.projectAccess }
+}
+
+const readMembership = statement<{ member: boolean }>(`
+  SELECT m.id IS NOT NULL AS member FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2
+  WHERE p.id = $1 AND p.status <> 'deleted'`)
+
+/** For a project that a body names: 404 when it is not there, 403 when the caller is no member or the key is for others. */
+export async function requireMembership (db: Db, projectId: string, principal: Principal): Promise<void> {
+  const [found] = await db.sql(readMembership, [projectId, principal.userId])
+  if (found === undefined) throw notFound('project', projectId)
+  if (!found.member) throw forbidden('You are no member of this project.', 'role')
+  if (principal.projectIds !== null && !principal.projectIds.has(projectId)) throw forbidden('This key is for other projects.', 'project_ids')
 }

@@ -13,8 +13,8 @@ export const conditions: Record<string, (declared: Declared) => boolean> = {
   every: () => true,
   answer: ({ document, operation }) => Object.entries<Json>(operation.responses).some(([status, r]) => status < '300' && resolve(document, r).content !== undefined),
   secured: ({ document, operation }) => (operation.security ?? document.security ?? []).length > 0,
-  input: (declared) => declared.parameters.length > 0 || hasBody(declared) || declared.method !== 'get',
-  body: hasBody,
+  // Whether the operation takes a body or not: a client may send one.
+  body: ({ method }) => method !== 'get',
   resource: ({ parameters }) => parameters.some((p) => p.in === 'path'),
   idempotent: takes('Idempotency-Key'),
   'idempotent-body': (declared) => takes('Idempotency-Key')(declared) && hasBody(declared),
