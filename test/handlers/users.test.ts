@@ -87,7 +87,7 @@ t.test('the caller\'s own profile and settings', async (t) => {
   t.test('a default project is one of the caller\'s, and is forgotten with it', async (t) => {
     const other = await server.person()
     const { body: foreign } = await other.client.post('/projects', { name: 'foreign' })
-    t.equal((await client.put('/user/settings', { default_project_id: foreign.id })).status, 404)
+    t.equal((await client.put('/user/settings', { default_project_id: foreign.id })).status, 403)
     const { body: own } = await client.post('/projects', { name: 'own' })
     t.equal((await client.put('/user/settings', { default_project_id: own.id })).body.default_project_id, own.id)
     await client.delete(`/projects/${own.id}`)
