@@ -38,7 +38,11 @@ export async function startServer (config: Readonly<Config>, onProgress: (messag
     const housekeeping = startHousekeeping(services.database, { onError })
     closers.unshift(() => housekeeping.stop())
     await listen(app, config)
-    closers.unshift(() => closeApp(app, config.shutdownTimeout * 1000))
+    closers.unshift(async () => {
+      // Whoever still asks on an open connection learns that this server is going.
+      services.checks.server = () => Promise.reject(new Error('stopping'))
+      await closeApp(app, config.shutdownTimeout * 1000)
+    })
     return { app, services, url: config.publicUrl ?? addressOf(app), firstKey, stop }
   } catch (error) {
     await stop()
