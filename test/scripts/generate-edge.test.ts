@@ -11,8 +11,7 @@ export const edge = { ${edgeOperations.map((id) => `${id}: given`).join(', ')} }
 }
 
 const project = await miniProject(t.testdir(), handlers)
-const generated = await project.run(['scripts/generate.ts', '--spec', 'spec/openapi.yaml', '--out', 'generated'])
-if (generated.code !== 0) throw new Error(generated.stderr)
+await project.generate()
 const app = await project.build()
 t.teardown(() => app.close())
 
@@ -101,6 +100,6 @@ t.test('a path with a colon matches only itself', async (t) => {
 
 t.test('a missing handler stops the start, and is named', async (t) => {
   const other = await miniProject(t.testdir(), { ...handlers, 'handlers/edge.ts': handlers['handlers/edge.ts'].replace('getMerged: given, ', '') })
-  await other.run(['scripts/generate.ts', '--spec', 'spec/openapi.yaml', '--out', 'generated'])
+  await other.generate()
   await t.rejects(other.build(), /operation getMerged has no handler in handlers\/edge\.ts/)
 })

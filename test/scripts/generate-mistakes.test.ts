@@ -77,7 +77,7 @@ const mistakes: Record<string, Mistake> = {
   'a project without x-project-access': { change: ['      x-project-access: { role: editor, states: [active] }\n', ''], says: /x-project-access/, at: 'post:' },
   'a component that nothing uses': { file: 'openapi.yaml', change: ['components:\n', 'components:\n  schemas:\n    Spare: { type: string }\n'], says: /never used/, at: 'Spare' },
   'an implied response that is not there': { file: 'openapi.yaml', change: ["'400': InvalidRequest", "'400': BadRequest"], says: /no `BadRequest`/, at: 'BadRequest' },
-  'a condition of implied responses that is unknown': { file: 'openapi.yaml', change: ['  input: {', '  outcome: {'], says: /unknown `outcome`/, at: 'outcome' }
+  'a condition of implied responses that is unknown': { file: 'openapi.yaml', change: ['  every: {', '  outcome: {'], says: /unknown `outcome`/, at: 'outcome' }
 }
 
 async function problemsOf (folder: string): Promise<Problem[]> {
