@@ -27,10 +27,7 @@ export function declaredPairs (): string[] {
   return infos.flatMap((info) => Object.keys(info.replies).map((status) => `${info.id} ${status}`))
 }
 
-/** Declared by an implied response, but the edge cannot give it: to be declared no more. */
-export const unreachable = new Set<string>([
-  // An operation that answers no body has nothing to negotiate.
-  'revokeApiKey 406', 'deleteUser 406', 'deleteProject 406', 'removeMember 406', 'revokeInvitation 406',
-  // A POST that takes no body cannot come with another.
-  'restoreProject 422', 'archiveProject 422', 'unarchiveProject 422', 'acceptInvitation 422'
-])
+/** What is declared and not among the pairs. */
+export function unseen (pairs: ReadonlySet<string>): string[] {
+  return declaredPairs().filter((pair) => !pairs.has(pair))
+}

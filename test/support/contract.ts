@@ -86,7 +86,8 @@ export const fixtures = {
   listMyInvitations: { make: async ({ server, caller }) => { await insertedInvitation(server, await insertedProject({ server, caller, rank: 'none' }), caller.email); return {} } },
   listApiKeys: nothing,
   createApiKey: {
-    make: async (scene) => ({ body: { name: 'reporting', scopes: ['projects:read'], project_ids: [await insertedProject(scene)], expires_at: inAWeek() } })
+    make: async (scene) => ({ body: { name: 'reporting', scopes: ['projects:read'], project_ids: [await insertedProject(scene)], expires_at: inAWeek() } }),
+    others: { 404: () => ({ body: { name: 'reporting', scopes: ['projects:read'], project_ids: ['prj_01jd6y8m5qe8btc4y5w1r0n3fz'] } }) }
   },
   getApiKey: { make: onKey() },
   revokeApiKey: { make: onKey() },

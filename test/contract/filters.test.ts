@@ -1,0 +1,116 @@
+// The filters of each list: what they let through, what they keep back, and that the total agrees.
+import t, { type Test } from 'tap'
+import type { OperationId } from '../../generated/operations.ts'
+import { askFor, infos, send, type Ask } from '../support/contract.ts'
+import { insertedInvitation, insertedMember, insertedProject, insertedUser } from '../support/contract-rows.ts'
+import { queryOf } from '../support/contract-schema.ts'
+import { startServer } from '../support/server.ts'
+
+const server = await startServer(t)
+const { prisma } = server.services.database
+const everywhere = ['page', 'limit', 'sort', 'order']
+const tried = new Set<string>()
+
+/** The query finds exactly these. */
+async function finds (t: Test, ask: Ask, query: Record<string, string>, ids: string[]): Promise<void> {
+  for (const name of Object.keys(query)) tried.add(`${ask.id} ${name}`)
+  const reply = await send({ ...ask, query })
+  const what = JSON.stringify(query)
+  t.equal(reply.status, 200, what)
+  t.same(reply.body.data.map(({ id }: { id: string }) => id).sort(), [...ids].sort(), what)
+  t.equal(reply.body.pagination.total, ids.length, `${what} is counted`)
+}
+
+t.test('projects are found by status, category, tag and text', async (t) => {
+  const { id: callerId, ...caller } = await server.person()
+  const ask: Ask = { id: 'listProjects', server, caller: { id: callerId, ...caller } }
+  const make = async (fields: Record<string, unknown>) => (await caller.client.post('/projects', fields)).body.id as string
+  const launch = await make({ name: 'Launch 100%', category: 'ai', tags: ['q4', 'big'] })
+  const other = await make({ name: 'Other', description: 'Before the LAUNCH_day', category: 'AI', tags: ['q4x'] })
+  const archived = await make({ name: 'Old', category: 'ai', tags: ['q4'] })
+  const deleted = await make({ name: 'Gone launch', category: 'ai', tags: ['q4'] })
+  await caller.client.post(`/projects/${archived}/archive`)
+  await caller.client.delete(`/projects/${deleted}`)
+  await finds(t, ask, {}, [launch, other, archived])
+  await finds(t, ask, { status: 'active' }, [launch, other])
+  await finds(t, ask, { status: 'archived' }, [archived])
+  await finds(t, ask, { status: 'deleted' }, [deleted])
+  await finds(t, ask, { category: 'ai' }, [launch, archived])
+  await finds(t, ask, { category: 'a' }, [])
+  await finds(t, ask, { tag: 'q4' }, [launch, archived])
+  await finds(t, ask, { tag: 'q4", "big' }, [])
+  await finds(t, ask, { q: 'launch' }, [launch, other])
+  await finds(t, ask, { q: '100%' }, [launch])
+  await finds(t, ask, { q: 'LAUNCH_' }, [other])
+  await finds(t, ask, { q: '%' }, [launch])
+  await finds(t, ask, { q: '_' }, [other])
+  await finds(t, ask, { q: '\\' }, [])
+  await finds(t, ask, { q: "' OR 1=1 --" }, [])
+  await finds(t, ask, { q: 'launch', status: 'active', category: 'ai', tag: 'big' }, [launch])
+})
+
+t.test('users are found by status, role and text', async (t) => {
+  const ask = await askFor(server, 'listUsers')
+  const make = async (fields: { name: string, status?: 'active' | 'disabled', role?: 'user' | 'admin' }) => {
+    const id = await insertedUser(server)
+    await prisma.user.update({ where: { id }, data: { ...fields, email: `${fields.name.split(' ')[0].toLowerCase()}@found.example` } })
+    return id
+  }
+  const ada = await make({ name: 'Ada Lovelace' })
+  const grace = await make({ name: 'Grace Found', status: 'disabled' })
+  const linus = await make({ name: 'Linus 50%_', role: 'admin' })
+  const gone = await make({ name: 'Gone Found' })
+  await server.admin.client.delete(`/users/${gone}`)
+  await finds(t, ask, { q: '@FOUND.example' }, [ada, grace, linus])
+  await finds(t, ask, { q: 'lovelace' }, [ada])
+  await finds(t, ask, { q: 'found' }, [ada, grace, linus])
+  await finds(t, ask, { status: 'disabled' }, [grace])
+  await finds(t, ask, { status: 'active', q: '@found.example' }, [ada, linus])
+  await finds(t, ask, { role: 'admin', q: '@found.example' }, [linus])
+  await finds(t, ask, { role: 'user', q: '@found.example' }, [ada, grace])
+  await finds(t, ask, { q: "' OR 1=1 --" }, [])
+})
+
+t.test('text is searched for as it is, with no wildcards', async (t) => {
+  const ask = await askFor(server, 'listUsers')
+  const id = await insertedUser(server)
+  await prisma.user.update({ where: { id }, data: { name: 'Only 50%_\\' } })
+  await insertedUser(server)
+  for (const q of ['50%', '%_\\', '50%_\\']) t.ok((await send({ ...ask, query: { q, limit: '100' } })).body.data.some((user: { id: string }) => user.id === id), q)
+  for (const q of ['5_%', 'O%y', '_nly']) await finds(t, ask, { q }, [])
+})
+
+t.test('members are found by role', async (t) => {
+  const ask = await askFor(server, 'listMembers')
+  const { id } = ask.params!
+  const viewer = await insertedMember(server, id, await insertedUser(server), 'viewer')
+  const editor = await insertedMember(server, id, await insertedUser(server), 'editor')
+  const owners = (await prisma.member.findMany({ where: { projectId: id, role: 'owner' } })).map((row) => row.id)
+  await finds(t, ask, {}, [viewer, editor, ...owners])
+  await finds(t, ask, { role: 'viewer' }, [viewer])
+  await finds(t, ask, { role: 'editor' }, [editor])
+  await finds(t, ask, { role: 'owner' }, owners)
+  await finds(t, ask, { role: 'admin' }, [])
+})
+
+t.test('invitations are found by status, an expired one by its time', async (t) => {
+  const ask = await askFor(server, 'listInvitations')
+  const { id } = ask.params!
+  const pending = await insertedInvitation(server, id, 'a@example.com')
+  const revoked = await insertedInvitation(server, id, 'b@example.com', 'revoked')
+  const expired = await insertedInvitation(server, id, 'c@example.com')
+  const accepted = await insertedInvitation(server, id, 'd@example.com')
+  await prisma.invitation.update({ where: { id: expired }, data: { expiresAt: new Date(Date.now() - 1) } })
+  await prisma.invitation.update({ where: { id: accepted }, data: { status: 'accepted' } })
+  await finds(t, ask, {}, [pending, revoked, expired, accepted])
+  for (const [status, one] of Object.entries({ pending, revoked, expired, accepted })) {
+    await finds(t, ask, { status }, [one])
+    t.equal((await send({ ...ask, query: { status } })).body.data[0].status, status)
+  }
+})
+
+t.test('every filter that the spec declares is tried here', async (t) => {
+  const declared = infos.filter((info) => info.paged).flatMap(({ id }) =>
+    queryOf(id as OperationId).filter(({ name }) => !everywhere.includes(name)).map(({ name }) => `${id} ${name}`))
+  t.same(declared.filter((filter) => !tried.has(filter)), [])
+})

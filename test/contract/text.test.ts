@@ -1,0 +1,63 @@
+// Text comes back as it was sent, character by character, whatever the script.
+import t from 'tap'
+import type { OperationId } from '../../generated/operations.ts'
+import { askFor, pathOf, send, withBody } from '../support/contract.ts'
+import { bodyOf, isFreeText, type Schema } from '../support/contract-schema.ts'
+import { startServer } from '../support/server.ts'
+
+const server = await startServer(t)
+const texts = [
+  '👩‍👩‍👧‍👦 🏴󠁧󠁢󠁷󠁬󠁳󠁿 ❤️', 'שלום \u202egnp.exe \u2067عربى\u2069', 'e\u0301 is not \u00e9', 'Z\u0351\u036b\u0343\u036a\u0302\u036balgo', '𝒳𠜎😀', '漢字かな交じり文',
+  ' kept blanks ', 'a\tb\nc\r\nd', 'a\u2028b\u2029c', '\u200b\u200d\ufeffx', '\u0001\u001f\u007f', '\ufffd\uffff\u{10ffff}', '\\u0000 \\ud800 \\', `'; DROP TABLE users; --`,
+  '"<script>alert(1)</script>&amp;', '%00 %s %n {{7*7}} ${7*7} $1', 'İıßſK', '{a,"b"}', 'NULL', 'null', '-0', '__proto__ constructor'
+]
+
+interface Place { name: string, max: number, put: (text: string) => Record<string, unknown>, get: (body: any) => unknown }
+
+/** How one text stands in a body at each place that takes any text. */
+function places ({ properties = {} }: Schema): Place[] {
+  return Object.entries(properties).flatMap(([name, schema]): Place[] => {
+    if (name === 'metadata') {
+      return [
+        { name: 'metadata value', max: 512, put: (text: string) => ({ metadata: { note: text } }), get: (body: any) => body.metadata.note },
+        { name: 'metadata key', max: 64, put: (text: string) => ({ metadata: { [text]: 'x' } }), get: (body: any) => Object.keys(body.metadata)[0] }
+      ]
+    }
+    if (isFreeText(schema)) return [{ name, max: schema.maxLength!, put: (text: string) => ({ [name]: text }), get: (body: any) => body[name] }]
+    if (schema.items !== undefined && isFreeText(schema.items)) return [{ name: `${name} item`, max: schema.items.maxLength!, put: (text: string) => ({ [name]: [text] }), get: (body: any) => body[name][0] }]
+    if (schema.properties === undefined) return []
+    return places(schema).map((inner) => ({ ...inner, name: `${name}.${inner.name}`, put: (text: string) => ({ [name]: inner.put(text) }), get: (body: any) => inner.get(body[name]) }))
+  })
+}
+
+let count = 0
+for (const { id, ifMatch, method } of withBody) {
+  const taking = places(bodyOf(id))
+  if (taking.length === 0) continue
+  t.test(`${id} keeps ${taking.map(({ name }) => name).join(', ')} as sent`, async (t) => {
+    const ask = await askFor(server, id)
+    const sent = async (change: Record<string, unknown>) => {
+      const others = method === 'PUT' ? {} : { ...ask.body, ...('email' in ask.body! && { email: `${++count}@text.example` }) }
+      return await send({ ...ask, body: { ...others, ...change } })
+    }
+    for (const { name, max, put, get } of taking) {
+      for (const [i, text] of texts.entries()) {
+        const reply = await sent(put(text))
+        t.equal(reply.status < 300 ? '' : reply.text, '', `${name} takes text ${i}`)
+        t.equal(get(reply.body), text, `${name} is answered`)
+        const again = method === 'PUT'
+          ? await send({ ...ask, id: ifMatch as OperationId, body: undefined })
+          : await ask.caller.client.get(reply.headers.get('location')!)
+        t.equal(again.status, 200, pathOf(ask))
+        t.equal(get(again.body), text, `${name} is read back`)
+      }
+      const longest = '😀'.repeat(max)
+      const reply = await sent(put(longest))
+      t.ok(reply.status < 300, `${name} takes ${max} characters of four bytes`)
+      t.equal(get(reply.body), longest, name)
+      const over = await sent(put(`${longest}x`))
+      t.equal(over.status, 400, `${name} takes no more than ${max}`)
+      t.equal(over.body.error.details.constraint, 'maxLength', name)
+    }
+  })
+}
