@@ -29,14 +29,21 @@ if (unknown !== undefined) {
 }
 
 const stage = openStage()
+let interrupted = false
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.once(signal, () => { void stage.close().finally(() => process.exit(130)) })
+  process.once(signal, () => {
+    interrupted = true
+    void stage.close().finally(() => process.exit(130))
+  })
 }
 try {
   for (const name of positionals.length > 0 ? positionals : Object.keys(parts)) {
     const started = Date.now()
     console.log(`${await parts[name](stage, values.quick)}\n\n(${name}: ${Math.round((Date.now() - started) / 1000)} s)\n`)
   }
+} catch (error) {
+  // What was stopped under way fails; that is no news.
+  if (!interrupted) throw error
 } finally {
   await stage.close()
 }

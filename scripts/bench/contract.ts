@@ -1,6 +1,6 @@
 // What a large contract costs: seconds of CPU to generate from it, and to start the server with it. The larger ones are
 // the real one with copies of its largest area; they are served by a copy of this project with handlers that do nothing.
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { exportName } from '../generate/types.ts'
@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, '../..')
 /** What the server loads of the generated code to hold requests and answers against the contract. */
 const validation = ['validators.js', 'replies.js', 'serializers.js']
 
-interface Cost { operations: number, generate: number, boot: number, parts: number[] }
+interface Cost { operations: number, generate: number, boot: number, parts: number[], use: number }
 
 export async function benchContract (stage: Stage, { sizes, repeats }: { sizes: number[], repeats: number }): Promise<string> {
   const { url: serverUrl } = await stage.postgres()
@@ -27,11 +27,12 @@ export async function benchContract (stage: Stage, { sizes, repeats }: { sizes: 
       rmSync(out, { recursive: true, force: true })
       return await stage.run(join(root, 'scripts/generate.ts'), ['--spec', spec.root, '--out', out]).ended
     })
-    copyProject(folder)
+    await copyProject(folder)
     const boots: Array<{ boot: number, parts: number[] }> = []
     for (let j = 0; j < repeats + 1; j++) boots.push(await boot(stage, folder, url))
     const parts = validation.map((_, part) => Math.min(...boots.map((one) => one.parts[part])))
-    costs.push({ operations: spec.operations, generate, boot: Math.min(...boots.map((one) => one.boot)), parts })
+    const use = await best(repeats, async () => await usingAll(stage, folder))
+    costs.push({ operations: spec.operations, generate, boot: Math.min(...boots.map((one) => one.boot)), parts, use })
     rmSync(folder, { recursive: true, force: true })
   }
   return report(costs, repeats)
@@ -44,15 +45,12 @@ async function best (repeats: number, measure: () => Promise<number>): Promise<n
 }
 
 /** The project around `generated/`, which is there already. */
-function copyProject (folder: string): void {
+async function copyProject (folder: string): Promise<void> {
   for (const name of ['app', 'services', 'prisma', 'generated/prisma', 'package.json']) cpSync(join(root, name), join(folder, name), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
-  const table = readFileSync(join(folder, 'generated/operations.ts'), 'utf8')
+  const { operations } = await import(pathToFileURL(join(folder, 'generated/operations.ts')).href) as { operations: Record<string, { id: string, tag: string }> }
   const tags = new Map<string, string[]>()
-  for (const [, row] of table.matchAll(/^  \w+: (\{"id":.*\}),?$/gm)) {
-    const { id, tag } = JSON.parse(row) as { id: string, tag: string }
-    tags.set(tag, [...tags.get(tag) ?? [], id])
-  }
+  for (const { id, tag } of Object.values(operations)) tags.set(tag, [...tags.get(tag) ?? [], id])
   mkdirSync(join(folder, 'handlers'))
   for (const [tag, ids] of tags) {
     writeFileSync(join(folder, 'handlers', `${tag}.ts`), `export const ${exportName(tag)} = {\n${ids.map((id) => `  async ${id} () { return { status: 204 } }`).join(',\n')}\n}\n`)
@@ -86,15 +84,31 @@ async function boot (stage: Stage, folder: string, url: string): Promise<{ boot:
   return { boot: cpu, parts: parts.map(Number) }
 }
 
+/** Loading compiles little; this calls every one of the functions once, as the first request to each operation would. */
+async function usingAll (stage: Stage, folder: string): Promise<number> {
+  writeFileSync(join(folder, 'use.ts'), `const used = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1e6 }
+const modules = []
+for (const name of ${JSON.stringify(validation)}) modules.push((await import('./generated/' + name)).default)
+const before = used()
+for (const functions of modules) for (const name of Object.keys(functions)) try { functions[name]({ data: [] }) } catch {}
+process.stderr.write(\`used \${used() - before}\\n\`)
+`)
+  const program = stage.run(join(folder, 'use.ts'))
+  await program.ended
+  const [, seconds] = await program.says(/used ([\d.e-]+)/)
+  return Number(seconds)
+}
+
 function report (costs: Cost[], repeats: number): string {
   const s = (value: number): string => value.toFixed(2)
   return [
     `Seconds of CPU, the best of ${repeats} to ${repeats + 1}. The first row is this project's own contract. "Ready" is from the start of`,
-    'the process, with its database there and migrated, to its first request; the parts of it are the modules that the',
-    'generator has written: what checks requests, what checks answers, and what writes them.',
+    'the process, with its database there and migrated, to serving; the parts of it are the modules that the',
+    'generator has written: what checks requests, what checks answers, and what writes them. "First uses" is what is left',
+    'for the first requests, until every one of these functions has been called once.',
     '',
-    table(['operations', 'generate', 'ms each', 'ready', 'of it: requests', 'answers', 'writers', 'the rest'], costs.map(({ operations, generate, boot, parts }) => [
-      String(operations), s(generate), s(generate / operations * 1000), s(boot), ...parts.map(s), s(boot - parts.reduce((sum, part) => sum + part, 0))
+    table(['operations', 'generate', 'ms a further one', 'ready', 'of it: requests', 'answers', 'writers', 'the rest', 'first uses'], costs.map(({ operations, generate, boot, parts, use }, i) => [
+      String(operations), s(generate), i === 0 ? '' : s((generate - costs[0].generate) / (operations - costs[0].operations) * 1000), s(boot), ...parts.map(s), s(boot - parts.reduce((sum, part) => sum + part, 0)), s(use)
     ]))
   ].join('\n')
 }

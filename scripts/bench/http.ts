@@ -7,7 +7,7 @@ import { openLoad, type Shot } from './load.ts'
 import { postgresCpu, type Program, type Stage } from './stage.ts'
 import { count, table } from './table.ts'
 
-const connections = 16
+const connections = 32
 const projects = 1_000
 
 interface Server { name: string, program: Program, port: number }

@@ -31,6 +31,7 @@ const preload = join(import.meta.dirname, 'cpu.ts')
 export function openStage (): Stage {
   const folder = mkdtempSync(join(tmpdir(), 'platform-bench-'))
   const programs = new Set<Program>()
+  let closing: Promise<void> | undefined
   let database: Promise<{ url: string, dataDir: string, stop: () => Promise<void> }> | undefined
   // Should anything go past close().
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
@@ -38,16 +39,19 @@ export function openStage (): Stage {
     folder,
     postgres: async () => await (database ??= startPostgres(join(folder, 'postgres'))),
     run (file, args = [], env = {}) {
+      if (closing !== undefined) throw new Error('the bench is over')
       const program = start(file, args, env)
       programs.add(program)
       void program.ended.catch(() => {}).finally(() => programs.delete(program))
       return program
     },
-    async close () {
-      await Promise.all([...programs].map((program) => program.stop()))
-      await database?.then(({ stop }) => stop(), () => {})
-      rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
-    }
+    close: () => closing ??= close()
+  }
+
+  async function close (): Promise<void> {
+    await Promise.all([...programs].map((program) => program.stop()))
+    await database?.then(({ stop }) => stop(), () => {})
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   }
 }
 
