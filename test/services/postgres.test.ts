@@ -185,7 +185,7 @@ t.test('a process id that has passed to somebody else does not stop the start', 
   const cluster = join(dataDir, 'cluster')
   const { uid, gid } = statSync(cluster)
   // PostgreSQL believes the file where the process belongs to its own account.
-  const somebody = spawn(process.execPath, ['-e', 'setInterval(() => {}, 60000)'], { cwd: '/', stdio: 'ignore', ...(process.getuid?.() === 0 ? { uid, gid } : {}) })
+  const somebody = spawn('sleep', ['600'], { cwd: '/', stdio: 'ignore', ...(process.getuid?.() === 0 ? { uid, gid } : {}) })
   t.teardown(() => somebody.kill('SIGKILL'))
   writeFileSync(join(cluster, 'postmaster.pid'), `${somebody.pid}\n${cluster}\n1\n1\n\n127.0.0.1\n\nready   \n`)
 
