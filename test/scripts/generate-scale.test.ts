@@ -1,0 +1,47 @@
+// A spec of a thousand operations is generated in time that grows with their number, and its server starts quickly.
+// Seconds are of CPU, so that a busy machine changes little.
+import t from 'tap'
+import { writeLargeSpec } from '../support/large-spec.ts'
+import { miniProject, type MiniProject } from '../support/mini-project.ts'
+
+const start = `
+const { operations } = await import('./generated/operations.ts')
+const before = process.cpuUsage()
+await import('./generated/validators.js')
+await import('./generated/serializers.js')
+const { user, system } = process.cpuUsage(before)
+const { buildApp } = await import('./app/build.ts')
+const { readConfig } = await import('./services/config.ts')
+const app = await buildApp({ services: { config: readConfig({ DATABASE_URL: 'postgresql://none', LOG_LEVEL: 'silent' }), database: {} } as never, limits: {} as never })
+await app.ready()
+const all = process.cpuUsage()
+console.log(JSON.stringify({ operations: Object.keys(operations).length, validators: (user + system) / 1e6, all: (all.user + all.system) / 1e6 }))
+await app.close()
+process.exit()
+`
+
+async function secondsFor (project: MiniProject, wanted: number): Promise<{ operations: number, seconds: number }> {
+  const { operations } = await writeLargeSpec(`${project.folder}/spec`, wanted)
+  const printed = await project.generate('--stubs')
+  return { operations, seconds: Number(/\(([\d.]+) s of CPU\)/.exec(printed)![1]) }
+}
+
+t.test('a thousand operations are generated in time that grows with their number, and served at once', async (t) => {
+  const project = await miniProject(t.testdir())
+  const few = await secondsFor(project, 60)
+  const some = await secondsFor(project, 250)
+  const many = await secondsFor(project, 1000)
+  t.comment(JSON.stringify({ few, some, many }))
+  t.ok(few.seconds < 5, `${few.operations} operations in ${few.seconds} s`)
+  const perOperation = (a: typeof few, b: typeof few): number => (b.seconds - a.seconds) / (b.operations - a.operations)
+  t.ok(perOperation(some, many) < 2 * perOperation(few, some), 'one more costs the same, however many there are')
+
+  await project.write('start.ts', start)
+  const { stdout, stderr } = await project.run(['start.ts'])
+  t.equal(stderr, '')
+  const started = JSON.parse(stdout)
+  t.comment(stdout)
+  t.equal(started.operations, many.operations)
+  t.ok(started.all < 3, `starts in ${started.all} s`)
+  t.ok(started.validators < 1, `of which validation ${started.validators} s`)
+})
