@@ -1,0 +1,71 @@
+// A body counts as JSON by its Content-Type alone, however it is written, and only in UTF-8.
+import t from 'tap'
+import { operations } from '../../generated/operations.ts'
+import { askFor, pathOf, send, successOf, withBody } from '../support/contract.ts'
+import { createDump } from '../support/contract-rows.ts'
+import { sendLines } from '../support/contract-wire.ts'
+import { startServer } from '../support/server.ts'
+
+const server = await startServer(t)
+const dump = await createDump(t, server)
+
+const right = [
+  'application/json', 'APPLICATION/JSON', 'Application/Json', 'application/json; charset=utf-8', 'application/json;charset=UTF-8', 'application/json ; charset=utf-8',
+  'application/json; charset="utf-8"', 'application/json;  CHARSET=Utf-8', '  application/json  ', '\tapplication/json\t', 'application/json; version=1', 'application/json;'
+]
+const wrong = [
+  'text/plain', 'text/json', 'application/jsonx', 'xapplication/json', 'application/json/x', 'application/*', '*/*', 'application', 'json', 'application /json', 'application/ json',
+  'application/x-www-form-urlencoded', 'multipart/form-data', 'multipart/form-data; boundary=x', 'application/merge-patch+json', 'application/json+x', 'application/octet-stream',
+  'application/json, text/plain', 'text/plain, application/json', 'application/json,application/json', 'text/plain; application/json', ';application/json', 'application/json charset=utf-8',
+  'application/json; charset=latin1', 'application/json; charset=utf-16', 'application/json; charset=ISO-8859-1', 'application/json; charset="utf-16"', 'application/json;charset=us-ascii', ''
+]
+
+for (const { id, method } of withBody) {
+  t.test(`${id} takes a body as JSON only when it says so`, async (t) => {
+    const ask = await askFor(server, id)
+    const post = (headers: string[]) => sendLines(server, `${method} ${pathOf(ask)} HTTP/1.1`, [`authorization: Bearer ${ask.caller.key}`, ...headers], JSON.stringify(ask.body))
+    const before = await dump()
+    for (const type of wrong) {
+      const { status, body } = await post([`content-type: ${type}`])
+      t.equal(status, 415, type)
+      t.match(body?.error, { code: 'UNSUPPORTED_MEDIA_TYPE', details: { field: 'Content-Type', constraint: 'media_type' } }, type)
+    }
+    for (const lines of [['text/plain'], ['application/json', 'text/plain'], ['application/json', 'application/json']]) {
+      const { status } = await post(['application/json', ...lines].slice(-2).map((type) => `content-type: ${type}`))
+      t.equal(status, 415, `two lines: ${lines}`)
+    }
+    const { status } = await post([])
+    t.equal(status, 415, 'no Content-Type at all')
+    t.same(await dump(), before, 'nothing is written')
+  })
+}
+
+t.test('case, blanks, tabs and parameters of the right type change nothing', async (t) => {
+  for (const id of ['updateProfile', 'createProject'] as const) {
+    for (const type of right) {
+      const ask = await askFor(server, id, { caller: server.admin })
+      const { status, text } = await sendLines(server, `${operations[id].method} ${pathOf(ask)} HTTP/1.1`,
+        [`authorization: Bearer ${ask.caller.key}`, `content-type: ${type}`], JSON.stringify(ask.body))
+      t.equal(status, successOf(id), `${id} ${type} ${text.slice(0, 100)}`)
+    }
+  }
+})
+
+t.test('where a body may be left out, a request with none needs no type', async (t) => {
+  for (const { id } of withBody.filter((info) => !info.body!.required)) {
+    for (const headers of [{}, { 'content-type': 'application/json' }]) {
+      const ask = await askFor(server, id)
+      t.equal((await send({ ...ask, body: undefined }, { headers: headers as Record<string, string> })).status, successOf(id), id)
+    }
+  }
+})
+
+t.test('Accept is honoured by its ranges and qualities', async (t) => {
+  const ask = await askFor(server, 'getProject')
+  for (const accept of ['application/json', '*/*', 'application/*', 'text/html, application/json;q=0.1', 'APPLICATION/JSON', 'image/png, */*;q=0.01', 'application/json; charset=utf-8']) {
+    t.equal((await send(ask, { headers: { accept } })).status, 200, accept)
+  }
+  for (const accept of ['text/html', 'image/*', 'application/json;q=0', '*/*;q=0', 'application/xml, text/*', 'application/json;q=0, */*', 'application/*;q=0, */*']) {
+    t.equal((await send(ask, { headers: { accept } })).status, 406, accept)
+  }
+})
