@@ -37,6 +37,14 @@ t.test('a key is not made for another tenant\'s project', async (t) => {
   const ask = await askFor(server, 'createApiKey')
   const theirs = await insertedProject({ server, caller: ask.caller, rank: 'none' })
   await answers(t, { ...ask, body: { ...ask.body, project_ids: [theirs] } }, 403, 'with project_ids of a stranger')
+  await answers(t, { ...ask, body: { ...ask.body, project_ids: [nobodys(theirs)] } }, 404, 'with project_ids of nothing')
+})
+
+t.test('another tenant\'s project is no default project', async (t) => {
+  const ask = await askFor(server, 'updateSettings')
+  const theirs = await insertedProject({ server, caller: ask.caller, rank: 'none' })
+  await answers(t, { ...ask, body: { default_project_id: theirs } }, 403, 'with default_project_id of a stranger')
+  await answers(t, { ...ask, body: { default_project_id: nobodys(theirs) } }, 404, 'with default_project_id of nothing')
 })
 
 t.test('no list has another tenant\'s items', async (t) => {

@@ -1,0 +1,70 @@
+// Every POST can be repeated safely: with the same key and body it has one effect and one answer.
+import t from 'tap'
+import { askFor, infos, send, successOf } from '../support/contract.ts'
+import { createDump, insertedKey } from '../support/contract-rows.ts'
+import { startServer } from '../support/server.ts'
+
+const server = await startServer(t)
+const dump = await createDump(t, server)
+const posts = infos.filter(({ method, scopes }) => method === 'POST' && scopes !== null)
+const keyed = (key: string) => ({ headers: { 'idempotency-key': key } })
+
+t.test('every POST with a key takes an Idempotency-Key', async (t) => {
+  t.same(posts.filter(({ idempotent }) => !idempotent).map(({ id }) => id), [])
+})
+
+for (const { id } of posts) {
+  t.test(`${id} repeated is the same answer and no second effect`, async (t) => {
+    const ask = await askFor(server, id)
+    const first = await send(ask, keyed('once'))
+    t.equal(first.status, successOf(id))
+    t.equal(first.headers.get('idempotent-replayed'), null)
+    const after = await dump()
+    const { secret } = await insertedKey(server, ask.caller.id, { scopes: ['projects:write', 'keys:write', 'admin'] })
+    const withSpare = await dump()
+    for (const key of [ask.caller.key, secret]) {
+      const again = await send(ask, { ...keyed('once'), key })
+      t.equal(again.status, first.status, 'also by another key of the same owner')
+      t.equal(again.text, first.text, 'byte by byte')
+      t.equal(again.headers.get('idempotent-replayed'), 'true')
+      for (const name of ['location', 'etag', 'content-type']) t.equal(again.headers.get(name), first.headers.get(name), name)
+      t.not(again.headers.get('x-request-id'), first.headers.get('x-request-id'), 'but under its own request id')
+    }
+    t.same(await dump(), withSpare, 'nothing is written again')
+    t.match({ ...withSpare, api_keys: 0 }, { ...after, api_keys: 0 })
+  })
+
+  t.test(`${id} refused is not remembered`, async (t) => {
+    const ask = await askFor(server, id)
+    const { secret } = await insertedKey(server, ask.caller.id, { scopes: ['storage:read'] })
+    const before = await dump()
+    t.equal((await send({ ...ask, query: { surprise: '1' } }, keyed('later'))).status, 400)
+    t.equal((await send(ask, { ...keyed('later'), key: secret })).status, 403)
+    t.equal((await send(ask, { ...keyed('later'), key: null })).status, 401)
+    t.same(await dump(), before, 'nothing is written')
+    const reply = await send(ask, keyed('later'))
+    t.equal(reply.status, successOf(id), 'the same key then has its effect')
+    t.equal(reply.headers.get('idempotent-replayed'), null)
+  })
+
+  t.test(`${id} under one key by another owner is another request`, async (t) => {
+    const [mine, theirs] = [await askFor(server, id), await askFor(server, id)]
+    const first = await send(mine, keyed('shared'))
+    const second = await send(theirs, keyed(theirs.caller.id === mine.caller.id ? 'another' : 'shared'))
+    t.equal(second.status, first.status)
+    t.equal(second.headers.get('idempotent-replayed'), null)
+    t.not(second.text, first.text)
+  })
+}
+
+t.test('an Idempotency-Key is 1 to 255 visible characters', async (t) => {
+  for (const key of ['a', 'x'.repeat(255), '!"#$%&/()=?']) {
+    t.equal((await send(await askFor(server, 'createProject'), keyed(key))).status, 201, key.slice(0, 20))
+  }
+  const ask = await askFor(server, 'createProject')
+  for (const key of ['', 'x'.repeat(256), 'two words', 'é', 'a\tb']) {
+    const reply = await send(ask, keyed(key))
+    t.equal(reply.status, 400, JSON.stringify(key.slice(0, 20)))
+    t.match(reply.body.error.details.errors, [{ field: 'idempotency-key', location: 'header' }], JSON.stringify(key.slice(0, 20)))
+  }
+})
