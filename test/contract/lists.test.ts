@@ -66,8 +66,8 @@ t.test('every list is seeded here', async (t) => {
 })
 
 const wrong: Record<string, string[]> = {
-  page: ['0', '-1', '1.5', 'abc', '', '9223372036854775808', '1000001', '١', 'NaN', '1,2', '-9223372036854775809', 'null', 'true'],
-  limit: ['0', '-1', '1.5', 'abc', '', '101', '9223372036854775808', 'NaN', '1 OR 1=1'],
+  page: ['0', '-1', '1.5', 'abc', '', '9223372036854775808', '1000001', '١', 'NaN', '1,2', '-9223372036854775809', 'null', 'true', '1e400', '0x10', '1e1', ' 1 ', '+1', '01', '1.0', '-0'],
+  limit: ['0', '-1', '1.5', 'abc', '', '101', '9223372036854775808', 'NaN', '1 OR 1=1', '1e400', '0x10', '1e1', ' 1', '١'],
   sort: ['', 'id', 'password', 'created_at desc', "created_at'; DROP TABLE users; --", '__proto__', 'constructor', 'CREATED_AT', 'created_at,id', '1'],
   order: ['', 'up', 'ASC', 'desc nulls last', '1']
 }
@@ -88,6 +88,9 @@ for (const { id } of lists) {
       await refused(`${name}=${value}&${name}=${value}`, name, schema.enum === undefined ? 'type' : undefined)
       if (schema.enum !== undefined) await refused(`${name}=nothing`, name, 'enum')
       if (schema.maxLength !== undefined) await refused(`${name}=${'x'.repeat(schema.maxLength + 1)}`, name, 'maxLength')
+    }
+    for (const { name } of queryOf(id).filter(({ schema }) => schema.type === 'string' && schema.enum === undefined)) {
+      for (const text of ['%00', 'a%00b', '%ff', '%ed%a0%80', '%c0%80', '']) await refused(`${name}=${text}`, name)
     }
     for (const name of ['surprise', 'page[]', 'Page', 'offset', '__proto__', 'constructor']) await refused(`${encodeURIComponent(name)}=1`, name, 'additionalProperties')
     await refused('limit=1000000', 'limit', 'maximum')
