@@ -44,28 +44,30 @@ function declaration (name: string, type: string, comment: string): string {
   return `${banner}/** ${comment} */\ndeclare const ${name}: Record<string, ${type}>\nexport default ${name}\n`
 }
 
-async function main (): Promise<void> {
-  const values = readArguments()
-  const out = resolve(values.out ?? join(root, 'generated'))
-  const spec = resolve(values.spec ?? join(root, 'spec/openapi.yaml'))
+interface Options { check?: boolean, stubs?: boolean, spec?: string, out?: string }
+
+/**
+ * @returns the lines that tell what was done.
+ * @throws GenerateError, before anything is written.
+ */
+export async function generate (options: Options): Promise<string[]> {
+  const out = resolve(options.out ?? join(root, 'generated'))
+  const spec = resolve(options.spec ?? join(root, 'spec/openapi.yaml'))
   const started = process.cpuUsage()
   const { files, operations } = await emitAll(spec)
-  const prisma = values.out === undefined ? await generatePrisma(root, values.check === true) : []
-  if (values.check) {
+  const prisma = options.out === undefined ? await generatePrisma(root, options.check === true) : []
+  if (options.check) {
     const stale = [...prisma, ...await differing(out, files)]
     if (stale.length > 0) throw new GenerateError(`generated/ is not what the spec says; run \`npm run generate\`:\n  ${stale.join('\n  ')}`)
-    console.log(`generated/ is what the spec says (${operations.length} operations)`)
-    return
+    return [`generated/ is what the spec says (${operations.length} operations)`]
   }
   const changed = await write(out, files)
   // A folder that somebody names may hold other things; generated/ is the generator's alone.
-  if (values.out === undefined) for (const name of await strangers(out, files)) await rm(join(out, name), { recursive: true })
-  if (values.stubs) {
-    for (const line of await writeStubs(join(root, 'handlers'), operations)) console.log(line)
-  }
+  if (options.out === undefined) for (const name of await strangers(out, files)) await rm(join(out, name), { recursive: true })
+  const stubs = options.stubs ? await writeStubs(join(root, 'handlers'), operations) : []
   const { user, system } = process.cpuUsage(started)
   const seconds = ((user + system) / 1e6).toFixed(1)
-  console.log(`${operations.length} operations in ${relative(root, spec)}: ${changed.length === 0 ? 'nothing changed' : `wrote ${changed.join(', ')}`} (${seconds} s of CPU)`)
+  return [...stubs, `${operations.length} operations in ${relative(root, spec)}: ${changed.length === 0 ? 'nothing changed' : `wrote ${changed.join(', ')}`} (${seconds} s of CPU)`]
 }
 
 /** @returns the names of the files that were not as they should be. */
@@ -98,7 +100,7 @@ async function textOf (out: string, name: string): Promise<string | null> {
   return await readFile(join(out, name), 'utf8').catch(() => null)
 }
 
-function readArguments (): { check?: boolean, stubs?: boolean, spec?: string, out?: string } {
+function readArguments (): Options {
   try {
     return parseArgs({ options: { check: { type: 'boolean' }, stubs: { type: 'boolean' }, spec: { type: 'string' }, out: { type: 'string' } } }).values
   } catch (error) {
@@ -108,7 +110,7 @@ function readArguments (): { check?: boolean, stubs?: boolean, spec?: string, ou
 
 if (import.meta.main) {
   try {
-    await main()
+    for (const line of await generate(readArguments())) console.log(line)
   } catch (error) {
     if (!(error instanceof GenerateError)) throw error
     console.error(error.message)

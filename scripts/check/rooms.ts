@@ -21,7 +21,7 @@ const rooms: Record<string, Room> = {
     because: 'app/ imports services/ and generated/; the handlers come through generated/routes.ts'
   },
   scripts: {
-    may: /^(scripts\/|app\/|services\/|generated\/|node:|npm:)/,
+    may: /^(scripts\/|app\/|services\/|generated\/|test\/support\/|node:|npm:)/,
     because: 'scripts/ imports no test and no handler'
   }
 }

@@ -21,14 +21,14 @@ t.test('an import against the direction of the rooms is named with its line', as
     'services/s.ts': "import { a } from '../handlers/a.ts'\nimport pg from 'pg'\nimport cors from '@fastify/cors'\n",
     'services/deep/t.ts': "export { a } from '../s.ts'\nconst later = await import('../../app/build.ts')\n",
     'app/build.ts': "import { a } from '../handlers/a.ts'\nimport { handlers } from '../generated/routes.ts'\nimport Fastify from 'fastify'\n",
-    'scripts/run.ts': "import '../test/support/server.ts'\n"
+    'scripts/run.ts': "import '../test/app/keys.test.ts'\n"
   })
   t.strictSame(roomProblems(folder).map((line) => line.split(':').slice(0, 2).join(':')), [
     'handlers/a.ts:1 imports handlers/b.ts', 'handlers/a.ts:3 imports npm',
     'handlers/b.ts:2 imports generated/validators.js', 'handlers/b.ts:3 imports app/build.ts',
     'services/deep/t.ts:2 imports app/build.ts', 'services/s.ts:1 imports handlers/a.ts', 'services/s.ts:3 imports npm',
     'app/build.ts:1 imports handlers/a.ts',
-    'scripts/run.ts:1 imports test/support/server.ts'
+    'scripts/run.ts:1 imports test/app/keys.test.ts'
   ])
 })
 

@@ -61,13 +61,13 @@ t.test('an undeclared status, a wrong body, no answer, a missing and an unknown 
   t.match(await at('handlers/things.ts', 'useThing'), /nickname/, 'something that the request does not have')
   t.match(await at('handlers/more.ts', 'getBatches'), /'getBatches' does not exist/, 'a handler of no operation')
   t.equal(await at('handlers/things.ts', 'listThings'), '', 'and nothing else')
-  t.ok(problems.some((p) => /^handlers\/edge\.ts/.test(p) && /'getBatch' is missing/.test(p)), 'a missing handler, in its module')
-  t.ok(problems.some((p) => /^generated\/routes\.ts/.test(p) && /'getBatch' is missing/.test(p)), 'and where all come together')
+  t.ok(problems.some((p) => p.startsWith('handlers/edge.ts') && /'getBatch' is missing/.test(p)), 'a missing handler, in its module')
+  t.ok(problems.some((p) => p.startsWith('generated/routes.ts') && /'getBatch' is missing/.test(p)), 'and where all come together')
 })
 
 t.test('a stub is right in its syntax and does not compile until it answers', async (t) => {
   const project = await miniProject(t.testdir(), outlines)
-  await project.generate('--stubs')
+  await project.generate({ stubs: true })
   const problems = typeProblems(project.folder)
   t.ok(problems.every((p) => /TS2322|TS2355/.test(p)), 'no error of syntax', { problems })
   for (const [file, id] of [['handlers/things.ts', 'listThings'], ['handlers/edge.ts', 'getBatch']]) {
