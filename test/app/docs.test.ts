@@ -1,6 +1,5 @@
 // The reference page as a reader has it: in a real browser, with no host in reach but the server's own.
 import { existsSync } from 'node:fs'
-import { gunzipSync } from 'node:zlib'
 import { chromium, type Locator, type Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { startServer, type TestServer } from '../support/server.ts'

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { askFor, infos, send, type Ask } from '../support/contract.ts'
-import { insertedInvitation, insertedMember, insertedProject, insertedUser } from '../support/contract-rows.ts'
+import { insertedInvitation, insertedMember, insertedUser } from '../support/contract-rows.ts'
 import { queryOf } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
 
