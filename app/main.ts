@@ -26,6 +26,11 @@ function stop (signal: string): void {
 }
 
 async function finish (running: Server): Promise<void> {
+  // Whatever hangs, the process does not: PostgreSQL, cut off, keeps what it acknowledged.
+  setTimeout(() => {
+    say('The stop took too long; leaving what is still open.')
+    process.exit(1)
+  }, running.services.config.shutdownTimeout * 1000 + 1_500).unref()
   await running.stop()
   process.exit(0)
 }

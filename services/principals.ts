@@ -81,7 +81,7 @@ export function createPrincipals ({ db, url, onError = () => {}, heartbeat = 1_0
     get listening () { return listening },
     async close () {
       stop.abort()
-      await client?.end().catch(() => {})
+      await hangUp()
       await loop
     }
   }
@@ -115,6 +115,11 @@ export function createPrincipals ({ db, url, onError = () => {}, heartbeat = 1_0
     }
   }
 
+  /** The end of a connection that broke while it was made never comes: it is not waited for long. */
+  async function hangUp (): Promise<void> {
+    await Promise.race([client?.end().catch(() => {}), sleep(500)])
+  }
+
   function deaf (): void {
     listening = false
     changes++
@@ -146,7 +151,7 @@ export function createPrincipals ({ db, url, onError = () => {}, heartbeat = 1_0
         if (!stop.signal.aborted) onError(error as Error)
       }
       deaf()
-      await client?.end().catch(() => {})
+      await hangUp()
       await sleep(wait, undefined, { signal: stop.signal }).catch(() => {})
     }
   }
