@@ -9,6 +9,7 @@ import { insertedKey } from '../support/contract-rows.ts'
 import { createWire } from '../support/contract-proxy.ts'
 import { seen, type Reply } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t)
 const declares = (status: number) => infos.filter((info) => info.replies[status] !== undefined)
@@ -138,6 +139,7 @@ t.test('503: the database is gone', async (t) => {
     const reply = await send(ask)
     t.equal(reply.status, successOf(id), `${id} serves again at once, and the refused one had no effect: ${reply.text}`)
   }
+  await waitUntil(() => cutOff.services.principals.listening, 'the server hears of revoked keys again')
 })
 
 t.test('nothing that the spec declares is left unseen', async (t) => {

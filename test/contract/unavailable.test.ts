@@ -7,6 +7,7 @@ import type { Reply } from '../support/client.ts'
 import { createWire } from '../support/contract-proxy.ts'
 import { askFor, operationIds, secured, send, successOf } from '../support/contract.ts'
 import { startServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait.ts'
 
 t.test('every operation answers 503 when the database goes away under its handler, and serves again at once', async (t) => {
   const apart = await startServer(t)
@@ -30,6 +31,7 @@ t.test('every operation answers 503 when the database goes away under its handle
       t.equal(again.status, successOf(id), `${id} serves again, and the cut one had no effect: ${again.text}`)
     }
   }
+  await waitUntil(() => cutOff.services.principals.listening, 'the server hears of revoked keys again')
 })
 
 /** The database takes a moment to notice that a connection is cut; until then its transaction counts as running. */
