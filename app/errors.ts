@@ -3,7 +3,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
 import { translated } from '../services/database.ts'
 import { ApiError, invalidField, notFound, payloadTooLarge, unsupportedMediaType } from '../services/errors.ts'
-import { newId } from '../services/ids.ts'
+import { newRequestId } from '../services/ids.ts'
 
 /** The largest JSON body, in bytes. */
 export const bodyLimit = 1024 * 1024
@@ -59,7 +59,7 @@ export function answerClientError (error: NodeJS.ErrnoException, socket: Socket)
       ? new ApiError(431, 'INVALID_REQUEST', 'The header fields are too large.', { constraint: 'max_bytes' })
       : new ApiError(400, 'INVALID_REQUEST', 'This is not valid HTTP.', { constraint: 'http' })
   const reasons: Record<number, string> = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large' }
-  const id = newId('req')
+  const id = newRequestId()
   const body = JSON.stringify(errorBody(known, id))
   socket.end(`HTTP/1.1 ${known.status} ${reasons[known.status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
     `x-content-type-options: nosniff\r\ncache-control: no-store\r\nx-request-id: ${id}\r\n` +

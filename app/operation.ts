@@ -19,6 +19,7 @@ export interface Edge { services: Services, limits: Limits, publicUrl: () => str
 /** The whole route of an operation, but for its method, which the skeleton gives. */
 export function routeOf (info: OperationInfo, handler: AnyHandler, { services, limits, publicUrl }: Edge): Partial<RouteOptions> {
   const { config: { validateResponses }, database } = services
+  const plain: HandlerServices = { ...services, db: database }
   return {
     url: info.url,
     config: { operation: info },
@@ -39,7 +40,7 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
       const precondition = new Precondition(info, request.headers['if-match'])
       const answer = await handler(
         { id: request.id, operation: info, ...input, principal: request.principal, ifMatch: (entity: unknown) => precondition.hold(entity) },
-        { ...services, db: precondition.guard(db) }
+        precondition.given || db !== database ? { ...services, db: precondition.guard(db) } : plain
       )
       const done = render(info, answer, validateResponses)
       if (info.paged) done.headers.link = pageLinks(publicUrl() + pathOf(request), input.query as Record<string, unknown>, answer.body.pagination)
@@ -76,8 +77,12 @@ class Precondition {
     if (this.#header !== undefined && !matches(this.#header, entityTag(this.#info, entity))) throw preconditionFailed()
   }
 
+  get given (): boolean {
+    return this.#header !== undefined
+  }
+
   guard (db: Db): Db {
-    if (this.#header === undefined) return db
+    if (!this.given) return db
     return {
       prisma: db.prisma,
       sql: (statement, values) => db.sql(statement, values),

@@ -51,7 +51,7 @@ function inspectQuery (raw: Record<string, unknown>, query: Record<string, unkno
     if (typeof text !== 'string') continue
     if (broken || text.includes('\0')) problems.push({ field, constraint: 'well_formed', message: `${field} is not valid text`, location: 'query' })
     const value = query[field]
-    if (typeof value === 'number' && String(value) !== text) problems.push({ field, constraint: 'type', message: `${field} must be a plain whole number`, location: 'query' })
+    if (typeof value === 'number' && (String(value) !== text || !Number.isSafeInteger(value))) problems.push({ field, constraint: 'type', message: `${field} must be a plain whole number`, location: 'query' })
   }
 }
 

@@ -643,7 +643,7 @@ export interface components {
          *               "location": "body"
          *             }
          *           ],
-         *           "request_id": "req_01jd6y8m5qe8btc4y5w1r0n3fz"
+         *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
          *         }
          *       }
          *     }

@@ -60,6 +60,7 @@ export function createPrincipals ({ db, url, onError = () => {}, heartbeat = 1_0
   let changes = 0
   let listening = false
   const stop = new AbortController()
+  const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()))
   let client: pg.Client | null = null
   const loop = listen()
 
@@ -136,7 +137,9 @@ export function createPrincipals ({ db, url, onError = () => {}, heartbeat = 1_0
           client!.on('end', resolve)
         })
         client.on('notification', ({ payload }) => { forget(payload ?? '') })
-        await client.connect()
+        // A client that is ended, or loses its connection, while it connects never says so.
+        const gone = Promise.race([lost, stopped]).then(() => false)
+        if (!await Promise.race([client.connect().then(() => true), gone])) throw new Error('the connection that hears of changed keys was lost')
         await client.query('LISTEN key_change')
         changes++
         listening = true

@@ -66,8 +66,8 @@ t.test('every list is seeded here', async (t) => {
 })
 
 const wrong: Record<string, string[]> = {
-  page: ['0', '-1', '1.5', 'abc', '', '9223372036854775808', '1000001', '١', 'NaN', '1,2', '-9223372036854775809', 'null', 'true', '1e400', '0x10', '1e1', ' 1 ', '+1', '01', '1.0', '-0'],
-  limit: ['0', '-1', '1.5', 'abc', '', '101', '9223372036854775808', 'NaN', '1 OR 1=1', '1e400', '0x10', '1e1', ' 1', '١'],
+  page: ['0', '-1', '1.5', 'abc', '', '9223372036854775808', '1000001', '١', 'NaN', '1,2', '-9223372036854775809', 'null', 'true', '1e400', 'Infinity', '0x10', '1e1', ' 1 ', '+1', '01', '1.0', '-0'],
+  limit: ['0', '-1', '1.5', 'abc', '', '101', '9223372036854775808', 'NaN', '1 OR 1=1', '1e400', 'Infinity', '0x10', '1e1', ' 1', '١'],
   sort: ['', 'id', 'password', 'created_at desc', "created_at'; DROP TABLE users; --", '__proto__', 'constructor', 'CREATED_AT', 'created_at,id', '1'],
   order: ['', 'up', 'ASC', 'desc nulls last', '1']
 }
