@@ -104,7 +104,9 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
 
 /** Standard output, written in blocks; a second at most stands between an event and its line. */
 function logDestination () {
-  return pino.destination({ dest: 1, minLength: 4096, sync: true, periodicFlush: 1000 })
+  const destination = pino.destination({ dest: 1, minLength: 4096, sync: true, periodicFlush: 1000 })
+  process.once('exit', () => destination.flushSync())
+  return destination
 }
 
 /** Where the server can be reached when PUBLIC_URL does not say. */
