@@ -40,7 +40,8 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     trustProxy: config.trustProxy,
     // A client that dribbles its request is given this long for the whole of it.
     requestTimeout: config.requestTimeout * 1000,
-    connectionTimeout: 0,
+    // A connection on which nothing moves for this long is closed; streams send a ping more often.
+    connectionTimeout: 120_000,
     keepAliveTimeout: 72_000,
     http: { headersTimeout: Math.min(config.requestTimeout, 15) * 1000, connectionsCheckingInterval: 1_000 },
     clientErrorHandler: answerClientError,

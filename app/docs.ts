@@ -1,7 +1,7 @@
 // The script of the reference page, served from here so that the page needs no other host. It is taken out of its
 // package at the first request and kept compressed.
 import { promisify } from 'node:util'
-import { gunzip, gzip } from 'node:zlib'
+import { createGunzip, gzip } from 'node:zlib'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { docsScript } from '../services/docs.ts'
 import { etagOf, noneMatches } from './conditional.ts'
@@ -17,8 +17,15 @@ export function docsAssets (app: FastifyInstance): void {
     reply.header('cache-control', 'public, max-age=31536000, immutable').header('vary', 'accept-encoding').header('etag', etag)
     if (noneMatches(request.headers['if-none-match'], etag)) return reply.code(304).send()
     reply.type('text/javascript; charset=utf-8')
-    return zipped ? reply.header('content-encoding', 'gzip').send(script.gzipped) : reply.send(await promisify(gunzip)(script.gzipped))
+    return zipped ? reply.header('content-encoding', 'gzip').send(script.gzipped) : reply.send(gunzipped(script.gzipped))
   })
+}
+
+/** As a stream, so that a reader who stalls holds a chunk and not the whole. */
+function gunzipped (script: Buffer) {
+  const gunzip = createGunzip()
+  gunzip.end(script)
+  return gunzip
 }
 
 /** The package gives its script only by way of its Fastify plugin; importing it is dear, so a server never asked never does. */

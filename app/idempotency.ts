@@ -2,7 +2,8 @@
 // neither, even if the server dies in between. Only successes are remembered: a refusal had no effect to repeat.
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
 import { statement, type Db } from '../services/database.ts'
-import { conflict, idempotencyMismatch } from '../services/errors.ts'
+import { conflict, forbidden, idempotencyMismatch } from '../services/errors.ts'
+import type { Principal } from '../services/principals.ts'
 import type { Rendered } from './render.ts'
 
 interface Record { body_hash: Buffer, status: number, answer: Buffer }
@@ -16,14 +17,19 @@ const save = statement(`
   INSERT INTO idempotency_records (owner_id, key_digest, body_hash, status, answer) VALUES ($1, $2, $3, $4, $5)
   ON CONFLICT (owner_id, key_digest) DO UPDATE SET body_hash = $3, status = $4, answer = $5, created_at = now()`)
 
-export interface KeyedRequest { ownerId: string, key: string, method: string, path: string, body: unknown }
+export interface KeyedRequest { principal: Principal, key: string, method: string, path: string, body: unknown, /** Whether the answer holds a secret. */ secretAnswer: boolean }
+
+/** What is remembered: the answer, and what the key that had it was allowed. */
+interface Remembered { rendered: Rendered, scopes: string[], projectIds: string[] | null }
 
 /**
  * Runs `work` once for its key, owner, method and path, and answers every repetition with what it answered.
- * Throws 409 `in_progress` while another request with the key is running, 422 when its body was another.
+ * Throws 409 `in_progress` while another request with the key is running, 422 when its body was another, 403 when the
+ * answer holds a secret and the repeating API key may do less than the first.
  */
 export async function once (db: Db, request: KeyedRequest, work: (tx: Db) => Promise<Rendered>): Promise<Rendered> {
-  const { ownerId, key, method, path } = request
+  const { principal, key, method, path } = request
+  const ownerId = principal.userId
   const name = `${method} ${path} ${key}`
   const digest = hash('sha256', name, 'buffer')
   const bodyHash = hash('sha256', JSON.stringify(request.body ?? null), 'buffer')
@@ -33,13 +39,21 @@ export async function once (db: Db, request: KeyedRequest, work: (tx: Db) => Pro
     const [record] = await tx.sql(find, [ownerId, digest])
     if (record !== undefined) {
       if (!record.body_hash.equals(bodyHash)) throw idempotencyMismatch()
-      const remembered = JSON.parse(unseal(record.answer, request)) as Rendered
-      return { ...remembered, headers: { ...remembered.headers, 'idempotent-replayed': 'true' } }
+      const { rendered, ...grant } = JSON.parse(unseal(record.answer, request)) as Remembered
+      if (request.secretAnswer && !mayAll(principal, grant)) throw forbidden('A key that may do more made this request.', 'scope')
+      return { ...rendered, headers: { ...rendered.headers, 'idempotent-replayed': 'true' } }
     }
     const rendered = await work(tx)
-    await tx.sql(save, [ownerId, digest, bodyHash, rendered.status, seal(JSON.stringify(rendered), request)])
+    const remembered: Remembered = { rendered, scopes: [...principal.scopes], projectIds: principal.projectIds && [...principal.projectIds] }
+    await tx.sql(save, [ownerId, digest, bodyHash, rendered.status, seal(JSON.stringify(remembered), request)])
     return rendered
   })
+}
+
+function mayAll (principal: Principal, { scopes, projectIds }: Omit<Remembered, 'rendered'>): boolean {
+  if (!scopes.every((scope) => principal.scopes.has(scope))) return false
+  const mine = principal.projectIds
+  return mine === null || (projectIds !== null && projectIds.every((id) => mine.has(id)))
 }
 
 /** An answer may hold a secret such as a new API key: only who has the Idempotency-Key can read it (AES-256-GCM). */
@@ -56,6 +70,6 @@ function unseal (sealed: Buffer, request: KeyedRequest): string {
   return decipher.update(sealed.subarray(28), undefined, 'utf8') + decipher.final('utf8')
 }
 
-function sealingKey ({ ownerId, key, method, path }: KeyedRequest): Buffer {
-  return Buffer.from(hkdfSync('sha256', key, ownerId, `${method} ${path}`, 32))
+function sealingKey ({ principal, key, method, path }: KeyedRequest): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, principal.userId, `${method} ${path}`, 32))
 }

@@ -18,11 +18,12 @@ let server: Server | undefined
 let stopping = false
 
 function stop (signal: string): void {
-  if (stopping) return
+  // Whoever says it twice means at once.
+  if (stopping) process.exit(1)
   stopping = true
-  say(`${signal}: finishing the requests under way`)
-  // Still starting: the start's own steps see `stopping` when they are done.
+  say(`${signal}: finishing ${server === undefined ? 'the start' : 'the requests under way'}`)
   if (server !== undefined) void finish(server)
+  else setTimeout(() => process.exit(1), 5_000).unref()
 }
 
 async function finish (running: Server): Promise<void> {
@@ -41,7 +42,7 @@ process.on('SIGINT', () => stop('SIGINT'))
 // npm hands a signal to the shell between, which dies of it and leaves its child: whoever ended npm meant this server.
 if (process.env.npm_lifecycle_event === 'start') {
   const parent = process.ppid
-  setInterval(() => { if (process.ppid !== parent) stop('npm ended') }, 500).unref()
+  setInterval(() => { if (process.ppid !== parent && !stopping) stop('npm ended') }, 500).unref()
 }
 
 try {

@@ -32,7 +32,7 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
     const input = validate(info, request)
     const key = request.headers['idempotency-key'] as string | undefined
     const rendered = info.idempotent && key !== undefined
-      ? await once(database, { ownerId: request.principal!.userId, key, method: info.method, path: pathOf(request), body: input.body }, (tx) => run(tx))
+      ? await once(database, { principal: request.principal!, key, method: info.method, path: pathOf(request), body: input.body, secretAnswer: info.secretAnswer }, (tx) => run(tx))
       : await run(database)
     return send(request, reply, rendered)
 
@@ -103,7 +103,7 @@ function pathOf (request: FastifyRequest): string {
 
 /** Whether Accept (RFC 9110, section 12.5.1) leaves at least one of the types. */
 export function accepts (header: string | undefined, types: string[]): boolean {
-  if (header === undefined || header.trim() === '') return true
+  if (header === undefined || header === '*/*' || types.includes(header) || header.trim() === '') return true
   return types.some((type) => {
     let best = { specificity: -1, quality: 0 }
     for (const item of header.split(',')) {

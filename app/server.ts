@@ -30,7 +30,6 @@ export async function startServer (config: Readonly<Config>, onProgress: (messag
     const onError = (error: Error): void => log.error({ err: error }, 'lost a connection')
     const services = createServices({ config, databaseUrl, onError })
     closers.unshift(() => services.close())
-    const firstKey = await makeFirstOwner(services.database, config)
     const limits = createLimits({ policies: policiesOf(config), redisUrl: config.redisUrl, onError })
     closers.unshift(() => limits.close())
     const app = await buildApp({ services, limits })
@@ -38,6 +37,8 @@ export async function startServer (config: Readonly<Config>, onProgress: (messag
     const housekeeping = startHousekeeping(services.database, { onError })
     closers.unshift(() => housekeeping.stop())
     await listen(app, config)
+    // Last of all that can fail: a start that does not come to serve must not use up the key that is shown once.
+    const firstKey = await makeFirstOwner(services.database, config)
     closers.unshift(async () => {
       // Whoever still asks on an open connection learns that this server is going.
       services.checks.server = () => Promise.reject(new Error('stopping'))

@@ -70,17 +70,20 @@ function isDecodable (url: string): boolean {
 function refuseBody (body: unknown, problems: Problem[]): void {
   if (body === undefined) return
   const keys = typeof body === 'object' && body !== null ? Object.keys(body) : ['body']
-  for (const field of keys) problems.push({ field, constraint: 'additionalProperties', message: `${field} is not known`, location: 'body' })
+  for (const field of keys.slice(0, mostProblems)) problems.push({ field, constraint: 'additionalProperties', message: `${field} is not known`, location: 'body' })
 }
 
 function check (name: string | undefined, value: unknown, location: Location, problems: Problem[]): void {
   if (name === undefined) return
   const validator = validators[name] as ValidateFunction
   if (validator(value)) return
+  const said = new Set<string>()
   for (const error of validator.errors!) {
+    if (problems.length >= mostProblems) return
     const problem = asProblem(error, value, location)
-    const again = problems.some((p) => p.field === problem.field && p.constraint === problem.constraint && p.location === location)
-    if (!again) problems.push(problem)
+    const name = `${problem.constraint} ${problem.field}`
+    if (!said.has(name)) problems.push(problem)
+    said.add(name)
   }
 }
 

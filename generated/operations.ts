@@ -94,7 +94,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   updateProfile: {
     id: "updateProfile",
@@ -124,7 +125,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: "getProfile",
     etag: true,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   getSettings: {
     id: "getSettings",
@@ -152,7 +154,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   updateSettings: {
     id: "updateSettings",
@@ -183,7 +186,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: "getSettings",
     etag: true,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   listMyInvitations: {
     id: "listMyInvitations",
@@ -210,7 +214,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: false,
     paged: true,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   listApiKeys: {
     id: "listApiKeys",
@@ -237,7 +242,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: false,
     paged: true,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   createApiKey: {
     id: "createApiKey",
@@ -269,7 +275,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: false,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: true
   },
   getApiKey: {
     id: "getApiKey",
@@ -298,7 +305,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   revokeApiKey: {
     id: "revokeApiKey",
@@ -328,7 +336,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: "getApiKey",
     etag: false,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   rotateApiKey: {
     id: "rotateApiKey",
@@ -360,7 +369,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: false,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: true
   },
   listUsers: {
     id: "listUsers",
@@ -387,7 +397,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: false,
     paged: true,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   createUser: {
     id: "createUser",
@@ -418,7 +429,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: false,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   getUser: {
     id: "getUser",
@@ -447,7 +459,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   updateUser: {
     id: "updateUser",
@@ -479,7 +492,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: "getUser",
     etag: true,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   deleteUser: {
     id: "deleteUser",
@@ -510,7 +524,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: "getUser",
     etag: false,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   listProjects: {
     id: "listProjects",
@@ -537,7 +552,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: false,
     paged: true,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   createProject: {
     id: "createProject",
@@ -568,7 +584,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   getProject: {
     id: "getProject",
@@ -597,7 +614,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer"}
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
   },
   updateProject: {
     id: "updateProject",
@@ -629,7 +647,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: "getProject",
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]}
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
   },
   deleteProject: {
     id: "deleteProject",
@@ -659,7 +678,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: "getProject",
     etag: false,
     paged: false,
-    projectAccess: {"role":"owner"}
+    projectAccess: {"role":"owner"},
+    secretAnswer: false
   },
   restoreProject: {
     id: "restoreProject",
@@ -690,7 +710,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"owner","states":["deleted"]}
+    projectAccess: {"role":"owner","states":["deleted"]},
+    secretAnswer: false
   },
   archiveProject: {
     id: "archiveProject",
@@ -721,7 +742,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"admin","states":["active"]}
+    projectAccess: {"role":"admin","states":["active"]},
+    secretAnswer: false
   },
   unarchiveProject: {
     id: "unarchiveProject",
@@ -752,7 +774,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"admin","states":["archived"]}
+    projectAccess: {"role":"admin","states":["archived"]},
+    secretAnswer: false
   },
   listMembers: {
     id: "listMembers",
@@ -780,7 +803,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: false,
     paged: true,
-    projectAccess: {"role":"viewer"}
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
   },
   addMember: {
     id: "addMember",
@@ -813,7 +837,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: false,
     paged: false,
-    projectAccess: {"role":"admin","states":["active"]}
+    projectAccess: {"role":"admin","states":["active"]},
+    secretAnswer: false
   },
   getMember: {
     id: "getMember",
@@ -842,7 +867,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer"}
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
   },
   updateMember: {
     id: "updateMember",
@@ -874,7 +900,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: "getMember",
     etag: true,
     paged: false,
-    projectAccess: {"role":"admin","states":["active"]}
+    projectAccess: {"role":"admin","states":["active"]},
+    secretAnswer: false
   },
   removeMember: {
     id: "removeMember",
@@ -905,7 +932,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: "getMember",
     etag: false,
     paged: false,
-    projectAccess: {"role":"viewer","states":["active"]}
+    projectAccess: {"role":"viewer","states":["active"]},
+    secretAnswer: false
   },
   listInvitations: {
     id: "listInvitations",
@@ -933,7 +961,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: false,
     paged: true,
-    projectAccess: {"role":"admin"}
+    projectAccess: {"role":"admin"},
+    secretAnswer: false
   },
   getInvitation: {
     id: "getInvitation",
@@ -962,7 +991,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"admin"}
+    projectAccess: {"role":"admin"},
+    secretAnswer: false
   },
   revokeInvitation: {
     id: "revokeInvitation",
@@ -993,7 +1023,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: "getInvitation",
     etag: false,
     paged: false,
-    projectAccess: {"role":"admin","states":["active"]}
+    projectAccess: {"role":"admin","states":["active"]},
+    secretAnswer: false
   },
   acceptInvitation: {
     id: "acceptInvitation",
@@ -1024,7 +1055,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: false,
     paged: false,
-    projectAccess: {"role":"none","states":["active"]}
+    projectAccess: {"role":"none","states":["active"]},
+    secretAnswer: false
   },
   getHealth: {
     id: "getHealth",
@@ -1047,7 +1079,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: false,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   getReadiness: {
     id: "getReadiness",
@@ -1071,7 +1104,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: false,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   getOpenapiJson: {
     id: "getOpenapiJson",
@@ -1095,7 +1129,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   getOpenapiYaml: {
     id: "getOpenapiYaml",
@@ -1119,7 +1154,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
   getDocs: {
     id: "getDocs",
@@ -1143,6 +1179,7 @@ export const operations: Record<OperationId, OperationInfo> = {
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: null
+    projectAccess: null,
+    secretAnswer: false
   },
 }

@@ -21,8 +21,8 @@ export const apiKeys = {
   },
 
   async createApiKey ({ principal, body }, { db, config }) {
-    refuseMore(principal, body.scopes, body.project_ids ?? null)
     const expiresAt = future(body.expires_at)
+    refuseMore(principal, body.scopes, body.project_ids ?? null)
     return await db.transaction(async (tx) => {
       for (const id of body.project_ids ?? []) await requireMembership(tx, id, principal)
       const key = await insertKey(tx, config.keyMode, {
@@ -48,6 +48,7 @@ export const apiKeys = {
   },
 
   async rotateApiKey ({ principal, params: { id }, body }, { db, config, principals }) {
+    const newEnd = future(body?.expires_at)
     return await db.transaction(async (tx) => {
       const [locked] = await tx.sql(lockKey, [id])
       const old = await ownKey(tx, id, principal)
@@ -60,7 +61,7 @@ export const apiKeys = {
         name: old.name,
         scopes: old.scopes as Scope[],
         projectIds,
-        expiresAt: body?.expires_at === undefined ? old.expiresAt : future(body.expires_at)
+        expiresAt: body?.expires_at === undefined ? old.expiresAt : newEnd
       })
       const overlap = (body?.overlap_seconds ?? 0) * 1000
       const end = new Date(Math.min(Date.now() + overlap, old.expiresAt?.getTime() ?? Infinity))

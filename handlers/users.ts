@@ -57,30 +57,35 @@ export const users = {
 
   async deleteUser ({ params: { id }, ifMatch }, { db, principals }) {
     return await db.transaction(async (tx) => {
-      // Projects before members, as every other writer of both locks them.
+      // Projects before members before users, as every other writer locks them.
       await tx.sql(lockProjectsOf, [id])
       const row = await lockAdminsAndUser(tx, id)
       ifMatch(toUser(row))
+      // From here on nobody can make the user a member: the database asks for a living one.
+      await tx.sql(lockForDeletion, [id])
       await refuseLastAdmin(tx, id)
       if ((await tx.sql(onlyOwnerOf, [id])).length > 0) {
         throw conflict('last_owner', 'The user is the last owner of a project; make someone else owner or delete the project first.')
       }
+      // A deleted project that nobody else could restore goes with its owner.
+      await tx.sql(purgeOwnedAlone, [id])
       await tx.sql(handOverProjects, [id])
-      await tx.prisma.member.deleteMany({ where: { userId: id, projectStatus: { not: 'deleted' } } })
+      await tx.prisma.member.deleteMany({ where: { userId: id } })
+      await tx.prisma.invitation.deleteMany({ where: { email: row.email! } })
+      await tx.prisma.idempotencyRecord.deleteMany({ where: { ownerId: id } })
       await tx.prisma.apiKey.deleteMany({ where: { userId: id } })
       await tx.prisma.settings.deleteMany({ where: { userId: id } })
-      await tx.prisma.user.update({
-        where: { id },
-        data: {
-          status: 'deleted', email: null, emailVerified: false, name: 'Deleted user', bio: null, avatarUrl: null, metadata: {},
-          updatedAt: timestampAfter(row.updatedAt)
-        }
-      })
+      await tx.prisma.user.update({ where: { id }, data: { ...erased, updatedAt: timestampAfter(row.updatedAt) } })
       tx.afterCommit(() => principals.forget(id))
       return { status: 204 }
     })
   }
 } satisfies Handlers<'users'>
+
+/** What is left of a deleted user: the row that projects and members still refer to. */
+const erased = {
+  status: 'deleted', email: null, emailVerified: false, name: 'Deleted user', bio: null, avatarUrl: null, locale: 'en', timezone: 'UTC', role: 'user', metadata: {}
+} as const
 
 const lockAdmins = statement("SELECT id FROM users WHERE role = 'admin' AND status = 'active' ORDER BY id FOR NO KEY UPDATE")
 const lockProjectsOf = statement(`
@@ -88,10 +93,14 @@ const lockProjectsOf = statement(`
 const onlyOwnerOf = statement<{ id: string }>(`
   SELECT m.project_id AS id FROM members m WHERE m.user_id = $1 AND m.role = 'owner' AND m.project_status <> 'deleted'
     AND NOT EXISTS (SELECT 1 FROM members o WHERE o.project_id = m.project_id AND o.role = 'owner' AND o.user_id <> $1) LIMIT 1`)
+const lockForDeletion = statement('SELECT id FROM users WHERE id = $1 FOR UPDATE')
+const purgeOwnedAlone = statement(`
+  DELETE FROM projects p USING members m WHERE m.project_id = p.id AND m.user_id = $1 AND m.role = 'owner' AND p.status = 'deleted'
+    AND NOT EXISTS (SELECT 1 FROM members o WHERE o.project_id = p.id AND o.role = 'owner' AND o.user_id <> $1)`)
 const handOverProjects = statement(`
   UPDATE projects p SET owner_id = (
     SELECT o.user_id FROM members o WHERE o.project_id = p.id AND o.role = 'owner' AND o.user_id <> $1 ORDER BY o.created_at, o.id LIMIT 1
-  ) WHERE p.owner_id = $1 AND p.status <> 'deleted'`)
+  ) WHERE p.owner_id = $1`)
 const otherAdmin = statement("SELECT 1 FROM users WHERE role = 'admin' AND status = 'active' AND id <> $1 LIMIT 1")
 const isAdmin = statement("SELECT 1 FROM users WHERE role = 'admin' AND status = 'active' AND id = $1")
 

@@ -9,11 +9,11 @@ import { projectColumns, restorableDays, type Project, type Role } from './proje
 /** The roles by power, and `none` for an operation that is open to people outside the project. */
 export const ranks = { none: 0, viewer: 1, editor: 2, admin: 3, owner: 4 } as const
 
-type Row = Omit<Project, 'your_role'> & { your_role: Role | null, expired: boolean }
+type Row = Omit<Project, 'your_role'> & { your_role: Role | null }
 
-const read = `SELECT ${projectColumns}, m.role::text AS your_role,
-    coalesce(p.deleted_at < now() - interval '${restorableDays} days', false) AS expired
-  FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2 WHERE p.id = $1`
+const read = `SELECT ${projectColumns}, m.role::text AS your_role
+  FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2
+  WHERE p.id = $1 AND (p.deleted_at IS NULL OR p.deleted_at >= now() - interval '${restorableDays} days')`
 const readProject = statement<Row>(read)
 // No other writer of the project or of its members gets past this lock; readers do.
 const lockProject = statement<Row>(`${read} FOR NO KEY UPDATE OF p`)
@@ -41,13 +41,12 @@ export async function openProject (db: Db, request: ProjectRequest, options: { l
 export async function findProject (db: Db, { operation, params: { id }, principal }: ProjectRequest, { lock = false } = {}): Promise<Project> {
   const { role, states } = accessOf(operation)
   const [row] = await db.sql(lock ? lockProject : readProject, [id, principal.userId])
-  if (row === undefined || row.expired || (row.status === 'deleted' && !states.includes('deleted'))) throw notFound('project', id)
+  if (row === undefined || (row.status === 'deleted' && !states.includes('deleted'))) throw notFound('project', id)
   if (principal.projectIds !== null && !principal.projectIds.has(id)) throw forbidden('This key is for other projects.', 'project_ids')
-  const { expired, ...project } = row
   if (ranks[row.your_role ?? 'none'] < ranks[role as keyof typeof ranks]) {
     throw forbidden(row.your_role === null ? 'You are no member of this project.' : `This needs the role ${role}; yours is ${row.your_role}.`, 'role')
   }
-  return project as Project
+  return row as Project
 }
 
 /** 409 INVALID_STATE when the operation is not for a project in this state. */

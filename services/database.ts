@@ -33,8 +33,10 @@ export interface Db {
    */
   transaction<T> (work: (tx: Db) => Promise<T>): Promise<T>
   /** Runs `effect` once the transaction is committed, and never if it is not; at once where none is open. */
-  afterCommit (effect: () => void): void
+  afterCommit (effect: Effect): void
 }
+
+type Effect = () => void | Promise<void>
 
 export interface Database extends Db {
   pool: pg.Pool
@@ -65,7 +67,43 @@ const types = {
 }
 
 /** Hands the connection of a Prisma transaction to the prepared statements that run inside it. */
-const opening = new AsyncLocalStorage<{ client?: pg.PoolClient }>()
+const opening = new AsyncLocalStorage<{ connection?: TransactionConnection }>()
+
+/**
+ * A pooled connection for one transaction. Once it is given back nothing more can be sent on it, and unless its COMMIT or
+ * ROLLBACK was answered it is closed instead of kept: nobody else must ever get a connection inside of a transaction.
+ */
+class TransactionConnection {
+  #client: pg.PoolClient
+  #ended = false
+  #released = false
+
+  constructor (client: pg.PoolClient) { this.#client = client }
+
+  async query (...args: unknown[]): Promise<any> {
+    if (this.#released) throw Object.assign(new Error('Connection terminated: the transaction is over'), { code: 'P2028' })
+    const text = typeof args[0] === 'string' ? args[0] : (args[0] as { text: string }).text
+    const result = await (this.#client.query as (...a: unknown[]) => Promise<unknown>)(...args)
+    if (/^(COMMIT|ROLLBACK)$/i.test(text)) this.#ended = true
+    return result
+  }
+
+  release (error?: Error | boolean): void {
+    if (this.#released) return
+    this.#released = true
+    this.#client.release(error || !this.#ended)
+  }
+
+  on (event: 'error', listener: (error: Error) => void): this {
+    this.#client.on(event, listener)
+    return this
+  }
+
+  removeListener (event: 'error', listener: (error: Error) => void): this {
+    this.#client.removeListener(event, listener)
+    return this
+  }
+}
 
 class Pool extends pg.Pool {
   override connect (): Promise<pg.PoolClient>
@@ -74,23 +112,25 @@ class Pool extends pg.Pool {
     if (callback) return super.connect(callback)
     return super.connect().then((client) => {
       const slot = opening.getStore()
-      if (slot) slot.client = client
-      return client
+      if (slot === undefined) return client
+      slot.connection = new TransactionConnection(client)
+      return slot.connection as unknown as pg.PoolClient
     })
   }
 }
 
 export function openDatabase (options: DatabaseOptions): Database {
   const { url, poolSize = 10, statementTimeout = 10_000, connectTimeout = 5_000, onError = () => {}, onStatement } = options
+  const { connectionString, options: given } = withoutOptions(url)
   const pool = new Pool({
-    connectionString: url,
+    connectionString,
     max: poolSize,
     connectionTimeoutMillis: connectTimeout,
     // The server gives a statement up itself; this is for a server that no longer answers at all.
     query_timeout: statementTimeout + 1_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
-    options: `-c timezone=UTC -c statement_timeout=${statementTimeout} -c lock_timeout=${Math.min(5_000, statementTimeout)} -c idle_in_transaction_session_timeout=15000`
+    options: `${given} -c timezone=UTC -c statement_timeout=${statementTimeout} -c lock_timeout=${Math.min(5_000, statementTimeout)} -c idle_in_transaction_session_timeout=15000`
   })
   // Without a listener an idle connection that the server closes would end the process.
   pool.on('error', onError)
@@ -117,9 +157,9 @@ export function openDatabase (options: DatabaseOptions): Database {
     async transaction (work) {
       for (let attempt = 1; ; attempt++) {
         try {
-          const effects: Array<() => void> = []
+          const effects: Effect[] = []
           const result = await once(work, effects)
-          for (const effect of effects) effect()
+          for (const effect of effects) await effect()
           return result
         } catch (error) {
           if (!isRetryable(error) || attempt === 5) throw translated(error)
@@ -127,7 +167,7 @@ export function openDatabase (options: DatabaseOptions): Database {
         }
       }
     },
-    afterCommit: (effect) => effect(),
+    afterCommit: (effect) => { void effect() },
     async ping (milliseconds = 2_000) {
       const signal = AbortSignal.timeout(milliseconds)
       await Promise.race([
@@ -142,21 +182,29 @@ export function openDatabase (options: DatabaseOptions): Database {
   }
   return database
 
-  function once<T> (work: (tx: Db) => Promise<T>, effects: Array<() => void>): Promise<T> {
-    const slot: { client?: pg.PoolClient } = {}
+  function once<T> (work: (tx: Db) => Promise<T>, effects: Effect[]): Promise<T> {
+    const slot: { connection?: TransactionConnection } = {}
     return opening.run(slot, () => prisma.$transaction((tx) => {
-      const client = slot.client!
+      const connection = slot.connection!
       const inside: Db = {
         prisma: tx,
         sql: async <Row>({ name, text }: Statement<Row>, values: unknown[]) =>
-          (await client.query({ name, text, values, types } as pg.QueryConfig)).rows as Row[],
+          (await connection.query({ name, text, values, types })).rows as Row[],
         transaction: (inner) => inner(inside),
         afterCommit: (effect) => { effects.push(effect) }
       }
       // The slot is for this transaction alone, not for what else its work may start.
       return opening.exit(() => work(inside))
-    }))
+    })).finally(() => slot.connection?.release())
   }
+}
+
+/** What an address asks of the server is kept, but stands before what this module relies on. */
+function withoutOptions (url: string): { connectionString: string, options: string } {
+  const parsed = new URL(url)
+  const options = parsed.searchParams.get('options') ?? ''
+  parsed.searchParams.delete('options')
+  return { connectionString: parsed.href, options }
 }
 
 function watch (client: pg.ClientBase, onStatement: (text: string) => void): void {
@@ -208,6 +256,9 @@ export function isUnavailable (error: unknown): boolean {
 /** A database error as the answer that it is; anything else as it came. */
 export function translated (error: unknown): unknown {
   if (error instanceof ApiError) return error
+  if (violated(error) === 'living_user' || (error as Error)?.message?.includes('is deleted and can be no member')) {
+    return conflict('user_deleted', 'The user was deleted meanwhile.')
+  }
   if (violated(error) === 'last_owner' || (error as Error)?.message?.includes('would have no owner')) {
     return conflict('last_owner', 'A project needs an owner.')
   }

@@ -43,3 +43,21 @@ export const formats: Record<string, (text: string) => boolean> = {
   'date-time': isDateTime,
   email: isEmail
 }
+
+/** The keyword uniqueItems in linear time; Ajv's own compares every pair. */
+export function distinct (items: unknown[]): boolean {
+  const seen = new Set<string>()
+  for (const item of items) {
+    const text = canonical(item)
+    if (seen.has(text)) return false
+    seen.add(text)
+  }
+  return true
+}
+
+function canonical (value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
+  const members = value as Record<string, unknown>
+  return `{${Object.keys(members).sort().map((key) => `${JSON.stringify(key)}:${canonical(members[key])}`).join()}}`
+}

@@ -74,4 +74,6 @@ export interface OperationInfo {
   etag: boolean
   paged: boolean
   projectAccess: { role: string, states?: string[] } | null
+  /** Whether the answer holds a secret that is shown once. */
+  secretAnswer: boolean
 }

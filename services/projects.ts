@@ -47,7 +47,6 @@ function prepared (text: string): Statement<ListRow> {
   return found
 }
 
-/** The text has no values in it but the limit, a small number, which the planner has to know to take the index. */
 function listText (principal: Principal, query: ProjectListQuery): { text: string, values: unknown[] } {
   const values: unknown[] = [principal.userId]
   const value = (v: unknown): string => `$${values.push(v)}`
@@ -70,15 +69,18 @@ function listText (principal: Principal, query: ProjectListQuery): { text: strin
   const key = sortKeys[query.sort]
   // Knowing that nothing is skipped the planner need not plan the most asked for page, the first, anew each time.
   const offset = query.page === 1 ? '' : ` OFFSET ${value(offsetOf(query))}`
+  // The planner has to know that a page is small to take the index; the constant is for it, the value for the caller.
+  const window = `LIMIT 100${offset}`
+  const limit = value(query.limit)
   // TypeIDs sort by creation, so the members' index alone finds the page of the default order.
   const from = query.sort === 'created_at' && filters.length === 0
     ? `(SELECT project_id, role FROM members m WHERE ${where}
-        ORDER BY m.project_id ${direction} LIMIT ${query.limit}${offset}) m JOIN projects p ON p.id = m.project_id
+        ORDER BY m.project_id ${direction} ${window}) m JOIN projects p ON p.id = m.project_id
        ORDER BY m.project_id ${direction}`
     : `members m JOIN projects p ON p.id = m.project_id WHERE ${where}
-       ORDER BY ${key} ${direction}, p.id ${direction} LIMIT ${query.limit}${offset}`
+       ORDER BY ${key} ${direction}, p.id ${direction} ${window}`
   return {
-    text: `SELECT t.total, x.* FROM (${total}) t LEFT JOIN LATERAL (SELECT ${projectColumns}, m.role::text AS your_role FROM ${from}) x ON true`,
+    text: `SELECT t.total, x.* FROM (${total}) t LEFT JOIN LATERAL (SELECT * FROM (SELECT ${projectColumns}, m.role::text AS your_role FROM ${from}) page LIMIT ${limit}) x ON true`,
     values
   }
 }

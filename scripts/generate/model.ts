@@ -38,6 +38,7 @@ export interface Operation {
   body: { required: boolean, contentTypes: string[], schema: Json | null } | null
   responses: Response[]
   projectAccess: { role: string, states?: string[] } | null
+  secretAnswer: boolean
   /** The operation whose 200 is what If-Match is held against: the GET of the same path. */
   entity: string | null
 }
@@ -78,6 +79,7 @@ export function operationsOf (document: Json): Operation[] {
           }
         }),
         projectAccess: operation['x-project-access'] ?? null,
+        secretAnswer: operation['x-secret-answer'] === true,
         entity: item.get?.operationId ?? null
       })
     }

@@ -77,7 +77,8 @@ function tableRow (o: Operation, names: ValidatorNames): object {
     ifMatch: takes('If-Match') ? o.entity : null,
     etag: success.some((r) => r.headers.includes('etag')),
     paged: success.some((r) => r.headers.includes('link')),
-    projectAccess: o.projectAccess
+    projectAccess: o.projectAccess,
+    secretAnswer: o.secretAnswer
   }
 }
 

@@ -104,6 +104,16 @@ t.test('what is kept of a key', async (t) => {
     t.equal((await client.post('/user/api-keys', { name: 'idem', scopes: ['user:read'] }, { headers })).body.key, first.body.key)
   })
 
+  t.test('a key that may do less does not get it by repeating the request', async (t) => {
+    const narrow = await client.post('/user/api-keys', { name: 'narrow', scopes: ['keys:write'] })
+    const body = { name: 'wide', scopes: ['projects:read', 'keys:write'] }
+    const headers = { 'idempotency-key': 'wide-1' }
+    t.equal((await client.post('/user/api-keys', body, { headers })).status, 201)
+    const repeated = await createClient(server.url, narrow.body.key).post('/user/api-keys', body, { headers })
+    t.equal(repeated.status, 403)
+    t.notOk(repeated.text.includes('plat_'))
+  })
+
   t.test('its last use is written without a write a request', async (t) => {
     const own = createClient(server.url, made.body.key)
     server.statements.length = 0

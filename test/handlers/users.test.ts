@@ -61,6 +61,38 @@ t.test('users, as an operator manages them', async (t) => {
     t.notOk(row.includes('Leaving') || row.includes(leaving.email))
     t.equal((await client.post('/users', { email: leaving.email, name: 'New' })).status, 201, 'the address is free again')
   })
+
+  t.test('nothing is left to a deleted user, and nobody deleted becomes a member', async (t) => {
+    const { prisma } = server.services.database
+    const leaving = await server.person()
+    const staying = await server.person()
+    const { body: shared } = await leaving.client.post('/projects', { name: 'shared, then deleted' })
+    const { body: alone } = await leaving.client.post('/projects', { name: 'alone, then deleted' })
+    await leaving.client.post(`/projects/${shared.id}/members`, { user_id: staying.id, role: 'owner' })
+    for (const { id } of [shared, alone]) await leaving.client.delete(`/projects/${id}`)
+    t.equal((await client.delete(`/users/${leaving.id}`)).status, 204)
+    t.equal(await prisma.member.count({ where: { userId: leaving.id } }), 0)
+    t.equal(await prisma.project.findUnique({ where: { id: alone.id } }), null, 'nobody could have restored it')
+    t.match((await staying.client.post(`/projects/${shared.id}/restore`)).body, { owner_id: staying.id, member_count: 1 })
+    t.equal((await staying.client.post(`/projects/${shared.id}/members`, { user_id: leaving.id, role: 'viewer' })).status, 404)
+    await t.rejects(prisma.member.create({ data: { id: 'mem_x', projectId: shared.id, userId: leaving.id, role: 'viewer' } }))
+  })
+
+  t.test('a user who is deleted while joining and founding is in nothing afterwards', async (t) => {
+    const { prisma } = server.services.database
+    const host = await server.person()
+    const { body: project } = await host.client.post('/projects', { name: 'open house' })
+    for (let i = 0; i < 15; i++) {
+      const guest = await server.person()
+      const [deleted] = await Promise.all([
+        client.delete(`/users/${guest.id}`),
+        host.client.post(`/projects/${project.id}/members`, { user_id: guest.id, role: 'viewer' }),
+        guest.client.post('/projects', { name: 'founded' })
+      ])
+      const left = await prisma.member.count({ where: { userId: guest.id } })
+      t.ok(deleted.status === 409 || (deleted.status === 204 && left === 0), `${deleted.status} with ${left} memberships left`)
+    }
+  })
 })
 
 t.test('the caller\'s own profile and settings', async (t) => {

@@ -297,6 +297,19 @@ END $$;
 CREATE CONSTRAINT TRIGGER "members_require_owner" AFTER UPDATE OF "role" OR DELETE ON "members"
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (OLD."role" = 'owner') EXECUTE FUNCTION "require_owner"();
 
+-- Only the living become members. The lock waits for a deletion of the user under way, and sees how it ended.
+CREATE FUNCTION "require_living_user"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM users WHERE id = NEW.user_id AND status <> 'deleted' FOR KEY SHARE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'user % is deleted and can be no member', NEW.user_id
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'living_user', TABLE = 'members';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER "members_require_living_user" BEFORE INSERT ON "members"
+  FOR EACH ROW EXECUTE FUNCTION "require_living_user"();
+
 -- Servers keep the keys they know in memory; whatever changes what a key may do is told to all of them at commit.
 CREATE FUNCTION "tell_key_change"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
