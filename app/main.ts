@@ -10,8 +10,12 @@ const say = (line: string): void => { process.stderr.write(`${line}\n`) }
 
 try {
   process.loadEnvFile('.env')
-} catch {
-  // There need not be one.
+} catch (error) {
+  // There need not be one, but one that is there must be read.
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+    say(`.env cannot be read: ${(error as Error).message}.`)
+    process.exit(1)
+  }
 }
 
 let server: Server | undefined
@@ -48,8 +52,9 @@ if (process.env.npm_lifecycle_event === 'start') {
 try {
   const config = readConfig()
   server = await startServer(config, (message) => say(`· ${message}`))
-  if (stopping) await finish(server)
+  // Even when a stop came meanwhile: the first key is shown this once.
   greet(server)
+  if (stopping) await finish(server)
 } catch (error) {
   const sentence = explain(error)
   say(sentence ?? `The server could not start: ${(error as Error).stack ?? error}`)
@@ -58,8 +63,8 @@ try {
 
 function explain (error: unknown): string | null {
   if (error instanceof ConfigError || error instanceof StartError || error instanceof EmbeddedPostgresError || error instanceof MigrationError) return error.message
-  const code = (error as { cause?: unknown }).cause ?? error
-  if (isUnavailable(code)) return `The database at DATABASE_URL cannot be reached (${(code as Error).message || (code as { code?: string }).code}); check the address and that it is running.`
+  const cause = (error as { cause?: unknown }).cause ?? error
+  if (isUnavailable(cause)) return `The database at DATABASE_URL cannot be reached (${(cause as Error).message || (cause as { code?: string }).code}); check the address and that it is running.`
   return null
 }
 

@@ -95,10 +95,21 @@ function asProblem (error: ErrorObject, root: unknown, location: Location): Prob
   if (error.propertyName !== undefined) path.push(error.propertyName)
   const field = path.reduce((text, part) => /^\d+$/.test(part) && text !== '' ? `${text}[${part}]` : text === '' ? part : `${text}.${part}`, '') || 'body'
   const blank = keyword !== 'type' && isBlank(root, path)
-  if (keyword === 'required' || blank) return { field, constraint: 'required', message: `${field} is required`, location }
+  if (blank) return { field, constraint: 'required', message: `${field} is required and must not be blank`, location }
+  if (keyword === 'required') return { field, constraint: keyword, message: `${field} is required`, location }
   if (keyword === 'additionalProperties') return { field, constraint: keyword, message: `${field} is not known`, location }
   if (keyword === 'enum') return { field, constraint: keyword, message: `${field} must be one of ${params.allowedValues.join(', ')}`, location }
-  return { field, constraint: keyword, message: `${field} ${message}`, location }
+  const said = sayings[keyword]?.(params) ?? message
+  return { field, constraint: keyword, message: `${field} ${said}`, location }
+}
+
+/** What Ajv says for machines, said for people. */
+const sayings: Record<string, (params: Record<string, any>) => string> = {
+  oneOf: () => 'must match exactly one of the alternatives of its schema: give one, not several or none',
+  pattern: ({ pattern }) => /^\^([a-z]+)_\[0-7\]/.test(pattern) ? `must be an id such as ${pattern.slice(1, pattern.indexOf('['))}01jd6y8m5qe8btc4y5w1r0n3fz` : `must match the pattern ${pattern}`,
+  format: ({ format }) => ({
+    email: 'must be an email address', 'date-time': 'must be a time such as 2026-11-21T09:30:00Z', timezone: 'must be an IANA time zone such as Europe/Berlin'
+  } as Record<string, string>)[format] ?? `must be a ${format}`
 }
 
 /** An empty or blank string stands for no value at all. */

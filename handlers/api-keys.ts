@@ -42,7 +42,7 @@ export const apiKeys = {
       const row = await ownKey(tx, id, principal)
       ifMatch(toApiKey(row))
       if (row.revokedAt === null) await tx.prisma.apiKey.update({ where: { id }, data: { revokedAt: new Date() }, select: { id: true } })
-      tx.afterCommit(() => principals.forget(locked.digest))
+      tx.afterCommit(() => principals.settle(locked.digest))
       return { status: 204 }
     })
   },
@@ -66,7 +66,7 @@ export const apiKeys = {
       const overlap = (body?.overlap_seconds ?? 0) * 1000
       const end = new Date(Math.min(Date.now() + overlap, old.expiresAt?.getTime() ?? Infinity))
       await tx.prisma.apiKey.update({ where: { id }, data: overlap === 0 ? { revokedAt: end } : { expiresAt: end }, select: { id: true } })
-      tx.afterCommit(() => principals.forget(locked.digest))
+      tx.afterCommit(() => principals.settle(locked.digest))
       return { status: 201, body: key, headers: { location: `/v1/user/api-keys/${key.id}` } }
     })
   }

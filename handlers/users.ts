@@ -50,7 +50,7 @@ export const users = {
         where: { id },
         data: { ...fields, email: email?.toLowerCase(), emailVerified, updatedAt: timestampAfter(row.updatedAt) }
       }).catch((error) => { throw emailTaken(error) })
-      tx.afterCommit(() => principals.forget(id))
+      tx.afterCommit(() => principals.settle(id))
       return { status: 200, body: toUser(updated) }
     })
   },
@@ -76,7 +76,7 @@ export const users = {
       await tx.prisma.apiKey.deleteMany({ where: { userId: id } })
       await tx.prisma.settings.deleteMany({ where: { userId: id } })
       await tx.prisma.user.update({ where: { id }, data: { ...erased, updatedAt: timestampAfter(row.updatedAt) } })
-      tx.afterCommit(() => principals.forget(id))
+      tx.afterCommit(() => principals.settle(id))
       return { status: 204 }
     })
   }
@@ -98,7 +98,7 @@ const purgeOwnedAlone = statement(`
   DELETE FROM projects p USING members m WHERE m.project_id = p.id AND m.user_id = $1 AND m.role = 'owner' AND p.status = 'deleted'
     AND NOT EXISTS (SELECT 1 FROM members o WHERE o.project_id = p.id AND o.role = 'owner' AND o.user_id <> $1)`)
 const handOverProjects = statement(`
-  UPDATE projects p SET owner_id = (
+  UPDATE projects p SET version = version + 1, updated_at = greatest(now(), updated_at + interval '1 millisecond'), owner_id = (
     SELECT o.user_id FROM members o WHERE o.project_id = p.id AND o.role = 'owner' AND o.user_id <> $1 ORDER BY o.created_at, o.id LIMIT 1
   ) WHERE p.owner_id = $1`)
 const otherAdmin = statement("SELECT 1 FROM users WHERE role = 'admin' AND status = 'active' AND id <> $1 LIMIT 1")

@@ -90,8 +90,9 @@ let keyMode: 'live' | 'test' = 'live'
 
 try {
   process.loadEnvFile('.env')
-} catch {
-  // There need not be one.
+} catch (error) {
+  // There need not be one, but one that is there must be read.
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }
 
 await main().catch((error: Error) => {
@@ -105,7 +106,7 @@ async function main (): Promise<void> {
   const [name] = positionals
   if (name === 'new-key') return console.log(newSecret(readConfig({ ...process.env, BOOTSTRAP_API_KEY: undefined }).keyMode))
   if (name === undefined || !Object.hasOwn(commands, name)) {
-    console.error(usage)
+    console.error(name === undefined ? usage : `There is no command \`${name}\`.\n\n${usage}`)
     process.exitCode = 2
     return
   }

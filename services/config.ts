@@ -80,6 +80,9 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
   }
   const list = (name: string): string[] => (text(name) ?? '').split(',').map((item) => item.trim()).filter(Boolean)
 
+  const publicUrl = url('PUBLIC_URL', ['http', 'https'])?.replace(/\/+$/, '') ?? null
+  if (publicUrl !== null && /[?#]/.test(publicUrl)) throw new ConfigError('PUBLIC_URL must have no query and no fragment.')
+
   const bootstrapApiKey = text('BOOTSTRAP_API_KEY')
   if (bootstrapApiKey !== null && !isWellFormed(bootstrapApiKey)) {
     throw new ConfigError('BOOTSTRAP_API_KEY is not a well-formed key; make one with `npm run admin -- new-key`.')
@@ -104,7 +107,7 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
   return Object.freeze({
     host: text('HOST') ?? '127.0.0.1',
     port: integer('PORT', 3000, 0, 65535),
-    publicUrl: url('PUBLIC_URL', ['http', 'https'])?.replace(/\/+$/, '') ?? null,
+    publicUrl,
     dataDir: resolve(text('DATA_DIR') ?? '.data'),
     databaseUrl: url('DATABASE_URL', ['postgres', 'postgresql']),
     databasePoolSize: integer('DATABASE_POOL_SIZE', 10, 1, 500),

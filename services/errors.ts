@@ -41,7 +41,7 @@ export function invalidField (field: string, constraint: string, message: string
 
 const refusals: Record<Reason, string> = {
   missing: 'An API key is required: Authorization: Bearer <API_KEY>.',
-  malformed: 'The API key is malformed.',
+  malformed: 'This is no API key: send Authorization: Bearer plat_live_… or plat_test_…, whole and unchanged.',
   unknown: 'The API key is not known.',
   expired: 'The API key has expired.',
   revoked: 'The API key was revoked.',
@@ -62,7 +62,7 @@ export function notFound (resource: string, id?: string): ApiError {
 }
 
 export function methodNotAllowed (method: string, allowed: string[]): ApiError {
-  return new ApiError(405, 'METHOD_NOT_ALLOWED', `${method} is not allowed here.`, {}, { allow: allowed.join(', ') })
+  return new ApiError(405, 'METHOD_NOT_ALLOWED', `${method} is not allowed here; ${allowed.join(', ')} ${allowed.length === 1 ? 'is' : 'are'}.`, {}, { allow: allowed.join(', ') })
 }
 
 export function notAcceptable (produces: string[]): ApiError {

@@ -47,7 +47,9 @@ export async function insertMember (tx: Db, project: { id: string }, { userId, r
 
 const otherOwners = statement<{ user_id: string }>(`
   SELECT user_id FROM members WHERE project_id = $1 AND role = 'owner' AND id <> $2 ORDER BY created_at, id LIMIT 1`)
-const handOver = statement('UPDATE projects SET owner_id = $3 WHERE id = $1 AND owner_id = $2')
+const handOver = statement(`
+  UPDATE projects SET owner_id = $3, version = version + 1, updated_at = greatest(now(), updated_at + interval '1 millisecond')
+  WHERE id = $1 AND owner_id = $2`)
 
 /**
  * Before an owner of a locked project is demoted or removed: 409 `last_owner` when there is no other,

@@ -1,5 +1,7 @@
 // Who a key speaks for. Known keys are kept in memory; the database tells of every change at its commit, and while it
-// cannot be heard nothing is kept, so that a revocation counts from the next request on, on every instance.
+// cannot be heard nothing is kept. Whoever changes a key answers only when every instance has heard, so that a revocation
+// counts from the next request on, everywhere.
+import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { statement, type Db } from './database.ts'
@@ -33,11 +35,19 @@ const findKey = statement<KeyRow>(`
   SELECT k.id, k.user_id, k.scopes, k.project_ids, k.all_projects, k.expires_at, k.revoked_at, u.status::text, u.role::text
   FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.digest = decode($1, 'hex')`)
 
+const listenerName = 'platform keys'
+const otherListeners = statement<{ pid: number }>(`
+  SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = $2 AND pid <> $1`)
+const raiseBarrier = statement("SELECT pg_notify('key_barrier', $1)")
+
 export interface Principals {
   /** @throws 401 with the reason. */
   authenticate (authorization: string | undefined): Promise<Principal>
-  /** Forgets a key (its digest in hex) or all keys of a user (its id) on this instance at once. */
-  forget (digestOrUserId: string): void
+  /**
+   * After the commit of a change: forgets a key (its digest in hex) or all keys of a user (its id) here, and waits until
+   * every other instance has heard of it, or has been silent for so long that it keeps no keys.
+   */
+  settle (digestOrUserId: string): Promise<void>
   /** Whether changes are heard at the moment, and so whether keys are kept. */
   readonly listening: boolean
   close (): Promise<void>
@@ -56,6 +66,7 @@ const most = 10_000
 
 export function createPrincipals ({ db, url, onError = () => {}, heartbeat = 1_000 }: PrincipalsOptions): Principals {
   const known = new Map<string, Known>()
+  const barriers = new Map<string, (pid: string) => void>()
   // A key that is being looked up while a change arrives must not be kept: the answer may be from before the change.
   let changes = 0
   let listening = false
@@ -78,7 +89,7 @@ export function createPrincipals ({ db, url, onError = () => {}, heartbeat = 1_0
       if (!isWellFormed(secret)) throw unauthorized('malformed')
       return await lookUp(digest)
     },
-    forget,
+    settle,
     get listening () { return listening },
     async close () {
       stop.abort()
@@ -108,6 +119,37 @@ export function createPrincipals ({ db, url, onError = () => {}, heartbeat = 1_0
     return principal
   }
 
+  /** Notifications come in the order of their commits: who has heard the barrier has heard of every change before it. */
+  async function settle (digestOrUserId: string): Promise<void> {
+    forget(digestOrUserId)
+    const others = new Set((await db.sql(otherListeners, [ownPid(), listenerName])).map(({ pid }) => String(pid)))
+    if (others.size === 0) return
+    const token = randomUUID()
+    const heard = new Promise<void>((resolve) => {
+      barriers.set(token, (pid) => { if (others.delete(pid) && others.size === 0) resolve() })
+    })
+    try {
+      await db.sql(raiseBarrier, [token])
+      await Promise.race([heard, sleep(3 * heartbeat, undefined, { signal: stop.signal }).catch(() => {})])
+    } finally {
+      barriers.delete(token)
+    }
+  }
+
+  function hear (channel: string, payload: string): void {
+    if (channel === 'key_change') forget(payload)
+    else if (channel === 'key_barrier') client?.query("SELECT pg_notify('key_heard', $1)", [`${payload} ${ownPid()}`]).catch(onError)
+    else {
+      const [token, pid] = payload.split(' ')
+      barriers.get(token)?.(pid)
+    }
+  }
+
+  /** The backend that the listening connection speaks to. */
+  function ownPid (): number {
+    return (client as { processID?: number } | null)?.processID ?? 0
+  }
+
   function forget (digestOrUserId: string): void {
     changes++
     if (known.delete(digestOrUserId)) return
@@ -131,16 +173,16 @@ export function createPrincipals ({ db, url, onError = () => {}, heartbeat = 1_0
   async function listen (): Promise<void> {
     for (let wait = 100; !stop.signal.aborted; wait = Math.min(wait * 2, 2_000)) {
       try {
-        client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 2 * heartbeat, keepAlive: true })
+        client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 2 * heartbeat, keepAlive: true, application_name: listenerName })
         const lost = new Promise<void>((resolve) => {
           client!.on('error', (error) => { onError(error); resolve() })
           client!.on('end', resolve)
         })
-        client.on('notification', ({ payload }) => { forget(payload ?? '') })
+        client.on('notification', ({ channel, payload = '' }) => hear(channel, payload))
         // A client that is ended, or loses its connection, while it connects never says so.
         const gone = Promise.race([lost, stopped]).then(() => false)
         if (!await Promise.race([client.connect().then(() => true), gone])) throw new Error('the connection that hears of changed keys was lost')
-        await client.query('LISTEN key_change')
+        await client.query('LISTEN key_change; LISTEN key_barrier; LISTEN key_heard')
         changes++
         listening = true
         wait = 50
