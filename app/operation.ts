@@ -37,9 +37,9 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
     return send(request, reply, rendered)
 
     async function run (db: Db): Promise<Rendered> {
-      const precondition = new Precondition(info, request.headers['if-match'])
+      const precondition = info.ifMatch === null ? unconditional : new Precondition(info, request.headers['if-match'])
       const answer = await handler(
-        { id: request.id, operation: info, ...input, principal: request.principal, ifMatch: (entity: unknown) => precondition.hold(entity) },
+        { id: request.id, operation: info, params: input.params, query: input.query, body: input.body, principal: request.principal, ifMatch: precondition.hold },
         precondition.given || db !== database ? { ...services, db: precondition.guard(db) } : plain
       )
       const done = render(info, answer, validateResponses)
@@ -72,7 +72,7 @@ class Precondition {
     this.#header = info.ifMatch === null ? undefined : header
   }
 
-  hold (entity: unknown): void {
+  hold = (entity: unknown): void => {
     this.#held = true
     if (this.#header !== undefined && !matches(this.#header, entityTag(this.#info, entity))) throw preconditionFailed()
   }
@@ -95,6 +95,9 @@ class Precondition {
     }
   }
 }
+
+/** For an operation that takes no If-Match. */
+const unconditional = { given: false, hold: () => {}, guard: (db: Db): Db => db }
 
 function pathOf (request: FastifyRequest): string {
   const end = request.url.indexOf('?')

@@ -23,11 +23,12 @@ export interface Server {
 /** @throws an error of one clear sentence for each thing that can stand in the way of a start. */
 export async function startServer (config: Readonly<Config>, onProgress: (message: string) => void = () => {}): Promise<Server> {
   const closers: Array<() => Promise<unknown>> = []
+  let stopping = false
   try {
     const databaseUrl = config.databaseUrl ?? await embedded()
     await applyMigrations(databaseUrl, onProgress)
     const log = { error: (_details: object, _message: string) => {} }
-    const onError = (error: Error): void => log.error({ err: error }, 'lost a connection')
+    const onError = (error: Error): void => { if (!stopping) log.error({ err: error }, 'lost a connection') }
     const services = createServices({ config, databaseUrl, onError })
     closers.unshift(() => services.close())
     const limits = createLimits({ policies: policiesOf(config), redisUrl: config.redisUrl, onError })
@@ -37,13 +38,13 @@ export async function startServer (config: Readonly<Config>, onProgress: (messag
     const housekeeping = startHousekeeping(services.database, { onError })
     closers.unshift(() => housekeeping.stop())
     await listen(app, config)
-    // Last of all that can fail: a start that does not come to serve must not use up the key that is shown once.
-    const firstKey = await makeFirstOwner(services.database, config)
     closers.unshift(async () => {
       // Whoever still asks on an open connection learns that this server is going.
       services.checks.server = () => Promise.reject(new Error('stopping'))
       await closeApp(app, config.shutdownTimeout * 1000)
     })
+    // Last of all that can fail: a start that does not come to serve must not use up the key that is shown once.
+    const firstKey = await makeFirstOwner(services.database, config)
     return { app, services, url: config.publicUrl ?? addressOf(app), firstKey, stop }
   } catch (error) {
     await stop()
@@ -57,6 +58,7 @@ export async function startServer (config: Readonly<Config>, onProgress: (messag
   }
 
   async function stop (): Promise<void> {
+    stopping = true
     for (const close of closers.splice(0)) await close()
   }
 }

@@ -31,7 +31,13 @@ export interface LimitsOptions {
  */
 export function createLimits ({ policies, redisUrl, onError = () => {} }: LimitsOptions): Limits {
   const redis = redisUrl === null ? null : new Redis(redisUrl, { enableOfflineQueue: false, maxRetriesPerRequest: 1, connectTimeout: 2_000, commandTimeout: 1_000 })
-  redis?.on('error', onError)
+  // Told once for each loss, not for each try to come back.
+  let reachable = true
+  redis?.on('ready', () => { reachable = true })
+  redis?.on('error', (error) => {
+    if (reachable) onError(new Error('Redis cannot be reached; until it is back each server counts rate limits for itself', { cause: error }))
+    reachable = false
+  })
   const limiters = new Map<string, { policy: Policy, limiter: RateLimiterAbstract }>()
   for (const [name, limit] of Object.entries(policies)) {
     const memory = new RateLimiterMemory({ points: limit, duration: windowSeconds })
