@@ -14,21 +14,22 @@ const ATTEMPTS = 100
 
 export async function createTestDatabase(t: Pick<Test, 'teardown'>): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`
-  await copyTemplate(name)
-  const drop = () => administer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+  await administerWhenFree(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`)
+  const drop = () => administerWhenFree(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
   t.teardown(drop)
   const url = new URL(serverUrl())
   url.pathname = `/${name}`
   return { url: url.href, drop }
 }
 
-async function copyTemplate(name: string): Promise<void> {
+/** Waits while the template is in use (55006), or autovacuum, which only a superuser may end, is in the database (42501). */
+async function administerWhenFree(statement: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await administer(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`)
+      return await administer(statement)
     } catch (error) {
-      const templateInUse = error instanceof pg.DatabaseError && error.code === '55006'
-      if (!templateInUse || attempt === ATTEMPTS) throw error
+      const busy = error instanceof pg.DatabaseError && (error.code === '55006' || error.code === '42501')
+      if (!busy || attempt === ATTEMPTS) throw error
       await sleep(50)
     }
   }
