@@ -155,17 +155,9 @@ export function openDatabase (options: DatabaseOptions): Database {
       }
     },
     async transaction (work) {
-      for (let attempt = 1; ; attempt++) {
-        try {
-          const effects: Effect[] = []
-          const result = await once(work, effects)
-          for (const effect of effects) await effect()
-          return result
-        } catch (error) {
-          if (!isRetryable(error) || attempt === 5) throw translated(error)
-          await sleep(Math.random() * 20 * 2 ** attempt)
-        }
-      }
+      const { result, effects } = await commit(work)
+      for (const effect of effects) await effect()
+      return result
     },
     afterCommit: (effect) => { void effect() },
     async ping (milliseconds = 2_000) {
@@ -181,6 +173,19 @@ export function openDatabase (options: DatabaseOptions): Database {
     }
   }
   return database
+
+  /** Runs the work until it is committed: again, a few times, after a deadlock or a serialization failure. */
+  async function commit<T> (work: (tx: Db) => Promise<T>): Promise<{ result: T, effects: Effect[] }> {
+    for (let attempt = 1; ; attempt++) {
+      const effects: Effect[] = []
+      try {
+        return { result: await once(work, effects), effects }
+      } catch (error) {
+        if (!isRetryable(error) || attempt === 5) throw translated(error)
+        await sleep(Math.random() * 20 * 2 ** attempt)
+      }
+    }
+  }
 
   function once<T> (work: (tx: Db) => Promise<T>, effects: Effect[]): Promise<T> {
     const slot: { connection?: TransactionConnection } = {}

@@ -71,7 +71,6 @@ export function createPrincipals ({ db, url, onError = () => {}, heartbeat = 1_0
   let changes = 0
   let listening = false
   const stop = new AbortController()
-  const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()))
   let client: pg.Client | null = null
   const loop = listen()
 
@@ -174,23 +173,22 @@ export function createPrincipals ({ db, url, onError = () => {}, heartbeat = 1_0
     for (let wait = 100; !stop.signal.aborted; wait = Math.min(wait * 2, 2_000)) {
       try {
         client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 2 * heartbeat, keepAlive: true, application_name: listenerName })
-        const lost = new Promise<void>((resolve) => {
-          client!.on('error', (error) => { onError(error); resolve() })
-          client!.on('end', resolve)
-        })
+        const cut = new AbortController()
+        const over = AbortSignal.any([stop.signal, cut.signal])
+        client.on('error', (error) => { onError(error); cut.abort() })
+        client.on('end', () => cut.abort())
         client.on('notification', ({ channel, payload = '' }) => hear(channel, payload))
         // A client that is ended, or loses its connection, while it connects never says so.
-        const gone = Promise.race([lost, stopped]).then(() => false)
+        const gone = new Promise<false>((resolve) => over.addEventListener('abort', () => resolve(false)))
         if (!await Promise.race([client.connect().then(() => true), gone])) throw new Error('the connection that hears of changed keys was lost')
         await client.query('LISTEN key_change; LISTEN key_barrier; LISTEN key_heard')
         changes++
         listening = true
         wait = 50
         // A connection that was cut without a word is only noticed by asking.
-        while (!stop.signal.aborted) {
-          const how = await Promise.race([sleep(heartbeat, 'beat', { signal: stop.signal }).catch(() => 'stop'), lost.then(() => 'lost')])
-          if (how !== 'beat') break
-          await client.query('SELECT 1')
+        while (!over.aborted) {
+          await sleep(heartbeat, undefined, { signal: over }).catch(() => {})
+          if (!over.aborted) await client.query('SELECT 1')
         }
       } catch (error) {
         if (!stop.signal.aborted) onError(error as Error)
