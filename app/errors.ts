@@ -8,7 +8,7 @@ import { newRequestId } from '../services/ids.ts'
 /** The largest JSON body, in bytes. */
 export const bodyLimit = 1024 * 1024
 
-export function errorBody (error: ApiError, requestId: string): object {
+function errorBody (error: ApiError, requestId: string): object {
   return { error: { code: error.code, message: error.message, details: { ...error.details, request_id: requestId } } }
 }
 

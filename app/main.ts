@@ -1,5 +1,5 @@
 // `npm start`: reads the settings, starts the server and says how to use it; stops in order when told to.
-import { readConfig, ConfigError } from '../services/config.ts'
+import { ConfigError, loadEnvFile, readConfig } from '../services/config.ts'
 import { EmbeddedPostgresError } from '../services/postgres/embedded.ts'
 import { MigrationError } from '../services/postgres/migrations.ts'
 import { isUnavailable } from '../services/database.ts'
@@ -7,16 +7,6 @@ import { StartError, startServer, type Server } from './server.ts'
 
 const interactive = process.stderr.isTTY
 const say = (line: string): void => { process.stderr.write(`${line}\n`) }
-
-try {
-  process.loadEnvFile('.env')
-} catch (error) {
-  // There need not be one, but one that is there must be read.
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-    say(`.env cannot be read: ${(error as Error).message}.`)
-    process.exit(1)
-  }
-}
 
 let server: Server | undefined
 let stopping = false
@@ -50,6 +40,7 @@ if (process.env.npm_lifecycle_event === 'start') {
 }
 
 try {
+  loadEnvFile()
   const config = readConfig()
   server = await startServer(config, (message) => say(`· ${message}`))
   // Even when a stop came meanwhile: the first key is shown this once.

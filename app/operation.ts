@@ -69,7 +69,7 @@ class Precondition {
 
   constructor (info: OperationInfo, header: string | undefined) {
     this.#info = info
-    this.#header = info.ifMatch === null ? undefined : header
+    this.#header = header
   }
 
   hold = (entity: unknown): void => {

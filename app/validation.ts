@@ -40,7 +40,7 @@ export function validate (info: OperationInfo, request: FastifyRequest): Input {
 }
 
 /** The media type of a Content-Type without its parameters, in lower case. */
-export function mediaType (header: string | undefined): string {
+function mediaType (header: string | undefined): string {
   return (header ?? '').split(';')[0].trim().toLowerCase()
 }
 

@@ -1,7 +1,7 @@
 // `npm run admin -- …`: what an operator with no key can do, straight on the database: the one at DATABASE_URL, or the
 // embedded one, whether the server is running or not.
 import { parseArgs } from 'node:util'
-import { ConfigError, readConfig } from '../services/config.ts'
+import { ConfigError, loadEnvFile, readConfig } from '../services/config.ts'
 import { openDatabase, type Database } from '../services/database.ts'
 import { ApiError } from '../services/errors.ts'
 import { newSecret } from '../services/keys.ts'
@@ -88,13 +88,6 @@ const commands: Record<string, (db: Database) => Promise<void>> = {
 
 let keyMode: 'live' | 'test' = 'live'
 
-try {
-  process.loadEnvFile('.env')
-} catch (error) {
-  // There need not be one, but one that is there must be read.
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-}
-
 await main().catch((error: Error) => {
   const expected = error instanceof AdminError || error instanceof ApiError || error instanceof ConfigError ||
     error instanceof EmbeddedPostgresError || error instanceof MigrationError
@@ -103,6 +96,7 @@ await main().catch((error: Error) => {
 })
 
 async function main (): Promise<void> {
+  loadEnvFile()
   const [name] = positionals
   if (name === 'new-key') return console.log(newSecret(readConfig({ ...process.env, BOOTSTRAP_API_KEY: undefined }).keyMode))
   if (name === undefined || !Object.hasOwn(commands, name)) {

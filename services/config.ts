@@ -49,6 +49,15 @@ export interface Config {
   shutdownTimeout: number
 }
 
+/** Adds what stands in .env to the environment, which wins. There need not be one, but one that is there must be read. */
+export function loadEnvFile (): void {
+  try {
+    process.loadEnvFile('.env')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw new ConfigError(`.env cannot be read: ${(error as Error).message.replace(/\.$/, '')}.`)
+  }
+}
+
 /** @throws ConfigError naming the first variable that cannot be used. */
 export function readConfig (env: Environment = process.env): Readonly<Config> {
   const text = (name: string): string | null => {

@@ -221,7 +221,7 @@ function watch (client: pg.ClientBase, onStatement: (text: string) => void): voi
 }
 
 /** The five-character SQLSTATE of an error of pg or Prisma, or null. */
-export function sqlState (error: unknown): string | null {
+function sqlState (error: unknown): string | null {
   const found = underlying(error)
   // Prisma's own codes (P1001) and Node's (EPIPE) have five characters too.
   return typeof found?.code === 'string' && /^[0-9A-Z]{5}$/.test(found.code) && !/^(P[1-6]\d{3}|E[A-Z]{4})$/.test(found.code) ? found.code : null

@@ -6,8 +6,6 @@ import { GenerateError } from './error.ts'
 import { addImpliedResponses } from './implied.ts'
 import { platformRules, ruleNames } from './rules.ts'
 
-export { resolve } from './resolve.ts'
-
 export interface Problem { file: string, line: number, column: number, message: string, rule: string, excerpt: string }
 
 /** The spec breaks at least one rule. `problems` are sorted by place. */
