@@ -15,7 +15,8 @@ export function lockFolder(folder: string): (() => void) | null {
   let lock: DatabaseSync | undefined
   try {
     lock = new DatabaseSync(path)
-    lock.exec('BEGIN EXCLUSIVE')
+    // Exclusive from the start, two that come together could each hold the read lock that the other waits for.
+    lock.exec('BEGIN IMMEDIATE')
   } catch (error) {
     lock?.close()
     if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return null

@@ -10,6 +10,7 @@ import { EmbeddedPostgresError, startEmbedded } from '../../services/postgres/em
 import { runProgram } from '../support/program.ts'
 
 const SERVER = 'support/embedded-server.ts'
+const LOCK_ROUNDS = 500
 
 function dataFolder(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'embedded-'))
@@ -132,6 +133,15 @@ t.test('of two that start together on an empty folder one serves', async (t) => 
   const other = both[ready.findIndex(({ status }) => status === 'rejected')]
   t.match(await other?.told('failed'), { failed: 'EmbeddedPostgresError', message: /uses the data folder/ })
   await both[ready.findIndex(({ status }) => status === 'fulfilled')]?.kill('SIGTERM')
+})
+
+t.test('of two that take a lock at the same moment exactly one gets it, round after round', async (t) => {
+  const folder = dataFolder(t)
+  const at = String(Date.now() + 1_500)
+  const racers = [1, 2].map(() => runProgram(t, 'support/lock-racer.ts', [folder, at, String(LOCK_ROUNDS)]))
+  const won = await Promise.all(racers.map(async (racer) => (await racer.told('won'))['won'] as number[]))
+  t.strictSame(won.flat().sort((a, b) => a - b), Array.from({ length: LOCK_ROUNDS }, (_, round) => round))
+  for (const racer of racers) await racer.kill('SIGKILL')
 })
 
 t.test('an operator who attaches while the server starts waits for it', async (t) => {
