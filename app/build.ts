@@ -11,6 +11,7 @@ import type { Limits } from '../services/limits.ts'
 import type { OperationInfo } from '../services/operation.ts'
 import type { Services } from '../services/services.ts'
 import { docsAssets } from './docs.ts'
+import type { EventStream } from './event-stream.ts'
 import { answerClientError, answerError, bodyLimit } from './errors.ts'
 import { parseStrictJson } from './json.ts'
 import { serveMetrics } from './metrics.ts'
@@ -62,6 +63,12 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     }
   })
 
+  // Streams have no end of their own that a stop could wait for; a client that does not read the end is not waited for.
+  const streams = new Set<EventStream>()
+  app.addHook('preClose', async () => {
+    await services.tail.close()
+    setTimeout(() => { for (const stream of streams) if (stream.readableLength > 0) stream.destroy() }, 500).unref()
+  })
   app.decorateRequest('principal', null)
   app.setErrorHandler(answerError)
   // Hooks of every request call back instead of making a promise each.
@@ -97,7 +104,7 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   checkComplete(handlers)
   await app.register(glue, {
     specification: skeleton,
-    operationResolver: (id: string) => routeOf(operations[id as OperationId], handlers[id as OperationId] as never, { services, limits, publicUrl })
+    operationResolver: (id: string) => routeOf(operations[id as OperationId], handlers[id as OperationId] as never, { services, limits, publicUrl, streams })
   } as never)
   docsAssets(app)
   return app

@@ -1,5 +1,6 @@
 // The way of one request through its operation: security → validation → idempotency and preconditions → handler →
 // serializer → ETag. Everything here follows from the operation's row in the generated table.
+import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { preconditionFailed, notAcceptable } from '../services/errors.ts'
 import type { Db } from '../services/database.ts'
@@ -7,19 +8,28 @@ import type { HandlerServices, OperationInfo } from '../services/operation.ts'
 import type { Limits } from '../services/limits.ts'
 import type { Services } from '../services/services.ts'
 import { matches, noneMatches } from './conditional.ts'
+import { EventStream } from './event-stream.ts'
 import { once } from './idempotency.ts'
-import { entityTag, pageLinks, render, type Rendered } from './render.ts'
+import { entityTag, eventText, pageLinks, render, type Rendered } from './render.ts'
 import { secure } from './security.ts'
 import { validate } from './validation.ts'
 
 type AnyHandler = (request: any, services: HandlerServices) => Promise<{ status: number, body?: any, headers?: Record<string, string> }>
 
-export interface Edge { services: Services, limits: Limits, publicUrl: () => string }
+export interface Edge {
+  services: Services
+  limits: Limits
+  publicUrl: () => string
+  /** The streams that are open. */
+  streams: Set<EventStream>
+}
 
 /** The whole route of an operation, but for its method, which the skeleton gives. */
-export function routeOf (info: OperationInfo, handler: AnyHandler, { services, limits, publicUrl }: Edge): Partial<RouteOptions> {
-  const { config: { validateResponses }, database } = services
+export function routeOf (info: OperationInfo, handler: AnyHandler, { services, limits, publicUrl, streams: open }: Edge): Partial<RouteOptions> {
+  const { config, config: { validateResponses }, database } = services
   const plain: HandlerServices = { ...services, db: database }
+  const writes = info.method !== 'GET'
+  const streams = info.replies[200]?.events !== undefined
   return {
     url: info.url,
     config: { operation: info },
@@ -31,20 +41,53 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
     if (info.produces.length > 0 && !accepts(request.headers.accept, info.produces)) throw notAcceptable(info.produces)
     const input = validate(info, request)
     const key = request.headers['idempotency-key'] as string | undefined
+    if (streams) return await stream()
+    // What is written says which request wrote it.
+    const own = writes ? database.forRequest(request.id) : database
     const rendered = info.idempotent && key !== undefined
-      ? await once(database, { principal: request.principal!, key, method: info.method, path: pathOf(request), body: input.body, secretAnswer: info.secretAnswer }, (tx) => run(tx))
-      : await run(database)
+      ? await once(own, { principal: request.principal!, key, method: info.method, path: pathOf(request), body: input.body, secretAnswer: info.secretAnswer }, (tx) => run(tx))
+      : await run(own)
     return send(request, reply, rendered)
 
-    async function run (db: Db): Promise<Rendered> {
+    async function ask (db: Db): Promise<Awaited<ReturnType<AnyHandler>>> {
       const precondition = info.ifMatch === null ? unconditional : new Precondition(info, request.headers['if-match'])
-      const answer = await handler(
-        { id: request.id, operation: info, params: input.params, query: input.query, body: input.body, principal: request.principal, ifMatch: precondition.hold },
-        precondition.given || db !== database ? { ...services, db: precondition.guard(db) } : plain
+      return await handler(
+        {
+          id: request.id,
+          operation: info,
+          params: input.params,
+          query: input.query,
+          headers: request.headers,
+          body: input.body,
+          principal: request.principal,
+          ifMatch: precondition.hold
+        },
+        db === database ? plain : { ...services, db: precondition.guard(db) }
       )
+    }
+
+    async function run (db: Db): Promise<Rendered> {
+      const answer = await ask(db)
       const done = render(info, answer, validateResponses)
       if (info.paged) done.headers.link = pageLinks(publicUrl() + pathOf(request), input.query as Record<string, unknown>, answer.body.pagination)
       return done
+    }
+
+    async function stream (): Promise<FastifyReply> {
+      const { status, body } = await ask(database)
+      if (info.replies[status]?.events === undefined) throw new Error(`${info.id} answered ${status}, which the spec does not declare`)
+      reply.code(status).headers({ 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
+      // Without a length, as the stream itself.
+      if (request.method === 'HEAD') return reply.send(Readable.from([]))
+      const events = new EventStream({
+        start: body,
+        serialize: (event, data) => eventText(info, status, event, data as object, validateResponses),
+        ping: config.streamPing * 1000,
+        patience: config.streamPatience * 1000
+      })
+      open.add(events)
+      events.once('close', () => open.delete(events))
+      return reply.send(events)
     }
   }
 
@@ -85,6 +128,7 @@ class Precondition {
     if (!this.given) return db
     return {
       prisma: db.prisma,
+      requestId: db.requestId,
       sql: (statement, values) => db.sql(statement, values),
       afterCommit: (effect) => db.afterCommit(effect),
       transaction: (work) => db.transaction(async (tx) => {

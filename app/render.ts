@@ -1,14 +1,10 @@
 // From what a handler answers to the bytes that go out: serialized as the spec declares, so that what it does not
 // declare never leaves.
-import { createRequire } from 'node:module'
-import type { ValidateFunction } from 'ajv'
 import serializers from '../generated/serializers.js'
 import { operations, type OperationId } from '../generated/operations.ts'
 import type { OperationInfo } from '../services/operation.ts'
+import { hold } from '../services/strict.ts'
 import { etagOf } from './conditional.ts'
-
-const require = createRequire(import.meta.url)
-let replies: Record<string, ValidateFunction> | undefined
 
 export interface Rendered {
   status: number
@@ -35,6 +31,20 @@ export function render (info: OperationInfo, answer: Answer, strict: boolean): R
   return { status, headers, text }
 }
 
+const texts = new WeakMap<object, string>()
+
+/** The data of an event of a stream. Many streams send the same object: it is written once. */
+export function eventText (info: OperationInfo, status: number, event: string, data: object, strict: boolean): string {
+  let text = texts.get(data)
+  if (text === undefined) {
+    const serializer = info.replies[status].events?.[event]
+    if (serializer === undefined) throw new Error(`${info.id} sent the event ${event}, which the spec does not declare`)
+    text = write(`${info.id} ${event}`, serializer, data, strict)
+    texts.set(data, text)
+  }
+  return text
+}
+
 /** The ETag that the GET of this operation's path would give for `entity`: what If-Match is held against. */
 export function entityTag (info: OperationInfo, entity: unknown): string {
   return etagOf(serialize(operations[info.ifMatch as OperationId], 200, entity, false))
@@ -42,16 +52,11 @@ export function entityTag (info: OperationInfo, entity: unknown): string {
 
 function serialize (info: OperationInfo, status: number, body: unknown, strict: boolean): string {
   const { serializer } = info.replies[status]
-  if (serializer === undefined) return body as string
-  if (strict) {
-    // A third of the generated code, and only tests and a setting have a use for it.
-    replies ??= (require('../generated/replies.js') as { default: Record<string, ValidateFunction> }).default
-    const validate = replies[serializer]
-    if (!validate(body)) {
-      const first = validate.errors![0]
-      throw new Error(`${info.id} answered a ${status} body that breaks the spec: ${first.instancePath} ${first.message} ${JSON.stringify(first.params)}`)
-    }
-  }
+  return serializer === undefined ? body as string : write(`${info.id} ${status}`, serializer, body, strict)
+}
+
+function write (what: string, serializer: string, body: unknown, strict: boolean): string {
+  if (strict) hold(`the body of ${what}`, serializer, body)
   return serializers[serializer](body)
 }
 

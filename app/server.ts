@@ -2,11 +2,11 @@
 import type { FastifyInstance } from 'fastify'
 import { makeFirstOwner } from '../services/bootstrap.ts'
 import type { Config } from '../services/config.ts'
-import { startHousekeeping } from '../services/housekeeping.ts'
 import { createLimits } from '../services/limits.ts'
 import { startEmbedded } from '../services/postgres/embedded.ts'
-import { applyMigrations } from '../services/postgres/migrations.ts'
+import { prepareDatabase } from '../services/schema.ts'
 import { createServices, type Services } from '../services/services.ts'
+import { startWork, type Work } from '../services/work.ts'
 import contract from '../generated/openapi.json' with { type: 'json' }
 import { addressOf, buildApp } from './build.ts'
 
@@ -26,23 +26,23 @@ export async function startServer (config: Readonly<Config>, onProgress: (messag
   let stopping = false
   try {
     const databaseUrl = config.databaseUrl ?? await embedded()
-    await applyMigrations(databaseUrl, onProgress)
+    await prepareDatabase(databaseUrl, onProgress)
     const log = { error: (_details: object, _message: string) => {} }
-    const onError = (error: Error): void => { if (!stopping) log.error({ err: error }, 'lost a connection') }
+    const onError = (error: Error): void => { if (!stopping) log.error({ err: error }, 'failed in the background') }
     const services = createServices({ config, databaseUrl, onError })
     closers.unshift(() => services.close())
     const limits = createLimits({ policies: policiesOf(config), redisUrl: config.redisUrl, onError })
     closers.unshift(() => limits.close())
     const app = await buildApp({ services, limits })
     log.error = (details, message) => app.log.error(details, message)
-    const housekeeping = startHousekeeping(services.database, { onError })
-    closers.unshift(() => housekeeping.stop())
     await listen(app, config)
+    let work: Work | undefined
     closers.unshift(async () => {
       // Whoever still asks on an open connection learns that this server is going.
       services.checks.server = () => Promise.reject(new Error('stopping'))
-      await closeApp(app, config.shutdownTimeout * 1000)
+      await Promise.all([closeApp(app, config.shutdownTimeout * 1000), work?.stop()])
     })
+    work = await startWork(services, { sends: config.worker, onError })
     // Last of all that can fail: a start that does not come to serve must not use up the key that is shown once.
     const firstKey = await makeFirstOwner(services.database, config)
     return { app, services, url: config.publicUrl ?? addressOf(app), firstKey, stop }
@@ -90,9 +90,12 @@ export class StartError extends Error {}
 /** Stops listening, waits for the requests under way, and cuts what is still open after the deadline. */
 async function closeApp (app: FastifyInstance, milliseconds: number): Promise<void> {
   const deadline = setTimeout(() => app.server.closeAllConnections(), milliseconds)
+  // A connection whose request was under way has nothing more to wait for once that is answered.
+  const idle = setInterval(() => app.server.closeIdleConnections(), 50)
   try {
     await app.close()
   } finally {
     clearTimeout(deadline)
+    clearInterval(idle)
   }
 }

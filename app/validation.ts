@@ -22,7 +22,9 @@ export function validate (info: OperationInfo, request: FastifyRequest): Input {
   const raw = { ...(query as Record<string, unknown>) }
   check(names.query, query, 'query', problems)
   inspectQuery(raw, query as Record<string, unknown>, request.url, problems)
+  const given = { ...headers }
   check(names.header, headers, 'header', problems)
+  inspectNumbers(given, headers, 'header', problems)
 
   if (info.body === null) {
     refuseBody(body, problems)
@@ -44,14 +46,22 @@ function mediaType (header: string | undefined): string {
   return (header ?? '').split(';')[0].trim().toLowerCase()
 }
 
-/** What no schema sees: text that is no text, and numbers in a form that only a lenient reader takes for one. */
+/** What no schema sees: text that is no text, and numbers that only a lenient reader takes for one. */
 function inspectQuery (raw: Record<string, unknown>, query: Record<string, unknown>, url: string, problems: Problem[]): void {
   const broken = !isDecodable(url)
   for (const [field, text] of Object.entries(raw)) {
     if (typeof text !== 'string') continue
     if (broken || text.includes('\0')) problems.push({ field, constraint: 'well_formed', message: `${field} is not valid text`, location: 'query' })
-    const value = query[field]
-    if (typeof value === 'number' && (String(value) !== text || !Number.isSafeInteger(value))) problems.push({ field, constraint: 'type', message: `${field} must be a plain whole number`, location: 'query' })
+  }
+  inspectNumbers(raw, query, 'query', problems)
+}
+
+/** Coercion also takes 1e1, 0x10 and 1e400 for numbers. */
+function inspectNumbers (raw: Record<string, unknown>, coerced: Record<string, unknown>, location: Location, problems: Problem[]): void {
+  for (const field in coerced) {
+    const value = coerced[field]
+    if (typeof value !== 'number' || typeof raw[field] !== 'string') continue
+    if (String(value) !== raw[field] || !Number.isSafeInteger(value)) problems.push({ field, constraint: 'type', message: `${field} must be a plain whole number`, location })
   }
 }
 

@@ -4652,6 +4652,2148 @@ exports.replyMember = validate_spec_Member;
 
 exports.replyInvitation = validate_spec_Invitation;
 
+exports.replyEventList = validate_spec_EventList;
+const schema_spec_EventList = {"type":"object","additionalProperties":false,"required":["data","has_more","next_after"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Event"}},"has_more":{"type":"boolean"},"next_after":{"type":"integer","minimum":0}},"$id":"spec:EventList"};
+const schema_spec_Event = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"$ref":"spec:EventType"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}}}},"$id":"spec:Event"};
+const schema_spec_EventId = {"type":"string","pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:EventId"};
+const pattern_40882a13 = new RegExp("^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_EventId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:EventId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_EventId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(!pattern_40882a13.test(data)){
+const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_EventId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_EventId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema_spec_EventType = {"type":"string","enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventType"};
+
+function validate_spec_EventType(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:EventType" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_EventType.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(!(((((((((((((((((((((((((((data === "profile.updated") || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.revoked")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventType.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_EventType.errors = vErrors;
+return errors === 0;
+}
+validate_spec_EventType.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_Event(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:Event" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_Event.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if(!(validate_spec_EventType(data.type, {instancePath:instancePath+"/type",parentData:data,parentDataProperty:"type",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventType.errors : vErrors.concat(validate_spec_EventType.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err9 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_Event.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err11 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_Event.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err12 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_Event.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err13 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+let data8 = data7.object;
+if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+}
+else {
+const err19 = {instancePath:instancePath+"/data/object",schemaPath:"#/properties/data/properties/object/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.previous_attributes !== undefined){
+let data9 = data7.previous_attributes;
+if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
+}
+else {
+const err20 = {instancePath:instancePath+"/data/previous_attributes",schemaPath:"#/properties/data/properties/previous_attributes/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+else {
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+validate_spec_Event.errors = vErrors;
+return errors === 0;
+}
+validate_spec_Event.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_EventList(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:EventList" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_EventList.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.data === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.has_more === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "has_more"},message:"must have required property '"+"has_more"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.next_after === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "next_after"},message:"must have required property '"+"next_after"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((key0 === "data") || (key0 === "has_more")) || (key0 === "next_after"))){
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.data !== undefined){
+let data0 = data.data;
+if(Array.isArray(data0)){
+const len0 = data0.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_Event(data0[i0], {instancePath:instancePath+"/data/" + i0,parentData:data0,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Event.errors : vErrors.concat(validate_spec_Event.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.has_more !== undefined){
+if(typeof data.has_more !== "boolean"){
+const err5 = {instancePath:instancePath+"/has_more",schemaPath:"#/properties/has_more/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data.next_after !== undefined){
+let data3 = data.next_after;
+if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
+const err6 = {instancePath:instancePath+"/next_after",schemaPath:"#/properties/next_after/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 < 0 || isNaN(data3)){
+const err7 = {instancePath:instancePath+"/next_after",schemaPath:"#/properties/next_after/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+validate_spec_EventList.errors = vErrors;
+return errors === 0;
+}
+validate_spec_EventList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.replyEvent = validate_spec_Event;
+
+exports.replyStreamEnd = validate_spec_StreamEnd;
+const schema_spec_StreamEnd = {"type":"object","additionalProperties":false,"required":["reason"],"properties":{"reason":{"type":"string","enum":["shutdown","unauthorized","removed"]}},"$id":"spec:StreamEnd"};
+
+function validate_spec_StreamEnd(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:StreamEnd" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_StreamEnd.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.reason === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "reason"},message:"must have required property '"+"reason"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(key0 === "reason")){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.reason !== undefined){
+let data0 = data.reason;
+if(typeof data0 !== "string"){
+const err2 = {instancePath:instancePath+"/reason",schemaPath:"#/properties/reason/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(!(((data0 === "shutdown") || (data0 === "unauthorized")) || (data0 === "removed"))){
+const err3 = {instancePath:instancePath+"/reason",schemaPath:"#/properties/reason/enum",keyword:"enum",params:{allowedValues: schema_spec_StreamEnd.properties.reason.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+else {
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+validate_spec_StreamEnd.errors = vErrors;
+return errors === 0;
+}
+validate_spec_StreamEnd.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.replyWebhookEndpointList = validate_spec_WebhookEndpointList;
+const schema_spec_WebhookEndpointList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:WebhookEndpoint"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:WebhookEndpointList"};
+const schema_spec_WebhookEndpoint = {"type":"object","additionalProperties":false,"required":["id","url","description","event_types","enabled","disabled_reason","project_ids","created_at"],"properties":{"id":{"$ref":"spec:WebhookEndpointId"},"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"]},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean"},"disabled_reason":{"type":["string","null"],"enum":["gone","failing",null]},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookEndpoint"};
+const schema_spec_WebhookEndpointId = {"type":"string","pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:WebhookEndpointId"};
+const pattern_698d2af6 = new RegExp("^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_WebhookEndpointId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookEndpointId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookEndpointId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(!pattern_698d2af6.test(data)){
+const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_WebhookEndpointId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookEndpointId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema_spec_WebhookUrl = {"type":"string","format":"uri","pattern":"^https?://","maxLength":2048,"$id":"spec:WebhookUrl"};
+const formats_1d78ee08 = formats.uri;
+const pattern_ccaba4eb = new RegExp("^https?://", "u");
+
+function validate_spec_WebhookUrl(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookUrl" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookUrl.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(func_7a031813(data) > 2048){
+const err0 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 2048},message:"must NOT have more than 2048 characters"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(!pattern_ccaba4eb.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^https?://"},message:"must match pattern \""+"^https?://"+"\""};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(!(formats_1d78ee08(data))){
+const err2 = {instancePath,schemaPath:"#/format",keyword:"format",params:{format: "uri"},message:"must match format \""+"uri"+"\""};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_WebhookUrl.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookUrl.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema_spec_EventSelectors = {"type":"array","minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:EventSelector"},"$id":"spec:EventSelectors"};
+const schema_spec_EventSelector = {"type":"string","enum":["*","profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
+
+function validate_spec_EventSelector(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:EventSelector" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_EventSelector.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(!((((((((((((((((((((((((((((data === "*") || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.revoked")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventSelector.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_EventSelector.errors = vErrors;
+return errors === 0;
+}
+validate_spec_EventSelector.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_EventSelectors(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:EventSelectors" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_EventSelectors.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(Array.isArray(data)){
+if(data.length > 100){
+const err0 = {instancePath,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit: 100},message:"must NOT have more than 100 items"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.length < 1){
+const err1 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+const len0 = data.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_EventSelector(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventSelector.errors : vErrors.concat(validate_spec_EventSelector.errors);
+errors = vErrors.length;
+}
+}
+if(!distinct(data)){
+const err2 = {instancePath,schemaPath:"#/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_EventSelectors.errors = vErrors;
+return errors === 0;
+}
+validate_spec_EventSelectors.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_WebhookEndpoint(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookEndpoint" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookEndpoint.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.url === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.description === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "description"},message:"must have required property '"+"description"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.event_types === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "event_types"},message:"must have required property '"+"event_types"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.enabled === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "enabled"},message:"must have required property '"+"enabled"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.disabled_reason === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "disabled_reason"},message:"must have required property '"+"disabled_reason"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.project_ids === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_ids"},message:"must have required property '"+"project_ids"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "url")) || (key0 === "description")) || (key0 === "event_types")) || (key0 === "enabled")) || (key0 === "disabled_reason")) || (key0 === "project_ids")) || (key0 === "created_at"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_WebhookEndpointId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpointId.errors : vErrors.concat(validate_spec_WebhookEndpointId.errors);
+errors = vErrors.length;
+}
+}
+if(data.url !== undefined){
+if(!(validate_spec_WebhookUrl(data.url, {instancePath:instancePath+"/url",parentData:data,parentDataProperty:"url",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookUrl.errors : vErrors.concat(validate_spec_WebhookUrl.errors);
+errors = vErrors.length;
+}
+}
+if(data.description !== undefined){
+let data2 = data.description;
+if((typeof data2 !== "string") && (data2 !== null)){
+const err9 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_WebhookEndpoint.properties.description.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.event_types !== undefined){
+if(!(validate_spec_EventSelectors(data.event_types, {instancePath:instancePath+"/event_types",parentData:data,parentDataProperty:"event_types",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventSelectors.errors : vErrors.concat(validate_spec_EventSelectors.errors);
+errors = vErrors.length;
+}
+}
+if(data.enabled !== undefined){
+if(typeof data.enabled !== "boolean"){
+const err10 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data.disabled_reason !== undefined){
+let data5 = data.disabled_reason;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err11 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/type",keyword:"type",params:{type: schema_spec_WebhookEndpoint.properties.disabled_reason.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+if(!(((data5 === "gone") || (data5 === "failing")) || (data5 === null))){
+const err12 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpoint.properties.disabled_reason.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.project_ids !== undefined){
+let data6 = data.project_ids;
+if((!(Array.isArray(data6))) && (data6 !== null)){
+const err13 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_WebhookEndpoint.properties.project_ids.type},message:"must be array,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+if(Array.isArray(data6)){
+const len0 = data6.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_ProjectId(data6[i0], {instancePath:instancePath+"/project_ids/" + i0,parentData:data6,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectId.errors : vErrors.concat(validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+validate_spec_WebhookEndpoint.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookEndpoint.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_WebhookEndpointList(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookEndpointList" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookEndpointList.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.data === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.pagination === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "pagination"},message:"must have required property '"+"pagination"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((key0 === "data") || (key0 === "pagination"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.data !== undefined){
+let data0 = data.data;
+if(Array.isArray(data0)){
+const len0 = data0.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_WebhookEndpoint(data0[i0], {instancePath:instancePath+"/data/" + i0,parentData:data0,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpoint.errors : vErrors.concat(validate_spec_WebhookEndpoint.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err3 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.pagination !== undefined){
+if(!(validate_spec_Pagination(data.pagination, {instancePath:instancePath+"/pagination",parentData:data,parentDataProperty:"pagination",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Pagination.errors : vErrors.concat(validate_spec_Pagination.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+validate_spec_WebhookEndpointList.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookEndpointList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.replyWebhookEndpointWithSecret = validate_spec_WebhookEndpointWithSecret;
+const schema_spec_WebhookEndpointWithSecret = {"type":"object","additionalProperties":false,"required":["id","url","description","event_types","enabled","disabled_reason","project_ids","created_at","secret"],"properties":{"id":{"$ref":"spec:WebhookEndpointId"},"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"]},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean"},"disabled_reason":{"type":["string","null"],"enum":["gone","failing",null]},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"created_at":{"$ref":"spec:Timestamp"},"secret":{"type":"string","pattern":"^whsec_[A-Za-z0-9+/]+=*$"}},"$id":"spec:WebhookEndpointWithSecret"};
+const pattern_5e62e578 = new RegExp("^whsec_[A-Za-z0-9+/]+=*$", "u");
+
+function validate_spec_WebhookEndpointWithSecret(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookEndpointWithSecret" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookEndpointWithSecret.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.url === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.description === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "description"},message:"must have required property '"+"description"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.event_types === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "event_types"},message:"must have required property '"+"event_types"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.enabled === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "enabled"},message:"must have required property '"+"enabled"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.disabled_reason === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "disabled_reason"},message:"must have required property '"+"disabled_reason"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.project_ids === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_ids"},message:"must have required property '"+"project_ids"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if(data.secret === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "secret"},message:"must have required property '"+"secret"+"'"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_WebhookEndpointWithSecret.properties, key0))){
+const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_WebhookEndpointId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpointId.errors : vErrors.concat(validate_spec_WebhookEndpointId.errors);
+errors = vErrors.length;
+}
+}
+if(data.url !== undefined){
+if(!(validate_spec_WebhookUrl(data.url, {instancePath:instancePath+"/url",parentData:data,parentDataProperty:"url",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookUrl.errors : vErrors.concat(validate_spec_WebhookUrl.errors);
+errors = vErrors.length;
+}
+}
+if(data.description !== undefined){
+let data2 = data.description;
+if((typeof data2 !== "string") && (data2 !== null)){
+const err10 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_WebhookEndpointWithSecret.properties.description.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data.event_types !== undefined){
+if(!(validate_spec_EventSelectors(data.event_types, {instancePath:instancePath+"/event_types",parentData:data,parentDataProperty:"event_types",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventSelectors.errors : vErrors.concat(validate_spec_EventSelectors.errors);
+errors = vErrors.length;
+}
+}
+if(data.enabled !== undefined){
+if(typeof data.enabled !== "boolean"){
+const err11 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.disabled_reason !== undefined){
+let data5 = data.disabled_reason;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err12 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/type",keyword:"type",params:{type: schema_spec_WebhookEndpointWithSecret.properties.disabled_reason.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if(!(((data5 === "gone") || (data5 === "failing")) || (data5 === null))){
+const err13 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointWithSecret.properties.disabled_reason.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.project_ids !== undefined){
+let data6 = data.project_ids;
+if((!(Array.isArray(data6))) && (data6 !== null)){
+const err14 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_WebhookEndpointWithSecret.properties.project_ids.type},message:"must be array,null"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if(Array.isArray(data6)){
+const len0 = data6.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_ProjectId(data6[i0], {instancePath:instancePath+"/project_ids/" + i0,parentData:data6,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectId.errors : vErrors.concat(validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.secret !== undefined){
+let data9 = data.secret;
+if(typeof data9 === "string"){
+if(!pattern_5e62e578.test(data9)){
+const err15 = {instancePath:instancePath+"/secret",schemaPath:"#/properties/secret/pattern",keyword:"pattern",params:{pattern: "^whsec_[A-Za-z0-9+/]+=*$"},message:"must match pattern \""+"^whsec_[A-Za-z0-9+/]+=*$"+"\""};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+else {
+const err16 = {instancePath:instancePath+"/secret",schemaPath:"#/properties/secret/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+else {
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+validate_spec_WebhookEndpointWithSecret.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookEndpointWithSecret.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.replyWebhookEndpoint = validate_spec_WebhookEndpoint;
+
+exports.replyWebhookDelivery = validate_spec_WebhookDelivery;
+const schema_spec_WebhookDelivery = {"type":"object","additionalProperties":false,"required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at"],"properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec:WebhookAttempt"}},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"request":{"type":["object","null"],"additionalProperties":false,"required":["url","headers","body"],"properties":{"url":{"type":"string"},"headers":{"type":"object","additionalProperties":{"type":"string"}},"body":{"$ref":"spec:Event"}}},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookDelivery"};
+const schema_spec_WebhookDeliveryId = {"type":"string","pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:WebhookDeliveryId"};
+const pattern_50f415b2 = new RegExp("^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_WebhookDeliveryId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookDeliveryId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookDeliveryId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(!pattern_50f415b2.test(data)){
+const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_WebhookDeliveryId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookDeliveryId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema_spec_WebhookDeliveryStatus = {"type":"string","enum":["pending","succeeded","failed"],"$id":"spec:WebhookDeliveryStatus"};
+
+function validate_spec_WebhookDeliveryStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookDeliveryStatus" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookDeliveryStatus.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(!(((data === "pending") || (data === "succeeded")) || (data === "failed"))){
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookDeliveryStatus.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_WebhookDeliveryStatus.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookDeliveryStatus.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema_spec_WebhookAttempt = {"type":"object","additionalProperties":false,"required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec:Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null"]},"error":{"type":["string","null"]}},"$id":"spec:WebhookAttempt"};
+
+function validate_spec_WebhookAttempt(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookAttempt" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookAttempt.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.started_at === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "started_at"},message:"must have required property '"+"started_at"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.duration_ms === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "duration_ms"},message:"must have required property '"+"duration_ms"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.response_status === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "response_status"},message:"must have required property '"+"response_status"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.response_body === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "response_body"},message:"must have required property '"+"response_body"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.error === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "error"},message:"must have required property '"+"error"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((((key0 === "started_at") || (key0 === "duration_ms")) || (key0 === "response_status")) || (key0 === "response_body")) || (key0 === "error"))){
+const err5 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data.started_at !== undefined){
+if(!(validate_spec_Timestamp(data.started_at, {instancePath:instancePath+"/started_at",parentData:data,parentDataProperty:"started_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.duration_ms !== undefined){
+let data1 = data.duration_ms;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+const err6 = {instancePath:instancePath+"/duration_ms",schemaPath:"#/properties/duration_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 < 0 || isNaN(data1)){
+const err7 = {instancePath:instancePath+"/duration_ms",schemaPath:"#/properties/duration_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+if(data.response_status !== undefined){
+let data2 = data.response_status;
+if((!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))) && (data2 !== null)){
+const err8 = {instancePath:instancePath+"/response_status",schemaPath:"#/properties/response_status/type",keyword:"type",params:{type: schema_spec_WebhookAttempt.properties.response_status.type},message:"must be integer,null"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.response_body !== undefined){
+let data3 = data.response_body;
+if((typeof data3 !== "string") && (data3 !== null)){
+const err9 = {instancePath:instancePath+"/response_body",schemaPath:"#/properties/response_body/type",keyword:"type",params:{type: schema_spec_WebhookAttempt.properties.response_body.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.error !== undefined){
+let data4 = data.error;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err10 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/type",keyword:"type",params:{type: schema_spec_WebhookAttempt.properties.error.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+}
+else {
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+validate_spec_WebhookAttempt.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookAttempt.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_WebhookDelivery(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookDelivery" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookDelivery.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.endpoint_id === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "endpoint_id"},message:"must have required property '"+"endpoint_id"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.event_id === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "event_id"},message:"must have required property '"+"event_id"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.event_type === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "event_type"},message:"must have required property '"+"event_type"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.status === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "status"},message:"must have required property '"+"status"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.attempts === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "attempts"},message:"must have required property '"+"attempts"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.next_attempt_at === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "next_attempt_at"},message:"must have required property '"+"next_attempt_at"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.request === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request"},message:"must have required property '"+"request"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_WebhookDelivery.properties, key0))){
+const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_WebhookDeliveryId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookDeliveryId.errors : vErrors.concat(validate_spec_WebhookDeliveryId.errors);
+errors = vErrors.length;
+}
+}
+if(data.endpoint_id !== undefined){
+if(!(validate_spec_WebhookEndpointId(data.endpoint_id, {instancePath:instancePath+"/endpoint_id",parentData:data,parentDataProperty:"endpoint_id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpointId.errors : vErrors.concat(validate_spec_WebhookEndpointId.errors);
+errors = vErrors.length;
+}
+}
+if(data.event_id !== undefined){
+if(!(validate_spec_EventId(data.event_id, {instancePath:instancePath+"/event_id",parentData:data,parentDataProperty:"event_id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.event_type !== undefined){
+if(!(validate_spec_EventType(data.event_type, {instancePath:instancePath+"/event_type",parentData:data,parentDataProperty:"event_type",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventType.errors : vErrors.concat(validate_spec_EventType.errors);
+errors = vErrors.length;
+}
+}
+if(data.status !== undefined){
+if(!(validate_spec_WebhookDeliveryStatus(data.status, {instancePath:instancePath+"/status",parentData:data,parentDataProperty:"status",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookDeliveryStatus.errors : vErrors.concat(validate_spec_WebhookDeliveryStatus.errors);
+errors = vErrors.length;
+}
+}
+if(data.attempts !== undefined){
+let data5 = data.attempts;
+if(Array.isArray(data5)){
+const len0 = data5.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_WebhookAttempt(data5[i0], {instancePath:instancePath+"/attempts/" + i0,parentData:data5,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookAttempt.errors : vErrors.concat(validate_spec_WebhookAttempt.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err10 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data.next_attempt_at !== undefined){
+let data7 = data.next_attempt_at;
+if((typeof data7 !== "string") && (data7 !== null)){
+const err11 = {instancePath:instancePath+"/next_attempt_at",schemaPath:"#/properties/next_attempt_at/type",keyword:"type",params:{type: schema_spec_WebhookDelivery.properties.next_attempt_at.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+if(typeof data7 === "string"){
+if(!(formats_5c6cf1d7(data7))){
+const err12 = {instancePath:instancePath+"/next_attempt_at",schemaPath:"#/properties/next_attempt_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+}
+if(data.request !== undefined){
+let data8 = data.request;
+if((!(data8 && typeof data8 == "object" && !Array.isArray(data8))) && (data8 !== null)){
+const err13 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/type",keyword:"type",params:{type: schema_spec_WebhookDelivery.properties.request.type},message:"must be object,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+if(data8.url === undefined){
+const err14 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if(data8.headers === undefined){
+const err15 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/required",keyword:"required",params:{missingProperty: "headers"},message:"must have required property '"+"headers"+"'"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data8.body === undefined){
+const err16 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/required",keyword:"required",params:{missingProperty: "body"},message:"must have required property '"+"body"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+for(const key1 in data8){
+if(!(((key1 === "url") || (key1 === "headers")) || (key1 === "body"))){
+const err17 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+if(data8.url !== undefined){
+if(typeof data8.url !== "string"){
+const err18 = {instancePath:instancePath+"/request/url",schemaPath:"#/properties/request/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+if(data8.headers !== undefined){
+let data10 = data8.headers;
+if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
+for(const key2 in data10){
+if(typeof data10[key2] !== "string"){
+const err19 = {instancePath:instancePath+"/request/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/request/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/request/headers",schemaPath:"#/properties/request/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+if(data8.body !== undefined){
+if(!(validate_spec_Event(data8.body, {instancePath:instancePath+"/request/body",parentData:data8,parentDataProperty:"body",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Event.errors : vErrors.concat(validate_spec_Event.errors);
+errors = vErrors.length;
+}
+}
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_WebhookDelivery.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookDelivery.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.replyWebhookRecovery = validate_spec_WebhookRecovery;
+const schema_spec_WebhookRecovery = {"type":"object","additionalProperties":false,"required":["endpoint_id","since","recovered","has_more"],"properties":{"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"since":{"$ref":"spec:Timestamp"},"recovered":{"type":"integer","minimum":0},"has_more":{"type":"boolean"}},"$id":"spec:WebhookRecovery"};
+
+function validate_spec_WebhookRecovery(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookRecovery" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookRecovery.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.endpoint_id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "endpoint_id"},message:"must have required property '"+"endpoint_id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.since === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "since"},message:"must have required property '"+"since"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.recovered === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "recovered"},message:"must have required property '"+"recovered"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.has_more === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "has_more"},message:"must have required property '"+"has_more"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((key0 === "endpoint_id") || (key0 === "since")) || (key0 === "recovered")) || (key0 === "has_more"))){
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.endpoint_id !== undefined){
+if(!(validate_spec_WebhookEndpointId(data.endpoint_id, {instancePath:instancePath+"/endpoint_id",parentData:data,parentDataProperty:"endpoint_id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpointId.errors : vErrors.concat(validate_spec_WebhookEndpointId.errors);
+errors = vErrors.length;
+}
+}
+if(data.since !== undefined){
+if(!(validate_spec_Timestamp(data.since, {instancePath:instancePath+"/since",parentData:data,parentDataProperty:"since",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.recovered !== undefined){
+let data2 = data.recovered;
+if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
+const err5 = {instancePath:instancePath+"/recovered",schemaPath:"#/properties/recovered/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 0 || isNaN(data2)){
+const err6 = {instancePath:instancePath+"/recovered",schemaPath:"#/properties/recovered/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+if(data.has_more !== undefined){
+if(typeof data.has_more !== "boolean"){
+const err7 = {instancePath:instancePath+"/has_more",schemaPath:"#/properties/has_more/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+else {
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+validate_spec_WebhookRecovery.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookRecovery.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.replyWebhookDeliveryList = validate_spec_WebhookDeliveryList;
+const schema_spec_WebhookDeliveryList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:WebhookDelivery"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:WebhookDeliveryList"};
+
+function validate_spec_WebhookDeliveryList(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookDeliveryList" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookDeliveryList.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.data === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.pagination === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "pagination"},message:"must have required property '"+"pagination"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((key0 === "data") || (key0 === "pagination"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.data !== undefined){
+let data0 = data.data;
+if(Array.isArray(data0)){
+const len0 = data0.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_WebhookDelivery(data0[i0], {instancePath:instancePath+"/data/" + i0,parentData:data0,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookDelivery.errors : vErrors.concat(validate_spec_WebhookDelivery.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err3 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.pagination !== undefined){
+if(!(validate_spec_Pagination(data.pagination, {instancePath:instancePath+"/pagination",parentData:data,parentDataProperty:"pagination",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Pagination.errors : vErrors.concat(validate_spec_Pagination.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+validate_spec_WebhookDeliveryList.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookDeliveryList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 exports.replyHealth = validate_spec_Health;
 const schema_spec_Health = {"type":"object","additionalProperties":false,"required":["status"],"properties":{"status":{"type":"string","const":"ok"}},"$id":"spec:Health"};
 
@@ -4882,6 +7024,10154 @@ validate_replyGetOpenapiJson200.errors = vErrors;
 return errors === 0;
 }
 validate_replyGetOpenapiJson200.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.replyDeletedUser = validate_spec_DeletedUser;
+const schema_spec_DeletedUser = {"type":"object","additionalProperties":false,"required":["id","deleted"],"properties":{"id":{"$ref":"spec:UserId"},"deleted":{"type":"boolean","enum":[true]}},"$id":"spec:DeletedUser"};
+
+function validate_spec_DeletedUser(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:DeletedUser" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_DeletedUser.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.deleted === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "deleted"},message:"must have required property '"+"deleted"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((key0 === "id") || (key0 === "deleted"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_UserId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_UserId.errors : vErrors.concat(validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
+if(data.deleted !== undefined){
+let data1 = data.deleted;
+if(typeof data1 !== "boolean"){
+const err3 = {instancePath:instancePath+"/deleted",schemaPath:"#/properties/deleted/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(!(data1 === true)){
+const err4 = {instancePath:instancePath+"/deleted",schemaPath:"#/properties/deleted/enum",keyword:"enum",params:{allowedValues: schema_spec_DeletedUser.properties.deleted.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+else {
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate_spec_DeletedUser.errors = vErrors;
+return errors === 0;
+}
+validate_spec_DeletedUser.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.replyProjectInEvents = validate_spec_ProjectInEvents;
+const schema_spec_ProjectInEvents = {"type":"object","additionalProperties":false,"required":["id","name","description","status","category","owner_id","tags","member_count","metadata","version","created_at","updated_at","archived_at"],"properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:ProjectInEvents"};
+
+function validate_spec_ProjectInEvents(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ProjectInEvents" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ProjectInEvents.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.name === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.description === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "description"},message:"must have required property '"+"description"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.status === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "status"},message:"must have required property '"+"status"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.category === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "category"},message:"must have required property '"+"category"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.owner_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "owner_id"},message:"must have required property '"+"owner_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.tags === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "tags"},message:"must have required property '"+"tags"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.member_count === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "member_count"},message:"must have required property '"+"member_count"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if(data.metadata === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "metadata"},message:"must have required property '"+"metadata"+"'"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+if(data.version === undefined){
+const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "version"},message:"must have required property '"+"version"+"'"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err10 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(data.updated_at === undefined){
+const err11 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+if(data.archived_at === undefined){
+const err12 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "archived_at"},message:"must have required property '"+"archived_at"+"'"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_ProjectInEvents.properties, key0))){
+const err13 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_ProjectId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectId.errors : vErrors.concat(validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+if(data.name !== undefined){
+if(!(validate_spec_ProjectName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectName.errors : vErrors.concat(validate_spec_ProjectName.errors);
+errors = vErrors.length;
+}
+}
+if(data.description !== undefined){
+let data2 = data.description;
+if((typeof data2 !== "string") && (data2 !== null)){
+const err14 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_ProjectInEvents.properties.description.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if(typeof data2 === "string"){
+if(func_7a031813(data2) > 5000){
+const err15 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 5000},message:"must NOT have more than 5000 characters"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+}
+if(data.status !== undefined){
+let data3 = data.status;
+if(typeof data3 !== "string"){
+const err16 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(!(((data3 === "active") || (data3 === "archived")) || (data3 === "deleted"))){
+const err17 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectInEvents.properties.status.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+if(data.category !== undefined){
+let data4 = data.category;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err18 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/type",keyword:"type",params:{type: schema_spec_ProjectInEvents.properties.category.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+if(typeof data4 === "string"){
+if(func_7a031813(data4) > 64){
+const err19 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+}
+if(data.owner_id !== undefined){
+if(!(validate_spec_UserId(data.owner_id, {instancePath:instancePath+"/owner_id",parentData:data,parentDataProperty:"owner_id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_UserId.errors : vErrors.concat(validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
+if(data.tags !== undefined){
+if(!(validate_spec_Tags(data.tags, {instancePath:instancePath+"/tags",parentData:data,parentDataProperty:"tags",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Tags.errors : vErrors.concat(validate_spec_Tags.errors);
+errors = vErrors.length;
+}
+}
+if(data.member_count !== undefined){
+let data7 = data.member_count;
+if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
+const err20 = {instancePath:instancePath+"/member_count",schemaPath:"#/properties/member_count/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+if((typeof data7 == "number") && (isFinite(data7))){
+if(data7 < 0 || isNaN(data7)){
+const err21 = {instancePath:instancePath+"/member_count",schemaPath:"#/properties/member_count/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Metadata.errors : vErrors.concat(validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
+if(data.version !== undefined){
+let data9 = data.version;
+if(!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9)))){
+const err22 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+if((typeof data9 == "number") && (isFinite(data9))){
+if(data9 < 1 || isNaN(data9)){
+const err23 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.archived_at !== undefined){
+let data12 = data.archived_at;
+if((typeof data12 !== "string") && (data12 !== null)){
+const err24 = {instancePath:instancePath+"/archived_at",schemaPath:"#/properties/archived_at/type",keyword:"type",params:{type: schema_spec_ProjectInEvents.properties.archived_at.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+if(typeof data12 === "string"){
+if(!(formats_5c6cf1d7(data12))){
+const err25 = {instancePath:instancePath+"/archived_at",schemaPath:"#/properties/archived_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err26 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+}
+validate_spec_ProjectInEvents.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ProjectInEvents.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.replyWebhookDeliveryInEvents = validate_spec_WebhookDeliveryInEvents;
+const schema_spec_WebhookDeliveryInEvents = {"type":"object","additionalProperties":false,"required":["id","endpoint_id","event_id","event_type","status","next_attempt_at","created_at"],"properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookDeliveryInEvents"};
+
+function validate_spec_WebhookDeliveryInEvents(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookDeliveryInEvents" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookDeliveryInEvents.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.endpoint_id === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "endpoint_id"},message:"must have required property '"+"endpoint_id"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.event_id === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "event_id"},message:"must have required property '"+"event_id"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.event_type === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "event_type"},message:"must have required property '"+"event_type"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.status === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "status"},message:"must have required property '"+"status"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.next_attempt_at === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "next_attempt_at"},message:"must have required property '"+"next_attempt_at"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((((((key0 === "id") || (key0 === "endpoint_id")) || (key0 === "event_id")) || (key0 === "event_type")) || (key0 === "status")) || (key0 === "next_attempt_at")) || (key0 === "created_at"))){
+const err7 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_WebhookDeliveryId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookDeliveryId.errors : vErrors.concat(validate_spec_WebhookDeliveryId.errors);
+errors = vErrors.length;
+}
+}
+if(data.endpoint_id !== undefined){
+if(!(validate_spec_WebhookEndpointId(data.endpoint_id, {instancePath:instancePath+"/endpoint_id",parentData:data,parentDataProperty:"endpoint_id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpointId.errors : vErrors.concat(validate_spec_WebhookEndpointId.errors);
+errors = vErrors.length;
+}
+}
+if(data.event_id !== undefined){
+if(!(validate_spec_EventId(data.event_id, {instancePath:instancePath+"/event_id",parentData:data,parentDataProperty:"event_id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.event_type !== undefined){
+if(!(validate_spec_EventType(data.event_type, {instancePath:instancePath+"/event_type",parentData:data,parentDataProperty:"event_type",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventType.errors : vErrors.concat(validate_spec_EventType.errors);
+errors = vErrors.length;
+}
+}
+if(data.status !== undefined){
+if(!(validate_spec_WebhookDeliveryStatus(data.status, {instancePath:instancePath+"/status",parentData:data,parentDataProperty:"status",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookDeliveryStatus.errors : vErrors.concat(validate_spec_WebhookDeliveryStatus.errors);
+errors = vErrors.length;
+}
+}
+if(data.next_attempt_at !== undefined){
+let data5 = data.next_attempt_at;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err8 = {instancePath:instancePath+"/next_attempt_at",schemaPath:"#/properties/next_attempt_at/type",keyword:"type",params:{type: schema_spec_WebhookDeliveryInEvents.properties.next_attempt_at.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+if(typeof data5 === "string"){
+if(!(formats_5c6cf1d7(data5))){
+const err9 = {instancePath:instancePath+"/next_attempt_at",schemaPath:"#/properties/next_attempt_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+validate_spec_WebhookDeliveryInEvents.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookDeliveryInEvents.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadProfileUpdatedEvent = validate_spec_ProfileUpdatedEvent;
+const schema_spec_ProfileUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"profile.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Profile"},"previous_attributes":{"$ref":"spec:ProfileBefore"}}}},"$id":"spec:ProfileUpdatedEvent"};
+const schema_spec_ProfileBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:ProfileBefore"};
+
+function validate_spec_ProfileBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ProfileBefore" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ProfileBefore.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_ProfileBefore.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_UserId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_UserId.errors : vErrors.concat(validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
+if(data.email !== undefined){
+if(!(validate_spec_Email(data.email, {instancePath:instancePath+"/email",parentData:data,parentDataProperty:"email",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Email.errors : vErrors.concat(validate_spec_Email.errors);
+errors = vErrors.length;
+}
+}
+if(data.email_verified !== undefined){
+if(typeof data.email_verified !== "boolean"){
+const err1 = {instancePath:instancePath+"/email_verified",schemaPath:"#/properties/email_verified/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.name !== undefined){
+if(!(validate_spec_PersonName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_PersonName.errors : vErrors.concat(validate_spec_PersonName.errors);
+errors = vErrors.length;
+}
+}
+if(data.bio !== undefined){
+let data4 = data.bio;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err2 = {instancePath:instancePath+"/bio",schemaPath:"#/properties/bio/type",keyword:"type",params:{type: schema_spec_ProfileBefore.properties.bio.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(typeof data4 === "string"){
+if(func_7a031813(data4) > 1000){
+const err3 = {instancePath:instancePath+"/bio",schemaPath:"#/properties/bio/maxLength",keyword:"maxLength",params:{limit: 1000},message:"must NOT have more than 1000 characters"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+if(data.locale !== undefined){
+if(!(validate_spec_Locale(data.locale, {instancePath:instancePath+"/locale",parentData:data,parentDataProperty:"locale",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Locale.errors : vErrors.concat(validate_spec_Locale.errors);
+errors = vErrors.length;
+}
+}
+if(data.timezone !== undefined){
+if(!(validate_spec_Timezone(data.timezone, {instancePath:instancePath+"/timezone",parentData:data,parentDataProperty:"timezone",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timezone.errors : vErrors.concat(validate_spec_Timezone.errors);
+errors = vErrors.length;
+}
+}
+if(data.avatar_url !== undefined){
+let data7 = data.avatar_url;
+if((typeof data7 !== "string") && (data7 !== null)){
+const err4 = {instancePath:instancePath+"/avatar_url",schemaPath:"#/properties/avatar_url/type",keyword:"type",params:{type: schema_spec_ProfileBefore.properties.avatar_url.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.status !== undefined){
+let data8 = data.status;
+if(typeof data8 !== "string"){
+const err5 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(!((data8 === "active") || (data8 === "disabled"))){
+const err6 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_ProfileBefore.properties.status.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Metadata.errors : vErrors.concat(validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+validate_spec_ProfileBefore.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ProfileBefore.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_ProfileUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ProfileUpdatedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ProfileUpdatedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("profile.updated" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "profile.updated"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProfileUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProfileUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProfileUpdatedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Profile(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Profile.errors : vErrors.concat(validate_spec_Profile.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ProfileBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProfileBefore.errors : vErrors.concat(validate_spec_ProfileBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_ProfileUpdatedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ProfileUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadSettingsUpdatedEvent = validate_spec_SettingsUpdatedEvent;
+const schema_spec_SettingsUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"settings.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Settings"},"previous_attributes":{"$ref":"spec:SettingsBefore"}}}},"$id":"spec:SettingsUpdatedEvent"};
+const schema_spec_SettingsBefore = {"type":"object","additionalProperties":false,"properties":{"theme":{"type":"string","enum":["system","light","dark"]},"language":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"notifications":{"type":"object","additionalProperties":false,"required":["email","in_app"],"properties":{"email":{"type":"boolean"},"in_app":{"type":"boolean"}}},"privacy":{"type":"object","additionalProperties":false,"required":["profile_visibility"],"properties":{"profile_visibility":{"type":"string","enum":["public","members","private"]}}},"ai":{"type":"object","additionalProperties":false,"required":["default_model","store_history"],"properties":{"default_model":{"type":["string","null"],"maxLength":200},"store_history":{"type":"boolean"}}},"default_project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:SettingsBefore"};
+
+function validate_spec_SettingsBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:SettingsBefore" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_SettingsBefore.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((((((((key0 === "theme") || (key0 === "language")) || (key0 === "timezone")) || (key0 === "notifications")) || (key0 === "privacy")) || (key0 === "ai")) || (key0 === "default_project_id")) || (key0 === "updated_at"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.theme !== undefined){
+let data0 = data.theme;
+if(typeof data0 !== "string"){
+const err1 = {instancePath:instancePath+"/theme",schemaPath:"#/properties/theme/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(!(((data0 === "system") || (data0 === "light")) || (data0 === "dark"))){
+const err2 = {instancePath:instancePath+"/theme",schemaPath:"#/properties/theme/enum",keyword:"enum",params:{allowedValues: schema_spec_SettingsBefore.properties.theme.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.language !== undefined){
+if(!(validate_spec_Locale(data.language, {instancePath:instancePath+"/language",parentData:data,parentDataProperty:"language",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Locale.errors : vErrors.concat(validate_spec_Locale.errors);
+errors = vErrors.length;
+}
+}
+if(data.timezone !== undefined){
+if(!(validate_spec_Timezone(data.timezone, {instancePath:instancePath+"/timezone",parentData:data,parentDataProperty:"timezone",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timezone.errors : vErrors.concat(validate_spec_Timezone.errors);
+errors = vErrors.length;
+}
+}
+if(data.notifications !== undefined){
+let data3 = data.notifications;
+if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
+if(data3.email === undefined){
+const err3 = {instancePath:instancePath+"/notifications",schemaPath:"#/properties/notifications/required",keyword:"required",params:{missingProperty: "email"},message:"must have required property '"+"email"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data3.in_app === undefined){
+const err4 = {instancePath:instancePath+"/notifications",schemaPath:"#/properties/notifications/required",keyword:"required",params:{missingProperty: "in_app"},message:"must have required property '"+"in_app"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+for(const key1 in data3){
+if(!((key1 === "email") || (key1 === "in_app"))){
+const err5 = {instancePath:instancePath+"/notifications",schemaPath:"#/properties/notifications/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data3.email !== undefined){
+if(typeof data3.email !== "boolean"){
+const err6 = {instancePath:instancePath+"/notifications/email",schemaPath:"#/properties/notifications/properties/email/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+if(data3.in_app !== undefined){
+if(typeof data3.in_app !== "boolean"){
+const err7 = {instancePath:instancePath+"/notifications/in_app",schemaPath:"#/properties/notifications/properties/in_app/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+else {
+const err8 = {instancePath:instancePath+"/notifications",schemaPath:"#/properties/notifications/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.privacy !== undefined){
+let data6 = data.privacy;
+if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
+if(data6.profile_visibility === undefined){
+const err9 = {instancePath:instancePath+"/privacy",schemaPath:"#/properties/privacy/required",keyword:"required",params:{missingProperty: "profile_visibility"},message:"must have required property '"+"profile_visibility"+"'"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+for(const key2 in data6){
+if(!(key2 === "profile_visibility")){
+const err10 = {instancePath:instancePath+"/privacy",schemaPath:"#/properties/privacy/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data6.profile_visibility !== undefined){
+let data7 = data6.profile_visibility;
+if(typeof data7 !== "string"){
+const err11 = {instancePath:instancePath+"/privacy/profile_visibility",schemaPath:"#/properties/privacy/properties/profile_visibility/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+if(!(((data7 === "public") || (data7 === "members")) || (data7 === "private"))){
+const err12 = {instancePath:instancePath+"/privacy/profile_visibility",schemaPath:"#/properties/privacy/properties/profile_visibility/enum",keyword:"enum",params:{allowedValues: schema_spec_SettingsBefore.properties.privacy.properties.profile_visibility.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+}
+else {
+const err13 = {instancePath:instancePath+"/privacy",schemaPath:"#/properties/privacy/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.ai !== undefined){
+let data8 = data.ai;
+if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+if(data8.default_model === undefined){
+const err14 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/required",keyword:"required",params:{missingProperty: "default_model"},message:"must have required property '"+"default_model"+"'"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if(data8.store_history === undefined){
+const err15 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/required",keyword:"required",params:{missingProperty: "store_history"},message:"must have required property '"+"store_history"+"'"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+for(const key3 in data8){
+if(!((key3 === "default_model") || (key3 === "store_history"))){
+const err16 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+if(data8.default_model !== undefined){
+let data9 = data8.default_model;
+if((typeof data9 !== "string") && (data9 !== null)){
+const err17 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/type",keyword:"type",params:{type: schema_spec_SettingsBefore.properties.ai.properties.default_model.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(typeof data9 === "string"){
+if(func_7a031813(data9) > 200){
+const err18 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+}
+if(data8.store_history !== undefined){
+if(typeof data8.store_history !== "boolean"){
+const err19 = {instancePath:instancePath+"/ai/store_history",schemaPath:"#/properties/ai/properties/store_history/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+if(data.default_project_id !== undefined){
+let data11 = data.default_project_id;
+if((typeof data11 !== "string") && (data11 !== null)){
+const err21 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/type",keyword:"type",params:{type: schema_spec_SettingsBefore.properties.default_project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+if(typeof data11 === "string"){
+if(!pattern_108c49a7.test(data11)){
+const err22 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err23 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+validate_spec_SettingsBefore.errors = vErrors;
+return errors === 0;
+}
+validate_spec_SettingsBefore.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_SettingsUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:SettingsUpdatedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_SettingsUpdatedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("settings.updated" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "settings.updated"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_SettingsUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_SettingsUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_SettingsUpdatedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Settings(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Settings.errors : vErrors.concat(validate_spec_Settings.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_SettingsBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_SettingsBefore.errors : vErrors.concat(validate_spec_SettingsBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_SettingsUpdatedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_SettingsUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadApiKeyCreatedEvent = validate_spec_ApiKeyCreatedEvent;
+const schema_spec_ApiKeyCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"api_key.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ApiKey"},"previous_attributes":{"$ref":"spec:ApiKeyBefore"}}}},"$id":"spec:ApiKeyCreatedEvent"};
+const schema_spec_ApiKeyBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:ApiKeyBefore"};
+
+function validate_spec_ApiKeyBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ApiKeyBefore" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ApiKeyBefore.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_ApiKeyBefore.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_ApiKeyId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ApiKeyId.errors : vErrors.concat(validate_spec_ApiKeyId.errors);
+errors = vErrors.length;
+}
+}
+if(data.name !== undefined){
+if(typeof data.name !== "string"){
+const err1 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.start !== undefined){
+if(typeof data.start !== "string"){
+const err2 = {instancePath:instancePath+"/start",schemaPath:"#/properties/start/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.scopes !== undefined){
+let data3 = data.scopes;
+if(Array.isArray(data3)){
+const len0 = data3.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_Scope(data3[i0], {instancePath:instancePath+"/scopes/" + i0,parentData:data3,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Scope.errors : vErrors.concat(validate_spec_Scope.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err3 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.project_ids !== undefined){
+let data5 = data.project_ids;
+if((!(Array.isArray(data5))) && (data5 !== null)){
+const err4 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_ApiKeyBefore.properties.project_ids.type},message:"must be array,null"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(Array.isArray(data5)){
+const len1 = data5.length;
+for(let i1=0; i1<len1; i1++){
+if(!(validate_spec_ProjectId(data5[i1], {instancePath:instancePath+"/project_ids/" + i1,parentData:data5,parentDataProperty:i1,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectId.errors : vErrors.concat(validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+}
+}
+if(data.expires_at !== undefined){
+let data7 = data.expires_at;
+if((typeof data7 !== "string") && (data7 !== null)){
+const err5 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_spec_ApiKeyBefore.properties.expires_at.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(typeof data7 === "string"){
+if(!(formats_5c6cf1d7(data7))){
+const err6 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+if(data.last_used_at !== undefined){
+let data8 = data.last_used_at;
+if((typeof data8 !== "string") && (data8 !== null)){
+const err7 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/type",keyword:"type",params:{type: schema_spec_ApiKeyBefore.properties.last_used_at.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if(typeof data8 === "string"){
+if(!(formats_5c6cf1d7(data8))){
+const err8 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.revoked_at !== undefined){
+let data10 = data.revoked_at;
+if((typeof data10 !== "string") && (data10 !== null)){
+const err9 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/type",keyword:"type",params:{type: schema_spec_ApiKeyBefore.properties.revoked_at.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+if(typeof data10 === "string"){
+if(!(formats_5c6cf1d7(data10))){
+const err10 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+validate_spec_ApiKeyBefore.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ApiKeyBefore.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_ApiKeyCreatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ApiKeyCreatedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ApiKeyCreatedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("api_key.created" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "api_key.created"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ApiKeyCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ApiKeyCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ApiKeyCreatedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ApiKey(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ApiKey.errors : vErrors.concat(validate_spec_ApiKey.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ApiKeyBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ApiKeyBefore.errors : vErrors.concat(validate_spec_ApiKeyBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_ApiKeyCreatedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ApiKeyCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadApiKeyRotatedEvent = validate_spec_ApiKeyRotatedEvent;
+const schema_spec_ApiKeyRotatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"api_key.rotated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ApiKey"},"previous_attributes":{"$ref":"spec:ApiKeyBefore"}}}},"$id":"spec:ApiKeyRotatedEvent"};
+
+function validate_spec_ApiKeyRotatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ApiKeyRotatedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ApiKeyRotatedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("api_key.rotated" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "api_key.rotated"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ApiKeyRotatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ApiKeyRotatedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ApiKeyRotatedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ApiKey(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ApiKey.errors : vErrors.concat(validate_spec_ApiKey.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ApiKeyBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ApiKeyBefore.errors : vErrors.concat(validate_spec_ApiKeyBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_ApiKeyRotatedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ApiKeyRotatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadApiKeyRevokedEvent = validate_spec_ApiKeyRevokedEvent;
+const schema_spec_ApiKeyRevokedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"api_key.revoked"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ApiKey"},"previous_attributes":{"$ref":"spec:ApiKeyBefore"}}}},"$id":"spec:ApiKeyRevokedEvent"};
+
+function validate_spec_ApiKeyRevokedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ApiKeyRevokedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ApiKeyRevokedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("api_key.revoked" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "api_key.revoked"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ApiKeyRevokedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ApiKeyRevokedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ApiKeyRevokedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ApiKey(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ApiKey.errors : vErrors.concat(validate_spec_ApiKey.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ApiKeyBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ApiKeyBefore.errors : vErrors.concat(validate_spec_ApiKeyBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_ApiKeyRevokedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ApiKeyRevokedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadUserCreatedEvent = validate_spec_UserCreatedEvent;
+const schema_spec_UserCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"user.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:User"},"previous_attributes":{"$ref":"spec:UserBefore"}}}},"$id":"spec:UserCreatedEvent"};
+const schema_spec_UserBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:UserBefore"};
+
+function validate_spec_UserBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:UserBefore" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_UserBefore.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_UserBefore.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_UserId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_UserId.errors : vErrors.concat(validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
+if(data.email !== undefined){
+if(!(validate_spec_Email(data.email, {instancePath:instancePath+"/email",parentData:data,parentDataProperty:"email",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Email.errors : vErrors.concat(validate_spec_Email.errors);
+errors = vErrors.length;
+}
+}
+if(data.email_verified !== undefined){
+if(typeof data.email_verified !== "boolean"){
+const err1 = {instancePath:instancePath+"/email_verified",schemaPath:"#/properties/email_verified/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.name !== undefined){
+if(!(validate_spec_PersonName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_PersonName.errors : vErrors.concat(validate_spec_PersonName.errors);
+errors = vErrors.length;
+}
+}
+if(data.bio !== undefined){
+let data4 = data.bio;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err2 = {instancePath:instancePath+"/bio",schemaPath:"#/properties/bio/type",keyword:"type",params:{type: schema_spec_UserBefore.properties.bio.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(typeof data4 === "string"){
+if(func_7a031813(data4) > 1000){
+const err3 = {instancePath:instancePath+"/bio",schemaPath:"#/properties/bio/maxLength",keyword:"maxLength",params:{limit: 1000},message:"must NOT have more than 1000 characters"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+if(data.locale !== undefined){
+if(!(validate_spec_Locale(data.locale, {instancePath:instancePath+"/locale",parentData:data,parentDataProperty:"locale",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Locale.errors : vErrors.concat(validate_spec_Locale.errors);
+errors = vErrors.length;
+}
+}
+if(data.timezone !== undefined){
+if(!(validate_spec_Timezone(data.timezone, {instancePath:instancePath+"/timezone",parentData:data,parentDataProperty:"timezone",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timezone.errors : vErrors.concat(validate_spec_Timezone.errors);
+errors = vErrors.length;
+}
+}
+if(data.avatar_url !== undefined){
+let data7 = data.avatar_url;
+if((typeof data7 !== "string") && (data7 !== null)){
+const err4 = {instancePath:instancePath+"/avatar_url",schemaPath:"#/properties/avatar_url/type",keyword:"type",params:{type: schema_spec_UserBefore.properties.avatar_url.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.status !== undefined){
+let data8 = data.status;
+if(typeof data8 !== "string"){
+const err5 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(!((data8 === "active") || (data8 === "disabled"))){
+const err6 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_UserBefore.properties.status.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+if(data.role !== undefined){
+let data9 = data.role;
+if(typeof data9 !== "string"){
+const err7 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if(!((data9 === "user") || (data9 === "admin"))){
+const err8 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_spec_UserBefore.properties.role.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Metadata.errors : vErrors.concat(validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+validate_spec_UserBefore.errors = vErrors;
+return errors === 0;
+}
+validate_spec_UserBefore.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_UserCreatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:UserCreatedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_UserCreatedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("user.created" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "user.created"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_UserCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_UserCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_UserCreatedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_User(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_User.errors : vErrors.concat(validate_spec_User.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_UserBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_UserBefore.errors : vErrors.concat(validate_spec_UserBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_UserCreatedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_UserCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadUserUpdatedEvent = validate_spec_UserUpdatedEvent;
+const schema_spec_UserUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"user.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:User"},"previous_attributes":{"$ref":"spec:UserBefore"}}}},"$id":"spec:UserUpdatedEvent"};
+
+function validate_spec_UserUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:UserUpdatedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_UserUpdatedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("user.updated" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "user.updated"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_UserUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_UserUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_UserUpdatedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_User(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_User.errors : vErrors.concat(validate_spec_User.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_UserBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_UserBefore.errors : vErrors.concat(validate_spec_UserBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_UserUpdatedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_UserUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadUserDeletedEvent = validate_spec_UserDeletedEvent;
+const schema_spec_UserDeletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"user.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:DeletedUser"},"previous_attributes":{"$ref":"spec:DeletedUserBefore"}}}},"$id":"spec:UserDeletedEvent"};
+const schema_spec_DeletedUserBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:UserId"},"deleted":{"type":"boolean","enum":[true]}},"$id":"spec:DeletedUserBefore"};
+
+function validate_spec_DeletedUserBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:DeletedUserBefore" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_DeletedUserBefore.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((key0 === "id") || (key0 === "deleted"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_UserId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_UserId.errors : vErrors.concat(validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
+if(data.deleted !== undefined){
+let data1 = data.deleted;
+if(typeof data1 !== "boolean"){
+const err1 = {instancePath:instancePath+"/deleted",schemaPath:"#/properties/deleted/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(!(data1 === true)){
+const err2 = {instancePath:instancePath+"/deleted",schemaPath:"#/properties/deleted/enum",keyword:"enum",params:{allowedValues: schema_spec_DeletedUserBefore.properties.deleted.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_DeletedUserBefore.errors = vErrors;
+return errors === 0;
+}
+validate_spec_DeletedUserBefore.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_UserDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:UserDeletedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_UserDeletedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("user.deleted" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "user.deleted"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_UserDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_UserDeletedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_UserDeletedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_DeletedUser(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_DeletedUser.errors : vErrors.concat(validate_spec_DeletedUser.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_DeletedUserBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_DeletedUserBefore.errors : vErrors.concat(validate_spec_DeletedUserBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_UserDeletedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_UserDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadProjectCreatedEvent = validate_spec_ProjectCreatedEvent;
+const schema_spec_ProjectCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}}}},"$id":"spec:ProjectCreatedEvent"};
+const schema_spec_ProjectInEventsBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:ProjectInEventsBefore"};
+
+function validate_spec_ProjectInEventsBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ProjectInEventsBefore" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ProjectInEventsBefore.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_ProjectInEventsBefore.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_ProjectId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectId.errors : vErrors.concat(validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+if(data.name !== undefined){
+if(!(validate_spec_ProjectName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectName.errors : vErrors.concat(validate_spec_ProjectName.errors);
+errors = vErrors.length;
+}
+}
+if(data.description !== undefined){
+let data2 = data.description;
+if((typeof data2 !== "string") && (data2 !== null)){
+const err1 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_ProjectInEventsBefore.properties.description.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(typeof data2 === "string"){
+if(func_7a031813(data2) > 5000){
+const err2 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 5000},message:"must NOT have more than 5000 characters"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data.status !== undefined){
+let data3 = data.status;
+if(typeof data3 !== "string"){
+const err3 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(!(((data3 === "active") || (data3 === "archived")) || (data3 === "deleted"))){
+const err4 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectInEventsBefore.properties.status.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.category !== undefined){
+let data4 = data.category;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err5 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/type",keyword:"type",params:{type: schema_spec_ProjectInEventsBefore.properties.category.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(typeof data4 === "string"){
+if(func_7a031813(data4) > 64){
+const err6 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+if(data.owner_id !== undefined){
+if(!(validate_spec_UserId(data.owner_id, {instancePath:instancePath+"/owner_id",parentData:data,parentDataProperty:"owner_id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_UserId.errors : vErrors.concat(validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
+if(data.tags !== undefined){
+if(!(validate_spec_Tags(data.tags, {instancePath:instancePath+"/tags",parentData:data,parentDataProperty:"tags",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Tags.errors : vErrors.concat(validate_spec_Tags.errors);
+errors = vErrors.length;
+}
+}
+if(data.member_count !== undefined){
+let data7 = data.member_count;
+if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
+const err7 = {instancePath:instancePath+"/member_count",schemaPath:"#/properties/member_count/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if((typeof data7 == "number") && (isFinite(data7))){
+if(data7 < 0 || isNaN(data7)){
+const err8 = {instancePath:instancePath+"/member_count",schemaPath:"#/properties/member_count/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Metadata.errors : vErrors.concat(validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
+if(data.version !== undefined){
+let data9 = data.version;
+if(!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9)))){
+const err9 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+if((typeof data9 == "number") && (isFinite(data9))){
+if(data9 < 1 || isNaN(data9)){
+const err10 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.archived_at !== undefined){
+let data12 = data.archived_at;
+if((typeof data12 !== "string") && (data12 !== null)){
+const err11 = {instancePath:instancePath+"/archived_at",schemaPath:"#/properties/archived_at/type",keyword:"type",params:{type: schema_spec_ProjectInEventsBefore.properties.archived_at.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+if(typeof data12 === "string"){
+if(!(formats_5c6cf1d7(data12))){
+const err12 = {instancePath:instancePath+"/archived_at",schemaPath:"#/properties/archived_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+validate_spec_ProjectInEventsBefore.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ProjectInEventsBefore.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_ProjectCreatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ProjectCreatedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ProjectCreatedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("project.created" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.created"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectCreatedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ProjectInEvents(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectInEvents.errors : vErrors.concat(validate_spec_ProjectInEvents.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ProjectInEventsBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectInEventsBefore.errors : vErrors.concat(validate_spec_ProjectInEventsBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_ProjectCreatedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ProjectCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadProjectUpdatedEvent = validate_spec_ProjectUpdatedEvent;
+const schema_spec_ProjectUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}}}},"$id":"spec:ProjectUpdatedEvent"};
+
+function validate_spec_ProjectUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ProjectUpdatedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ProjectUpdatedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("project.updated" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.updated"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectUpdatedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ProjectInEvents(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectInEvents.errors : vErrors.concat(validate_spec_ProjectInEvents.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ProjectInEventsBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectInEventsBefore.errors : vErrors.concat(validate_spec_ProjectInEventsBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_ProjectUpdatedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ProjectUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadProjectArchivedEvent = validate_spec_ProjectArchivedEvent;
+const schema_spec_ProjectArchivedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.archived"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}}}},"$id":"spec:ProjectArchivedEvent"};
+
+function validate_spec_ProjectArchivedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ProjectArchivedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ProjectArchivedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("project.archived" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.archived"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectArchivedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectArchivedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectArchivedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ProjectInEvents(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectInEvents.errors : vErrors.concat(validate_spec_ProjectInEvents.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ProjectInEventsBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectInEventsBefore.errors : vErrors.concat(validate_spec_ProjectInEventsBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_ProjectArchivedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ProjectArchivedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadProjectUnarchivedEvent = validate_spec_ProjectUnarchivedEvent;
+const schema_spec_ProjectUnarchivedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.unarchived"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}}}},"$id":"spec:ProjectUnarchivedEvent"};
+
+function validate_spec_ProjectUnarchivedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ProjectUnarchivedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ProjectUnarchivedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("project.unarchived" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.unarchived"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectUnarchivedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectUnarchivedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectUnarchivedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ProjectInEvents(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectInEvents.errors : vErrors.concat(validate_spec_ProjectInEvents.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ProjectInEventsBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectInEventsBefore.errors : vErrors.concat(validate_spec_ProjectInEventsBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_ProjectUnarchivedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ProjectUnarchivedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadProjectDeletedEvent = validate_spec_ProjectDeletedEvent;
+const schema_spec_ProjectDeletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}}}},"$id":"spec:ProjectDeletedEvent"};
+
+function validate_spec_ProjectDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ProjectDeletedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ProjectDeletedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("project.deleted" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.deleted"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectDeletedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectDeletedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ProjectInEvents(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectInEvents.errors : vErrors.concat(validate_spec_ProjectInEvents.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ProjectInEventsBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectInEventsBefore.errors : vErrors.concat(validate_spec_ProjectInEventsBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_ProjectDeletedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ProjectDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadProjectRestoredEvent = validate_spec_ProjectRestoredEvent;
+const schema_spec_ProjectRestoredEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.restored"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}}}},"$id":"spec:ProjectRestoredEvent"};
+
+function validate_spec_ProjectRestoredEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ProjectRestoredEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ProjectRestoredEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("project.restored" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.restored"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectRestoredEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectRestoredEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectRestoredEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ProjectInEvents(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectInEvents.errors : vErrors.concat(validate_spec_ProjectInEvents.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ProjectInEventsBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectInEventsBefore.errors : vErrors.concat(validate_spec_ProjectInEventsBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_ProjectRestoredEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ProjectRestoredEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadMemberAddedEvent = validate_spec_MemberAddedEvent;
+const schema_spec_MemberAddedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.added"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}}}},"$id":"spec:MemberAddedEvent"};
+const schema_spec_MemberBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:Role"},"added_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:MemberBefore"};
+
+function validate_spec_MemberBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:MemberBefore" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_MemberBefore.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((((((key0 === "id") || (key0 === "project_id")) || (key0 === "user")) || (key0 === "role")) || (key0 === "added_by")) || (key0 === "created_at"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_MemberId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_MemberId.errors : vErrors.concat(validate_spec_MemberId.errors);
+errors = vErrors.length;
+}
+}
+if(data.project_id !== undefined){
+if(!(validate_spec_ProjectId(data.project_id, {instancePath:instancePath+"/project_id",parentData:data,parentDataProperty:"project_id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectId.errors : vErrors.concat(validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+if(data.user !== undefined){
+if(!(validate_spec_MemberUser(data.user, {instancePath:instancePath+"/user",parentData:data,parentDataProperty:"user",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_MemberUser.errors : vErrors.concat(validate_spec_MemberUser.errors);
+errors = vErrors.length;
+}
+}
+if(data.role !== undefined){
+if(!(validate_spec_Role(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Role.errors : vErrors.concat(validate_spec_Role.errors);
+errors = vErrors.length;
+}
+}
+if(data.added_by !== undefined){
+let data4 = data.added_by;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err1 = {instancePath:instancePath+"/added_by",schemaPath:"#/properties/added_by/type",keyword:"type",params:{type: schema_spec_MemberBefore.properties.added_by.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(typeof data4 === "string"){
+if(!pattern_1ae3b07d.test(data4)){
+const err2 = {instancePath:instancePath+"/added_by",schemaPath:"#/properties/added_by/pattern",keyword:"pattern",params:{pattern: "^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_MemberBefore.errors = vErrors;
+return errors === 0;
+}
+validate_spec_MemberBefore.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_MemberAddedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:MemberAddedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_MemberAddedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("member.added" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "member.added"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_MemberAddedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_MemberAddedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_MemberAddedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Member(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Member.errors : vErrors.concat(validate_spec_Member.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_MemberBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_MemberBefore.errors : vErrors.concat(validate_spec_MemberBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_MemberAddedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_MemberAddedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadMemberUpdatedEvent = validate_spec_MemberUpdatedEvent;
+const schema_spec_MemberUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}}}},"$id":"spec:MemberUpdatedEvent"};
+
+function validate_spec_MemberUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:MemberUpdatedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_MemberUpdatedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("member.updated" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "member.updated"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_MemberUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_MemberUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_MemberUpdatedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Member(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Member.errors : vErrors.concat(validate_spec_Member.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_MemberBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_MemberBefore.errors : vErrors.concat(validate_spec_MemberBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_MemberUpdatedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_MemberUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadMemberRemovedEvent = validate_spec_MemberRemovedEvent;
+const schema_spec_MemberRemovedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.removed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}}}},"$id":"spec:MemberRemovedEvent"};
+
+function validate_spec_MemberRemovedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:MemberRemovedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_MemberRemovedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("member.removed" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "member.removed"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_MemberRemovedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_MemberRemovedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_MemberRemovedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Member(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Member.errors : vErrors.concat(validate_spec_Member.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_MemberBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_MemberBefore.errors : vErrors.concat(validate_spec_MemberBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_MemberRemovedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_MemberRemovedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadInvitationCreatedEvent = validate_spec_InvitationCreatedEvent;
+const schema_spec_InvitationCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"invitation.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Invitation"},"previous_attributes":{"$ref":"spec:InvitationBefore"}}}},"$id":"spec:InvitationCreatedEvent"};
+const schema_spec_InvitationBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:Role"},"status":{"$ref":"spec:InvitationStatus"},"invited_by":{"$ref":"spec:UserId"},"created_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"$id":"spec:InvitationBefore"};
+
+function validate_spec_InvitationBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:InvitationBefore" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_InvitationBefore.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "project_id")) || (key0 === "email")) || (key0 === "role")) || (key0 === "status")) || (key0 === "invited_by")) || (key0 === "created_at")) || (key0 === "expires_at"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_InvitationId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_InvitationId.errors : vErrors.concat(validate_spec_InvitationId.errors);
+errors = vErrors.length;
+}
+}
+if(data.project_id !== undefined){
+if(!(validate_spec_ProjectId(data.project_id, {instancePath:instancePath+"/project_id",parentData:data,parentDataProperty:"project_id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectId.errors : vErrors.concat(validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+if(data.email !== undefined){
+if(!(validate_spec_Email(data.email, {instancePath:instancePath+"/email",parentData:data,parentDataProperty:"email",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Email.errors : vErrors.concat(validate_spec_Email.errors);
+errors = vErrors.length;
+}
+}
+if(data.role !== undefined){
+if(!(validate_spec_Role(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Role.errors : vErrors.concat(validate_spec_Role.errors);
+errors = vErrors.length;
+}
+}
+if(data.status !== undefined){
+if(!(validate_spec_InvitationStatus(data.status, {instancePath:instancePath+"/status",parentData:data,parentDataProperty:"status",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_InvitationStatus.errors : vErrors.concat(validate_spec_InvitationStatus.errors);
+errors = vErrors.length;
+}
+}
+if(data.invited_by !== undefined){
+if(!(validate_spec_UserId(data.invited_by, {instancePath:instancePath+"/invited_by",parentData:data,parentDataProperty:"invited_by",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_UserId.errors : vErrors.concat(validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.expires_at !== undefined){
+if(!(validate_spec_Timestamp(data.expires_at, {instancePath:instancePath+"/expires_at",parentData:data,parentDataProperty:"expires_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_InvitationBefore.errors = vErrors;
+return errors === 0;
+}
+validate_spec_InvitationBefore.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_InvitationCreatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:InvitationCreatedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_InvitationCreatedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("invitation.created" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "invitation.created"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_InvitationCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_InvitationCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_InvitationCreatedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Invitation(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Invitation.errors : vErrors.concat(validate_spec_Invitation.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_InvitationBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_InvitationBefore.errors : vErrors.concat(validate_spec_InvitationBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_InvitationCreatedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_InvitationCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadInvitationRevokedEvent = validate_spec_InvitationRevokedEvent;
+const schema_spec_InvitationRevokedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"invitation.revoked"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Invitation"},"previous_attributes":{"$ref":"spec:InvitationBefore"}}}},"$id":"spec:InvitationRevokedEvent"};
+
+function validate_spec_InvitationRevokedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:InvitationRevokedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_InvitationRevokedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("invitation.revoked" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "invitation.revoked"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_InvitationRevokedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_InvitationRevokedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_InvitationRevokedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Invitation(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Invitation.errors : vErrors.concat(validate_spec_Invitation.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_InvitationBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_InvitationBefore.errors : vErrors.concat(validate_spec_InvitationBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_InvitationRevokedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_InvitationRevokedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadWebhookEndpointCreatedEvent = validate_spec_WebhookEndpointCreatedEvent;
+const schema_spec_WebhookEndpointCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}}}},"$id":"spec:WebhookEndpointCreatedEvent"};
+const schema_spec_WebhookEndpointBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:WebhookEndpointId"},"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"]},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean"},"disabled_reason":{"type":["string","null"],"enum":["gone","failing",null]},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookEndpointBefore"};
+
+function validate_spec_WebhookEndpointBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookEndpointBefore" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookEndpointBefore.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "url")) || (key0 === "description")) || (key0 === "event_types")) || (key0 === "enabled")) || (key0 === "disabled_reason")) || (key0 === "project_ids")) || (key0 === "created_at"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_WebhookEndpointId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpointId.errors : vErrors.concat(validate_spec_WebhookEndpointId.errors);
+errors = vErrors.length;
+}
+}
+if(data.url !== undefined){
+if(!(validate_spec_WebhookUrl(data.url, {instancePath:instancePath+"/url",parentData:data,parentDataProperty:"url",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookUrl.errors : vErrors.concat(validate_spec_WebhookUrl.errors);
+errors = vErrors.length;
+}
+}
+if(data.description !== undefined){
+let data2 = data.description;
+if((typeof data2 !== "string") && (data2 !== null)){
+const err1 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_WebhookEndpointBefore.properties.description.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.event_types !== undefined){
+if(!(validate_spec_EventSelectors(data.event_types, {instancePath:instancePath+"/event_types",parentData:data,parentDataProperty:"event_types",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventSelectors.errors : vErrors.concat(validate_spec_EventSelectors.errors);
+errors = vErrors.length;
+}
+}
+if(data.enabled !== undefined){
+if(typeof data.enabled !== "boolean"){
+const err2 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.disabled_reason !== undefined){
+let data5 = data.disabled_reason;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err3 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/type",keyword:"type",params:{type: schema_spec_WebhookEndpointBefore.properties.disabled_reason.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(!(((data5 === "gone") || (data5 === "failing")) || (data5 === null))){
+const err4 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointBefore.properties.disabled_reason.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.project_ids !== undefined){
+let data6 = data.project_ids;
+if((!(Array.isArray(data6))) && (data6 !== null)){
+const err5 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_WebhookEndpointBefore.properties.project_ids.type},message:"must be array,null"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(Array.isArray(data6)){
+const len0 = data6.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_ProjectId(data6[i0], {instancePath:instancePath+"/project_ids/" + i0,parentData:data6,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectId.errors : vErrors.concat(validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+validate_spec_WebhookEndpointBefore.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookEndpointBefore.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_WebhookEndpointCreatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookEndpointCreatedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookEndpointCreatedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("webhook_endpoint.created" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.created"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointCreatedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_WebhookEndpoint(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpoint.errors : vErrors.concat(validate_spec_WebhookEndpoint.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_WebhookEndpointBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpointBefore.errors : vErrors.concat(validate_spec_WebhookEndpointBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_WebhookEndpointCreatedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookEndpointCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadWebhookEndpointUpdatedEvent = validate_spec_WebhookEndpointUpdatedEvent;
+const schema_spec_WebhookEndpointUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}}}},"$id":"spec:WebhookEndpointUpdatedEvent"};
+
+function validate_spec_WebhookEndpointUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookEndpointUpdatedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookEndpointUpdatedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("webhook_endpoint.updated" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.updated"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointUpdatedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_WebhookEndpoint(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpoint.errors : vErrors.concat(validate_spec_WebhookEndpoint.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_WebhookEndpointBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpointBefore.errors : vErrors.concat(validate_spec_WebhookEndpointBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_WebhookEndpointUpdatedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookEndpointUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadWebhookEndpointDeletedEvent = validate_spec_WebhookEndpointDeletedEvent;
+const schema_spec_WebhookEndpointDeletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}}}},"$id":"spec:WebhookEndpointDeletedEvent"};
+
+function validate_spec_WebhookEndpointDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookEndpointDeletedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookEndpointDeletedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("webhook_endpoint.deleted" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.deleted"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointDeletedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointDeletedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_WebhookEndpoint(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpoint.errors : vErrors.concat(validate_spec_WebhookEndpoint.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_WebhookEndpointBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpointBefore.errors : vErrors.concat(validate_spec_WebhookEndpointBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_WebhookEndpointDeletedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookEndpointDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadWebhookEndpointSecretRotatedEvent = validate_spec_WebhookEndpointSecretRotatedEvent;
+const schema_spec_WebhookEndpointSecretRotatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.secret_rotated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}}}},"$id":"spec:WebhookEndpointSecretRotatedEvent"};
+
+function validate_spec_WebhookEndpointSecretRotatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookEndpointSecretRotatedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookEndpointSecretRotatedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("webhook_endpoint.secret_rotated" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.secret_rotated"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointSecretRotatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointSecretRotatedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointSecretRotatedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_WebhookEndpoint(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpoint.errors : vErrors.concat(validate_spec_WebhookEndpoint.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_WebhookEndpointBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpointBefore.errors : vErrors.concat(validate_spec_WebhookEndpointBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_WebhookEndpointSecretRotatedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookEndpointSecretRotatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadWebhookEndpointTestedEvent = validate_spec_WebhookEndpointTestedEvent;
+const schema_spec_WebhookEndpointTestedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.tested"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}}}},"$id":"spec:WebhookEndpointTestedEvent"};
+
+function validate_spec_WebhookEndpointTestedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookEndpointTestedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookEndpointTestedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("webhook_endpoint.tested" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.tested"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointTestedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointTestedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointTestedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_WebhookEndpoint(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpoint.errors : vErrors.concat(validate_spec_WebhookEndpoint.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_WebhookEndpointBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpointBefore.errors : vErrors.concat(validate_spec_WebhookEndpointBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_WebhookEndpointTestedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookEndpointTestedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadWebhookEndpointRecoveredEvent = validate_spec_WebhookEndpointRecoveredEvent;
+const schema_spec_WebhookEndpointRecoveredEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.recovered"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookRecovery"},"previous_attributes":{"$ref":"spec:WebhookRecoveryBefore"}}}},"$id":"spec:WebhookEndpointRecoveredEvent"};
+const schema_spec_WebhookRecoveryBefore = {"type":"object","additionalProperties":false,"properties":{"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"since":{"$ref":"spec:Timestamp"},"recovered":{"type":"integer","minimum":0},"has_more":{"type":"boolean"}},"$id":"spec:WebhookRecoveryBefore"};
+
+function validate_spec_WebhookRecoveryBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookRecoveryBefore" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookRecoveryBefore.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((((key0 === "endpoint_id") || (key0 === "since")) || (key0 === "recovered")) || (key0 === "has_more"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.endpoint_id !== undefined){
+if(!(validate_spec_WebhookEndpointId(data.endpoint_id, {instancePath:instancePath+"/endpoint_id",parentData:data,parentDataProperty:"endpoint_id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpointId.errors : vErrors.concat(validate_spec_WebhookEndpointId.errors);
+errors = vErrors.length;
+}
+}
+if(data.since !== undefined){
+if(!(validate_spec_Timestamp(data.since, {instancePath:instancePath+"/since",parentData:data,parentDataProperty:"since",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.recovered !== undefined){
+let data2 = data.recovered;
+if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
+const err1 = {instancePath:instancePath+"/recovered",schemaPath:"#/properties/recovered/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 0 || isNaN(data2)){
+const err2 = {instancePath:instancePath+"/recovered",schemaPath:"#/properties/recovered/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data.has_more !== undefined){
+if(typeof data.has_more !== "boolean"){
+const err3 = {instancePath:instancePath+"/has_more",schemaPath:"#/properties/has_more/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+else {
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+validate_spec_WebhookRecoveryBefore.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookRecoveryBefore.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_WebhookEndpointRecoveredEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookEndpointRecoveredEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookEndpointRecoveredEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("webhook_endpoint.recovered" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.recovered"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointRecoveredEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointRecoveredEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointRecoveredEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_WebhookRecovery(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookRecovery.errors : vErrors.concat(validate_spec_WebhookRecovery.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_WebhookRecoveryBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookRecoveryBefore.errors : vErrors.concat(validate_spec_WebhookRecoveryBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_WebhookEndpointRecoveredEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookEndpointRecoveredEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadWebhookEndpointDisabledEvent = validate_spec_WebhookEndpointDisabledEvent;
+const schema_spec_WebhookEndpointDisabledEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.disabled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}}}},"$id":"spec:WebhookEndpointDisabledEvent"};
+
+function validate_spec_WebhookEndpointDisabledEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookEndpointDisabledEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookEndpointDisabledEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("webhook_endpoint.disabled" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.disabled"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointDisabledEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointDisabledEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointDisabledEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_WebhookEndpoint(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpoint.errors : vErrors.concat(validate_spec_WebhookEndpoint.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_WebhookEndpointBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpointBefore.errors : vErrors.concat(validate_spec_WebhookEndpointBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_WebhookEndpointDisabledEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookEndpointDisabledEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadWebhookDeliveryRedeliveredEvent = validate_spec_WebhookDeliveryRedeliveredEvent;
+const schema_spec_WebhookDeliveryRedeliveredEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_delivery.redelivered"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookDeliveryInEvents"},"previous_attributes":{"$ref":"spec:WebhookDeliveryInEventsBefore"}}}},"$id":"spec:WebhookDeliveryRedeliveredEvent"};
+const schema_spec_WebhookDeliveryInEventsBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookDeliveryInEventsBefore"};
+
+function validate_spec_WebhookDeliveryInEventsBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookDeliveryInEventsBefore" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookDeliveryInEventsBefore.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(((((((key0 === "id") || (key0 === "endpoint_id")) || (key0 === "event_id")) || (key0 === "event_type")) || (key0 === "status")) || (key0 === "next_attempt_at")) || (key0 === "created_at"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_WebhookDeliveryId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookDeliveryId.errors : vErrors.concat(validate_spec_WebhookDeliveryId.errors);
+errors = vErrors.length;
+}
+}
+if(data.endpoint_id !== undefined){
+if(!(validate_spec_WebhookEndpointId(data.endpoint_id, {instancePath:instancePath+"/endpoint_id",parentData:data,parentDataProperty:"endpoint_id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpointId.errors : vErrors.concat(validate_spec_WebhookEndpointId.errors);
+errors = vErrors.length;
+}
+}
+if(data.event_id !== undefined){
+if(!(validate_spec_EventId(data.event_id, {instancePath:instancePath+"/event_id",parentData:data,parentDataProperty:"event_id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.event_type !== undefined){
+if(!(validate_spec_EventType(data.event_type, {instancePath:instancePath+"/event_type",parentData:data,parentDataProperty:"event_type",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventType.errors : vErrors.concat(validate_spec_EventType.errors);
+errors = vErrors.length;
+}
+}
+if(data.status !== undefined){
+if(!(validate_spec_WebhookDeliveryStatus(data.status, {instancePath:instancePath+"/status",parentData:data,parentDataProperty:"status",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookDeliveryStatus.errors : vErrors.concat(validate_spec_WebhookDeliveryStatus.errors);
+errors = vErrors.length;
+}
+}
+if(data.next_attempt_at !== undefined){
+let data5 = data.next_attempt_at;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err1 = {instancePath:instancePath+"/next_attempt_at",schemaPath:"#/properties/next_attempt_at/type",keyword:"type",params:{type: schema_spec_WebhookDeliveryInEventsBefore.properties.next_attempt_at.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(typeof data5 === "string"){
+if(!(formats_5c6cf1d7(data5))){
+const err2 = {instancePath:instancePath+"/next_attempt_at",schemaPath:"#/properties/next_attempt_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_WebhookDeliveryInEventsBefore.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookDeliveryInEventsBefore.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_WebhookDeliveryRedeliveredEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookDeliveryRedeliveredEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookDeliveryRedeliveredEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("webhook_delivery.redelivered" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_delivery.redelivered"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookDeliveryRedeliveredEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookDeliveryRedeliveredEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookDeliveryRedeliveredEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_WebhookDeliveryInEvents(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookDeliveryInEvents.errors : vErrors.concat(validate_spec_WebhookDeliveryInEvents.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_WebhookDeliveryInEventsBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookDeliveryInEventsBefore.errors : vErrors.concat(validate_spec_WebhookDeliveryInEventsBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_WebhookDeliveryRedeliveredEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookDeliveryRedeliveredEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 })(validators);
 export default validators

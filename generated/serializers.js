@@ -6024,6 +6024,3703 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
+  get replyEventList () { return define(this, 'replyEventList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Event/properties/data/properties/object"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_13 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_13 ? JSON_STR_COMMA : ((addComma_13 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_13) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Event/properties/data/properties/previous_attributes"
+      function anonymous5 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_15 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_15 ? JSON_STR_COMMA : ((addComma_15 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_15) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Event/properties/data"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_object_12 = obj["object"]
+      if (value_object_12 !== undefined) {
+        json += "{\"object\":"
+        json += anonymous4(value_object_12)
+      } else {
+        throw new Error('"object" is required!')
+      }
+      
+      const value_previous_attributes_14 = obj["previous_attributes"]
+      if (value_previous_attributes_14 !== undefined) {
+        json += ",\"previous_attributes\":"
+        json += anonymous5(value_previous_attributes_14)
+      } else {
+        throw new Error('"previous_attributes" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Event"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_type_4 = obj["type"]
+      if (value_type_4 !== undefined) {
+        json += ",\"type\":"
+        
+        if (typeof value_type_4 !== 'string') {
+          if (value_type_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_type_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_4 instanceof RegExp) {
+            json += asString(value_type_4.source)
+          } else {
+            json += asString(value_type_4.toString())
+          }
+        } else {
+          json += asString(value_type_4)
+        }
+        
+      } else {
+        throw new Error('"type" is required!')
+      }
+      
+      const value_created_at_5 = obj["created_at"]
+      if (value_created_at_5 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_5)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_api_version_6 = obj["api_version"]
+      if (value_api_version_6 !== undefined) {
+        json += ",\"api_version\":"
+        
+        if (typeof value_api_version_6 !== 'string') {
+          if (value_api_version_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_api_version_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_api_version_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_api_version_6 instanceof RegExp) {
+            json += asString(value_api_version_6.source)
+          } else {
+            json += asString(value_api_version_6.toString())
+          }
+        } else {
+          json += asString(value_api_version_6)
+        }
+        
+      } else {
+        throw new Error('"api_version" is required!')
+      }
+      
+      const value_project_id_7 = obj["project_id"]
+      if (value_project_id_7 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_7 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_7 === "string" ||
+            value_project_id_7 === null ||
+            value_project_id_7 instanceof Date ||
+            value_project_id_7 instanceof RegExp ||
+            (
+              typeof value_project_id_7 === "object" &&
+              typeof value_project_id_7.toString === "function" &&
+              value_project_id_7.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_7 !== 'string') {
+          if (value_project_id_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_7 instanceof RegExp) {
+            json += asString(value_project_id_7.source)
+          } else {
+            json += asString(value_project_id_7.toString())
+          }
+        } else {
+          json += asString(value_project_id_7)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Event/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_request_id_8 = obj["request_id"]
+      if (value_request_id_8 !== undefined) {
+        json += ",\"request_id\":"
+        
+          if (value_request_id_8 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_request_id_8 === "string" ||
+            value_request_id_8 === null ||
+            value_request_id_8 instanceof Date ||
+            value_request_id_8 instanceof RegExp ||
+            (
+              typeof value_request_id_8 === "object" &&
+              typeof value_request_id_8.toString === "function" &&
+              value_request_id_8.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_request_id_8 !== 'string') {
+          if (value_request_id_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_request_id_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_request_id_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_request_id_8 instanceof RegExp) {
+            json += asString(value_request_id_8.source)
+          } else {
+            json += asString(value_request_id_8.toString())
+          }
+        } else {
+          json += asString(value_request_id_8)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Event/properties/request_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"request_id" is required!')
+      }
+      
+      const value_sequence_9 = obj["sequence"]
+      if (value_sequence_9 !== undefined) {
+        json += ",\"sequence\":"
+        json += asInteger(value_sequence_9)
+      } else {
+        throw new Error('"sequence" is required!')
+      }
+      
+      const value_data_10 = obj["data"]
+      if (value_data_10 !== undefined) {
+        json += ",\"data\":"
+        json += anonymous3(value_data_10)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/EventList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/EventList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/EventList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_has_more_16 = obj["has_more"]
+      if (value_has_more_16 !== undefined) {
+        json += ",\"has_more\":"
+        json += asBoolean(value_has_more_16)
+      } else {
+        throw new Error('"has_more" is required!')
+      }
+      
+      const value_next_after_17 = obj["next_after"]
+      if (value_next_after_17 !== undefined) {
+        json += ",\"next_after\":"
+        json += asInteger(value_next_after_17)
+      } else {
+        throw new Error('"next_after" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyEvent () { return define(this, 'replyEvent', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Event/properties/data/properties/object"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_11 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_11 ? JSON_STR_COMMA : ((addComma_11 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_11) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Event/properties/data/properties/previous_attributes"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_13 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_13 ? JSON_STR_COMMA : ((addComma_13 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_13) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Event/properties/data"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_object_10 = obj["object"]
+      if (value_object_10 !== undefined) {
+        json += "{\"object\":"
+        json += anonymous2(value_object_10)
+      } else {
+        throw new Error('"object" is required!')
+      }
+      
+      const value_previous_attributes_12 = obj["previous_attributes"]
+      if (value_previous_attributes_12 !== undefined) {
+        json += ",\"previous_attributes\":"
+        json += anonymous3(value_previous_attributes_12)
+      } else {
+        throw new Error('"previous_attributes" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Event"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_type_2 = obj["type"]
+      if (value_type_2 !== undefined) {
+        json += ",\"type\":"
+        
+        if (typeof value_type_2 !== 'string') {
+          if (value_type_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_type_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_2 instanceof RegExp) {
+            json += asString(value_type_2.source)
+          } else {
+            json += asString(value_type_2.toString())
+          }
+        } else {
+          json += asString(value_type_2)
+        }
+        
+      } else {
+        throw new Error('"type" is required!')
+      }
+      
+      const value_created_at_3 = obj["created_at"]
+      if (value_created_at_3 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_3)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_api_version_4 = obj["api_version"]
+      if (value_api_version_4 !== undefined) {
+        json += ",\"api_version\":"
+        
+        if (typeof value_api_version_4 !== 'string') {
+          if (value_api_version_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_api_version_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_api_version_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_api_version_4 instanceof RegExp) {
+            json += asString(value_api_version_4.source)
+          } else {
+            json += asString(value_api_version_4.toString())
+          }
+        } else {
+          json += asString(value_api_version_4)
+        }
+        
+      } else {
+        throw new Error('"api_version" is required!')
+      }
+      
+      const value_project_id_5 = obj["project_id"]
+      if (value_project_id_5 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_5 === "string" ||
+            value_project_id_5 === null ||
+            value_project_id_5 instanceof Date ||
+            value_project_id_5 instanceof RegExp ||
+            (
+              typeof value_project_id_5 === "object" &&
+              typeof value_project_id_5.toString === "function" &&
+              value_project_id_5.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_5 !== 'string') {
+          if (value_project_id_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_5 instanceof RegExp) {
+            json += asString(value_project_id_5.source)
+          } else {
+            json += asString(value_project_id_5.toString())
+          }
+        } else {
+          json += asString(value_project_id_5)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Event/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_request_id_6 = obj["request_id"]
+      if (value_request_id_6 !== undefined) {
+        json += ",\"request_id\":"
+        
+          if (value_request_id_6 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_request_id_6 === "string" ||
+            value_request_id_6 === null ||
+            value_request_id_6 instanceof Date ||
+            value_request_id_6 instanceof RegExp ||
+            (
+              typeof value_request_id_6 === "object" &&
+              typeof value_request_id_6.toString === "function" &&
+              value_request_id_6.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_request_id_6 !== 'string') {
+          if (value_request_id_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_request_id_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_request_id_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_request_id_6 instanceof RegExp) {
+            json += asString(value_request_id_6.source)
+          } else {
+            json += asString(value_request_id_6.toString())
+          }
+        } else {
+          json += asString(value_request_id_6)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Event/properties/request_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"request_id" is required!')
+      }
+      
+      const value_sequence_7 = obj["sequence"]
+      if (value_sequence_7 !== undefined) {
+        json += ",\"sequence\":"
+        json += asInteger(value_sequence_7)
+      } else {
+        throw new Error('"sequence" is required!')
+      }
+      
+      const value_data_8 = obj["data"]
+      if (value_data_8 !== undefined) {
+        json += ",\"data\":"
+        json += anonymous1(value_data_8)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyStreamEnd () { return define(this, 'replyStreamEnd', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/StreamEnd"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_reason_1 = obj["reason"]
+      if (value_reason_1 !== undefined) {
+        json += "{\"reason\":"
+        
+        if (typeof value_reason_1 !== 'string') {
+          if (value_reason_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_reason_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_reason_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_reason_1 instanceof RegExp) {
+            json += asString(value_reason_1.source)
+          } else {
+            json += asString(value_reason_1.toString())
+          }
+        } else {
+          json += asString(value_reason_1)
+        }
+        
+      } else {
+        throw new Error('"reason" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyWebhookEndpointList () { return define(this, 'replyWebhookEndpointList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+    function anonymous3 (obj) {
+      // "spec#/$defs/EventSelectors"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/EventSelectors' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+    function anonymous4 (obj) {
+      // "spec#/$defs/WebhookEndpoint/properties/project_ids"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/WebhookEndpoint/properties/project_ids' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/WebhookEndpoint"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_url_4 = obj["url"]
+      if (value_url_4 !== undefined) {
+        json += ",\"url\":"
+        
+        if (typeof value_url_4 !== 'string') {
+          if (value_url_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_url_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_url_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_url_4 instanceof RegExp) {
+            json += asString(value_url_4.source)
+          } else {
+            json += asString(value_url_4.toString())
+          }
+        } else {
+          json += asString(value_url_4)
+        }
+        
+      } else {
+        throw new Error('"url" is required!')
+      }
+      
+      const value_description_5 = obj["description"]
+      if (value_description_5 !== undefined) {
+        json += ",\"description\":"
+        
+          if (value_description_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_description_5 === "string" ||
+            value_description_5 === null ||
+            value_description_5 instanceof Date ||
+            value_description_5 instanceof RegExp ||
+            (
+              typeof value_description_5 === "object" &&
+              typeof value_description_5.toString === "function" &&
+              value_description_5.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_description_5 !== 'string') {
+          if (value_description_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_description_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_description_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_description_5 instanceof RegExp) {
+            json += asString(value_description_5.source)
+          } else {
+            json += asString(value_description_5.toString())
+          }
+        } else {
+          json += asString(value_description_5)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookEndpoint/properties/description' does not match schema definition.")
+  
+      } else {
+        throw new Error('"description" is required!')
+      }
+      
+      const value_event_types_6 = obj["event_types"]
+      if (value_event_types_6 !== undefined) {
+        json += ",\"event_types\":"
+        json += anonymous3(value_event_types_6)
+      } else {
+        throw new Error('"event_types" is required!')
+      }
+      
+      const value_enabled_7 = obj["enabled"]
+      if (value_enabled_7 !== undefined) {
+        json += ",\"enabled\":"
+        json += asBoolean(value_enabled_7)
+      } else {
+        throw new Error('"enabled" is required!')
+      }
+      
+      const value_disabled_reason_8 = obj["disabled_reason"]
+      if (value_disabled_reason_8 !== undefined) {
+        json += ",\"disabled_reason\":"
+        
+          if (value_disabled_reason_8 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_disabled_reason_8 === "string" ||
+            value_disabled_reason_8 === null ||
+            value_disabled_reason_8 instanceof Date ||
+            value_disabled_reason_8 instanceof RegExp ||
+            (
+              typeof value_disabled_reason_8 === "object" &&
+              typeof value_disabled_reason_8.toString === "function" &&
+              value_disabled_reason_8.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_disabled_reason_8 !== 'string') {
+          if (value_disabled_reason_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_disabled_reason_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_disabled_reason_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_disabled_reason_8 instanceof RegExp) {
+            json += asString(value_disabled_reason_8.source)
+          } else {
+            json += asString(value_disabled_reason_8.toString())
+          }
+        } else {
+          json += asString(value_disabled_reason_8)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookEndpoint/properties/disabled_reason' does not match schema definition.")
+  
+      } else {
+        throw new Error('"disabled_reason" is required!')
+      }
+      
+      const value_project_ids_9 = obj["project_ids"]
+      if (value_project_ids_9 !== undefined) {
+        json += ",\"project_ids\":"
+        
+          if (value_project_ids_9 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Array.isArray(value_project_ids_9)) {
+            json += anonymous4(value_project_ids_9)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookEndpoint/properties/project_ids' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_ids" is required!')
+      }
+      
+      const value_created_at_10 = obj["created_at"]
+      if (value_created_at_10 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_10)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/WebhookEndpointList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/WebhookEndpointList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous5 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_13 = obj["page"]
+      if (value_page_13 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_13)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_14 = obj["limit"]
+      if (value_limit_14 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_14)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_15 = obj["total"]
+      if (value_total_15 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_15)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_16 = obj["total_pages"]
+      if (value_total_pages_16 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_16)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/WebhookEndpointList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_11 = obj["pagination"]
+      if (value_pagination_11 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous5(value_pagination_11)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyWebhookEndpointWithSecret () { return define(this, 'replyWebhookEndpointWithSecret', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+    function anonymous1 (obj) {
+      // "spec#/$defs/EventSelectors"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/EventSelectors' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+    function anonymous2 (obj) {
+      // "spec#/$defs/WebhookEndpointWithSecret/properties/project_ids"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/WebhookEndpointWithSecret/properties/project_ids' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/WebhookEndpointWithSecret"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_url_2 = obj["url"]
+      if (value_url_2 !== undefined) {
+        json += ",\"url\":"
+        
+        if (typeof value_url_2 !== 'string') {
+          if (value_url_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_url_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_url_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_url_2 instanceof RegExp) {
+            json += asString(value_url_2.source)
+          } else {
+            json += asString(value_url_2.toString())
+          }
+        } else {
+          json += asString(value_url_2)
+        }
+        
+      } else {
+        throw new Error('"url" is required!')
+      }
+      
+      const value_description_3 = obj["description"]
+      if (value_description_3 !== undefined) {
+        json += ",\"description\":"
+        
+          if (value_description_3 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_description_3 === "string" ||
+            value_description_3 === null ||
+            value_description_3 instanceof Date ||
+            value_description_3 instanceof RegExp ||
+            (
+              typeof value_description_3 === "object" &&
+              typeof value_description_3.toString === "function" &&
+              value_description_3.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_description_3 !== 'string') {
+          if (value_description_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_description_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_description_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_description_3 instanceof RegExp) {
+            json += asString(value_description_3.source)
+          } else {
+            json += asString(value_description_3.toString())
+          }
+        } else {
+          json += asString(value_description_3)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookEndpointWithSecret/properties/description' does not match schema definition.")
+  
+      } else {
+        throw new Error('"description" is required!')
+      }
+      
+      const value_event_types_4 = obj["event_types"]
+      if (value_event_types_4 !== undefined) {
+        json += ",\"event_types\":"
+        json += anonymous1(value_event_types_4)
+      } else {
+        throw new Error('"event_types" is required!')
+      }
+      
+      const value_enabled_5 = obj["enabled"]
+      if (value_enabled_5 !== undefined) {
+        json += ",\"enabled\":"
+        json += asBoolean(value_enabled_5)
+      } else {
+        throw new Error('"enabled" is required!')
+      }
+      
+      const value_disabled_reason_6 = obj["disabled_reason"]
+      if (value_disabled_reason_6 !== undefined) {
+        json += ",\"disabled_reason\":"
+        
+          if (value_disabled_reason_6 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_disabled_reason_6 === "string" ||
+            value_disabled_reason_6 === null ||
+            value_disabled_reason_6 instanceof Date ||
+            value_disabled_reason_6 instanceof RegExp ||
+            (
+              typeof value_disabled_reason_6 === "object" &&
+              typeof value_disabled_reason_6.toString === "function" &&
+              value_disabled_reason_6.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_disabled_reason_6 !== 'string') {
+          if (value_disabled_reason_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_disabled_reason_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_disabled_reason_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_disabled_reason_6 instanceof RegExp) {
+            json += asString(value_disabled_reason_6.source)
+          } else {
+            json += asString(value_disabled_reason_6.toString())
+          }
+        } else {
+          json += asString(value_disabled_reason_6)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookEndpointWithSecret/properties/disabled_reason' does not match schema definition.")
+  
+      } else {
+        throw new Error('"disabled_reason" is required!')
+      }
+      
+      const value_project_ids_7 = obj["project_ids"]
+      if (value_project_ids_7 !== undefined) {
+        json += ",\"project_ids\":"
+        
+          if (value_project_ids_7 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Array.isArray(value_project_ids_7)) {
+            json += anonymous2(value_project_ids_7)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookEndpointWithSecret/properties/project_ids' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_ids" is required!')
+      }
+      
+      const value_created_at_8 = obj["created_at"]
+      if (value_created_at_8 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_8)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_secret_9 = obj["secret"]
+      if (value_secret_9 !== undefined) {
+        json += ",\"secret\":"
+        
+        if (typeof value_secret_9 !== 'string') {
+          if (value_secret_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_secret_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_secret_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_secret_9 instanceof RegExp) {
+            json += asString(value_secret_9.source)
+          } else {
+            json += asString(value_secret_9.toString())
+          }
+        } else {
+          json += asString(value_secret_9)
+        }
+        
+      } else {
+        throw new Error('"secret" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyWebhookEndpoint () { return define(this, 'replyWebhookEndpoint', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+    function anonymous1 (obj) {
+      // "spec#/$defs/EventSelectors"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/EventSelectors' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+    function anonymous2 (obj) {
+      // "spec#/$defs/WebhookEndpoint/properties/project_ids"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/WebhookEndpoint/properties/project_ids' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/WebhookEndpoint"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_url_2 = obj["url"]
+      if (value_url_2 !== undefined) {
+        json += ",\"url\":"
+        
+        if (typeof value_url_2 !== 'string') {
+          if (value_url_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_url_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_url_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_url_2 instanceof RegExp) {
+            json += asString(value_url_2.source)
+          } else {
+            json += asString(value_url_2.toString())
+          }
+        } else {
+          json += asString(value_url_2)
+        }
+        
+      } else {
+        throw new Error('"url" is required!')
+      }
+      
+      const value_description_3 = obj["description"]
+      if (value_description_3 !== undefined) {
+        json += ",\"description\":"
+        
+          if (value_description_3 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_description_3 === "string" ||
+            value_description_3 === null ||
+            value_description_3 instanceof Date ||
+            value_description_3 instanceof RegExp ||
+            (
+              typeof value_description_3 === "object" &&
+              typeof value_description_3.toString === "function" &&
+              value_description_3.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_description_3 !== 'string') {
+          if (value_description_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_description_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_description_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_description_3 instanceof RegExp) {
+            json += asString(value_description_3.source)
+          } else {
+            json += asString(value_description_3.toString())
+          }
+        } else {
+          json += asString(value_description_3)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookEndpoint/properties/description' does not match schema definition.")
+  
+      } else {
+        throw new Error('"description" is required!')
+      }
+      
+      const value_event_types_4 = obj["event_types"]
+      if (value_event_types_4 !== undefined) {
+        json += ",\"event_types\":"
+        json += anonymous1(value_event_types_4)
+      } else {
+        throw new Error('"event_types" is required!')
+      }
+      
+      const value_enabled_5 = obj["enabled"]
+      if (value_enabled_5 !== undefined) {
+        json += ",\"enabled\":"
+        json += asBoolean(value_enabled_5)
+      } else {
+        throw new Error('"enabled" is required!')
+      }
+      
+      const value_disabled_reason_6 = obj["disabled_reason"]
+      if (value_disabled_reason_6 !== undefined) {
+        json += ",\"disabled_reason\":"
+        
+          if (value_disabled_reason_6 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_disabled_reason_6 === "string" ||
+            value_disabled_reason_6 === null ||
+            value_disabled_reason_6 instanceof Date ||
+            value_disabled_reason_6 instanceof RegExp ||
+            (
+              typeof value_disabled_reason_6 === "object" &&
+              typeof value_disabled_reason_6.toString === "function" &&
+              value_disabled_reason_6.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_disabled_reason_6 !== 'string') {
+          if (value_disabled_reason_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_disabled_reason_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_disabled_reason_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_disabled_reason_6 instanceof RegExp) {
+            json += asString(value_disabled_reason_6.source)
+          } else {
+            json += asString(value_disabled_reason_6.toString())
+          }
+        } else {
+          json += asString(value_disabled_reason_6)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookEndpoint/properties/disabled_reason' does not match schema definition.")
+  
+      } else {
+        throw new Error('"disabled_reason" is required!')
+      }
+      
+      const value_project_ids_7 = obj["project_ids"]
+      if (value_project_ids_7 !== undefined) {
+        json += ",\"project_ids\":"
+        
+          if (value_project_ids_7 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Array.isArray(value_project_ids_7)) {
+            json += anonymous2(value_project_ids_7)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookEndpoint/properties/project_ids' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_ids" is required!')
+      }
+      
+      const value_created_at_8 = obj["created_at"]
+      if (value_created_at_8 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_8)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyWebhookDelivery () { return define(this, 'replyWebhookDelivery', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/WebhookAttempt"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_started_at_8 = obj["started_at"]
+      if (value_started_at_8 !== undefined) {
+        json += "{\"started_at\":"
+        json += asDateTime(value_started_at_8)
+      } else {
+        throw new Error('"started_at" is required!')
+      }
+      
+      const value_duration_ms_9 = obj["duration_ms"]
+      if (value_duration_ms_9 !== undefined) {
+        json += ",\"duration_ms\":"
+        json += asInteger(value_duration_ms_9)
+      } else {
+        throw new Error('"duration_ms" is required!')
+      }
+      
+      const value_response_status_10 = obj["response_status"]
+      if (value_response_status_10 !== undefined) {
+        json += ",\"response_status\":"
+        
+          if (value_response_status_10 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Number.isInteger(value_response_status_10) || value_response_status_10 === null) {
+            json += asInteger(value_response_status_10)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookAttempt/properties/response_status' does not match schema definition.")
+  
+      } else {
+        throw new Error('"response_status" is required!')
+      }
+      
+      const value_response_body_11 = obj["response_body"]
+      if (value_response_body_11 !== undefined) {
+        json += ",\"response_body\":"
+        
+          if (value_response_body_11 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_response_body_11 === "string" ||
+            value_response_body_11 === null ||
+            value_response_body_11 instanceof Date ||
+            value_response_body_11 instanceof RegExp ||
+            (
+              typeof value_response_body_11 === "object" &&
+              typeof value_response_body_11.toString === "function" &&
+              value_response_body_11.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_response_body_11 !== 'string') {
+          if (value_response_body_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_response_body_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_response_body_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_response_body_11 instanceof RegExp) {
+            json += asString(value_response_body_11.source)
+          } else {
+            json += asString(value_response_body_11.toString())
+          }
+        } else {
+          json += asString(value_response_body_11)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookAttempt/properties/response_body' does not match schema definition.")
+  
+      } else {
+        throw new Error('"response_body" is required!')
+      }
+      
+      const value_error_12 = obj["error"]
+      if (value_error_12 !== undefined) {
+        json += ",\"error\":"
+        
+          if (value_error_12 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_error_12 === "string" ||
+            value_error_12 === null ||
+            value_error_12 instanceof Date ||
+            value_error_12 instanceof RegExp ||
+            (
+              typeof value_error_12 === "object" &&
+              typeof value_error_12.toString === "function" &&
+              value_error_12.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_error_12 !== 'string') {
+          if (value_error_12 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_error_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_error_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_error_12 instanceof RegExp) {
+            json += asString(value_error_12.source)
+          } else {
+            json += asString(value_error_12.toString())
+          }
+        } else {
+          json += asString(value_error_12)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookAttempt/properties/error' does not match schema definition.")
+  
+      } else {
+        throw new Error('"error" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/WebhookDelivery/properties/attempts"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/WebhookDelivery/properties/attempts' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/WebhookDelivery/properties/request/properties/headers"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_18 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_18 ? JSON_STR_COMMA : ((addComma_18 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_18) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Event/properties/data/properties/object"
+      function anonymous7 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_31 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_31 ? JSON_STR_COMMA : ((addComma_31 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_31) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Event/properties/data/properties/previous_attributes"
+      function anonymous8 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_33 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_33 ? JSON_STR_COMMA : ((addComma_33 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_33) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Event/properties/data"
+      function anonymous6 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_object_30 = obj["object"]
+      if (value_object_30 !== undefined) {
+        json += "{\"object\":"
+        json += anonymous7(value_object_30)
+      } else {
+        throw new Error('"object" is required!')
+      }
+      
+      const value_previous_attributes_32 = obj["previous_attributes"]
+      if (value_previous_attributes_32 !== undefined) {
+        json += ",\"previous_attributes\":"
+        json += anonymous8(value_previous_attributes_32)
+      } else {
+        throw new Error('"previous_attributes" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Event"
+      function anonymous5 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_21 = obj["id"]
+      if (value_id_21 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_21 !== 'string') {
+          if (value_id_21 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_21 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_21.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_21 instanceof RegExp) {
+            json += asString(value_id_21.source)
+          } else {
+            json += asString(value_id_21.toString())
+          }
+        } else {
+          json += asString(value_id_21)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_type_22 = obj["type"]
+      if (value_type_22 !== undefined) {
+        json += ",\"type\":"
+        
+        if (typeof value_type_22 !== 'string') {
+          if (value_type_22 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_type_22 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_22.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_22 instanceof RegExp) {
+            json += asString(value_type_22.source)
+          } else {
+            json += asString(value_type_22.toString())
+          }
+        } else {
+          json += asString(value_type_22)
+        }
+        
+      } else {
+        throw new Error('"type" is required!')
+      }
+      
+      const value_created_at_23 = obj["created_at"]
+      if (value_created_at_23 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_23)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_api_version_24 = obj["api_version"]
+      if (value_api_version_24 !== undefined) {
+        json += ",\"api_version\":"
+        
+        if (typeof value_api_version_24 !== 'string') {
+          if (value_api_version_24 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_api_version_24 instanceof Date) {
+            json += JSON_STR_QUOTE + value_api_version_24.toISOString() + JSON_STR_QUOTE
+          } else if (value_api_version_24 instanceof RegExp) {
+            json += asString(value_api_version_24.source)
+          } else {
+            json += asString(value_api_version_24.toString())
+          }
+        } else {
+          json += asString(value_api_version_24)
+        }
+        
+      } else {
+        throw new Error('"api_version" is required!')
+      }
+      
+      const value_project_id_25 = obj["project_id"]
+      if (value_project_id_25 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_25 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_25 === "string" ||
+            value_project_id_25 === null ||
+            value_project_id_25 instanceof Date ||
+            value_project_id_25 instanceof RegExp ||
+            (
+              typeof value_project_id_25 === "object" &&
+              typeof value_project_id_25.toString === "function" &&
+              value_project_id_25.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_25 !== 'string') {
+          if (value_project_id_25 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_25 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_25.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_25 instanceof RegExp) {
+            json += asString(value_project_id_25.source)
+          } else {
+            json += asString(value_project_id_25.toString())
+          }
+        } else {
+          json += asString(value_project_id_25)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Event/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_request_id_26 = obj["request_id"]
+      if (value_request_id_26 !== undefined) {
+        json += ",\"request_id\":"
+        
+          if (value_request_id_26 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_request_id_26 === "string" ||
+            value_request_id_26 === null ||
+            value_request_id_26 instanceof Date ||
+            value_request_id_26 instanceof RegExp ||
+            (
+              typeof value_request_id_26 === "object" &&
+              typeof value_request_id_26.toString === "function" &&
+              value_request_id_26.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_request_id_26 !== 'string') {
+          if (value_request_id_26 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_request_id_26 instanceof Date) {
+            json += JSON_STR_QUOTE + value_request_id_26.toISOString() + JSON_STR_QUOTE
+          } else if (value_request_id_26 instanceof RegExp) {
+            json += asString(value_request_id_26.source)
+          } else {
+            json += asString(value_request_id_26.toString())
+          }
+        } else {
+          json += asString(value_request_id_26)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Event/properties/request_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"request_id" is required!')
+      }
+      
+      const value_sequence_27 = obj["sequence"]
+      if (value_sequence_27 !== undefined) {
+        json += ",\"sequence\":"
+        json += asInteger(value_sequence_27)
+      } else {
+        throw new Error('"sequence" is required!')
+      }
+      
+      const value_data_28 = obj["data"]
+      if (value_data_28 !== undefined) {
+        json += ",\"data\":"
+        json += anonymous6(value_data_28)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/WebhookDelivery/properties/request"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_url_16 = obj["url"]
+      if (value_url_16 !== undefined) {
+        json += "{\"url\":"
+        
+        if (typeof value_url_16 !== 'string') {
+          if (value_url_16 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_url_16 instanceof Date) {
+            json += JSON_STR_QUOTE + value_url_16.toISOString() + JSON_STR_QUOTE
+          } else if (value_url_16 instanceof RegExp) {
+            json += asString(value_url_16.source)
+          } else {
+            json += asString(value_url_16.toString())
+          }
+        } else {
+          json += asString(value_url_16)
+        }
+        
+      } else {
+        throw new Error('"url" is required!')
+      }
+      
+      const value_headers_17 = obj["headers"]
+      if (value_headers_17 !== undefined) {
+        json += ",\"headers\":"
+        json += anonymous4(value_headers_17)
+      } else {
+        throw new Error('"headers" is required!')
+      }
+      
+      const value_body_19 = obj["body"]
+      if (value_body_19 !== undefined) {
+        json += ",\"body\":"
+        json += anonymous5(value_body_19)
+      } else {
+        throw new Error('"body" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/WebhookDelivery"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_endpoint_id_2 = obj["endpoint_id"]
+      if (value_endpoint_id_2 !== undefined) {
+        json += ",\"endpoint_id\":"
+        
+        if (typeof value_endpoint_id_2 !== 'string') {
+          if (value_endpoint_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_endpoint_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_endpoint_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_endpoint_id_2 instanceof RegExp) {
+            json += asString(value_endpoint_id_2.source)
+          } else {
+            json += asString(value_endpoint_id_2.toString())
+          }
+        } else {
+          json += asString(value_endpoint_id_2)
+        }
+        
+      } else {
+        throw new Error('"endpoint_id" is required!')
+      }
+      
+      const value_event_id_3 = obj["event_id"]
+      if (value_event_id_3 !== undefined) {
+        json += ",\"event_id\":"
+        
+        if (typeof value_event_id_3 !== 'string') {
+          if (value_event_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_event_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_event_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_event_id_3 instanceof RegExp) {
+            json += asString(value_event_id_3.source)
+          } else {
+            json += asString(value_event_id_3.toString())
+          }
+        } else {
+          json += asString(value_event_id_3)
+        }
+        
+      } else {
+        throw new Error('"event_id" is required!')
+      }
+      
+      const value_event_type_4 = obj["event_type"]
+      if (value_event_type_4 !== undefined) {
+        json += ",\"event_type\":"
+        
+        if (typeof value_event_type_4 !== 'string') {
+          if (value_event_type_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_event_type_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_event_type_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_event_type_4 instanceof RegExp) {
+            json += asString(value_event_type_4.source)
+          } else {
+            json += asString(value_event_type_4.toString())
+          }
+        } else {
+          json += asString(value_event_type_4)
+        }
+        
+      } else {
+        throw new Error('"event_type" is required!')
+      }
+      
+      const value_status_5 = obj["status"]
+      if (value_status_5 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_5 !== 'string') {
+          if (value_status_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_5 instanceof RegExp) {
+            json += asString(value_status_5.source)
+          } else {
+            json += asString(value_status_5.toString())
+          }
+        } else {
+          json += asString(value_status_5)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_attempts_6 = obj["attempts"]
+      if (value_attempts_6 !== undefined) {
+        json += ",\"attempts\":"
+        json += anonymous1(value_attempts_6)
+      } else {
+        throw new Error('"attempts" is required!')
+      }
+      
+      const value_next_attempt_at_13 = obj["next_attempt_at"]
+      if (value_next_attempt_at_13 !== undefined) {
+        json += ",\"next_attempt_at\":"
+        
+          if (value_next_attempt_at_13 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_attempt_at_13 === "string" ||
+            value_next_attempt_at_13 === null ||
+            value_next_attempt_at_13 instanceof Date ||
+            value_next_attempt_at_13 instanceof RegExp ||
+            (
+              typeof value_next_attempt_at_13 === "object" &&
+              typeof value_next_attempt_at_13.toString === "function" &&
+              value_next_attempt_at_13.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_next_attempt_at_13)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookDelivery/properties/next_attempt_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_attempt_at" is required!')
+      }
+      
+      const value_request_14 = obj["request"]
+      if (value_request_14 !== undefined) {
+        json += ",\"request\":"
+        
+          if (value_request_14 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if((typeof value_request_14 === "object" && !Array.isArray(value_request_14)) || value_request_14 === null) {
+            json += anonymous3(value_request_14)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookDelivery/properties/request' does not match schema definition.")
+  
+      } else {
+        throw new Error('"request" is required!')
+      }
+      
+      const value_created_at_34 = obj["created_at"]
+      if (value_created_at_34 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_34)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyWebhookRecovery () { return define(this, 'replyWebhookRecovery', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/WebhookRecovery"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_endpoint_id_1 = obj["endpoint_id"]
+      if (value_endpoint_id_1 !== undefined) {
+        json += "{\"endpoint_id\":"
+        
+        if (typeof value_endpoint_id_1 !== 'string') {
+          if (value_endpoint_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_endpoint_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_endpoint_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_endpoint_id_1 instanceof RegExp) {
+            json += asString(value_endpoint_id_1.source)
+          } else {
+            json += asString(value_endpoint_id_1.toString())
+          }
+        } else {
+          json += asString(value_endpoint_id_1)
+        }
+        
+      } else {
+        throw new Error('"endpoint_id" is required!')
+      }
+      
+      const value_since_2 = obj["since"]
+      if (value_since_2 !== undefined) {
+        json += ",\"since\":"
+        json += asDateTime(value_since_2)
+      } else {
+        throw new Error('"since" is required!')
+      }
+      
+      const value_recovered_3 = obj["recovered"]
+      if (value_recovered_3 !== undefined) {
+        json += ",\"recovered\":"
+        json += asInteger(value_recovered_3)
+      } else {
+        throw new Error('"recovered" is required!')
+      }
+      
+      const value_has_more_4 = obj["has_more"]
+      if (value_has_more_4 !== undefined) {
+        json += ",\"has_more\":"
+        json += asBoolean(value_has_more_4)
+      } else {
+        throw new Error('"has_more" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyWebhookDeliveryList () { return define(this, 'replyWebhookDeliveryList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/WebhookAttempt"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_started_at_10 = obj["started_at"]
+      if (value_started_at_10 !== undefined) {
+        json += "{\"started_at\":"
+        json += asDateTime(value_started_at_10)
+      } else {
+        throw new Error('"started_at" is required!')
+      }
+      
+      const value_duration_ms_11 = obj["duration_ms"]
+      if (value_duration_ms_11 !== undefined) {
+        json += ",\"duration_ms\":"
+        json += asInteger(value_duration_ms_11)
+      } else {
+        throw new Error('"duration_ms" is required!')
+      }
+      
+      const value_response_status_12 = obj["response_status"]
+      if (value_response_status_12 !== undefined) {
+        json += ",\"response_status\":"
+        
+          if (value_response_status_12 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Number.isInteger(value_response_status_12) || value_response_status_12 === null) {
+            json += asInteger(value_response_status_12)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookAttempt/properties/response_status' does not match schema definition.")
+  
+      } else {
+        throw new Error('"response_status" is required!')
+      }
+      
+      const value_response_body_13 = obj["response_body"]
+      if (value_response_body_13 !== undefined) {
+        json += ",\"response_body\":"
+        
+          if (value_response_body_13 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_response_body_13 === "string" ||
+            value_response_body_13 === null ||
+            value_response_body_13 instanceof Date ||
+            value_response_body_13 instanceof RegExp ||
+            (
+              typeof value_response_body_13 === "object" &&
+              typeof value_response_body_13.toString === "function" &&
+              value_response_body_13.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_response_body_13 !== 'string') {
+          if (value_response_body_13 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_response_body_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_response_body_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_response_body_13 instanceof RegExp) {
+            json += asString(value_response_body_13.source)
+          } else {
+            json += asString(value_response_body_13.toString())
+          }
+        } else {
+          json += asString(value_response_body_13)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookAttempt/properties/response_body' does not match schema definition.")
+  
+      } else {
+        throw new Error('"response_body" is required!')
+      }
+      
+      const value_error_14 = obj["error"]
+      if (value_error_14 !== undefined) {
+        json += ",\"error\":"
+        
+          if (value_error_14 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_error_14 === "string" ||
+            value_error_14 === null ||
+            value_error_14 instanceof Date ||
+            value_error_14 instanceof RegExp ||
+            (
+              typeof value_error_14 === "object" &&
+              typeof value_error_14.toString === "function" &&
+              value_error_14.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_error_14 !== 'string') {
+          if (value_error_14 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_error_14 instanceof Date) {
+            json += JSON_STR_QUOTE + value_error_14.toISOString() + JSON_STR_QUOTE
+          } else if (value_error_14 instanceof RegExp) {
+            json += asString(value_error_14.source)
+          } else {
+            json += asString(value_error_14.toString())
+          }
+        } else {
+          json += asString(value_error_14)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookAttempt/properties/error' does not match schema definition.")
+  
+      } else {
+        throw new Error('"error" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous3 (obj) {
+      // "spec#/$defs/WebhookDelivery/properties/attempts"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/WebhookDelivery/properties/attempts' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous4(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous4(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/WebhookDelivery/properties/request/properties/headers"
+      function anonymous6 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_20 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_20 ? JSON_STR_COMMA : ((addComma_20 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_20) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Event/properties/data/properties/object"
+      function anonymous9 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_33 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_33 ? JSON_STR_COMMA : ((addComma_33 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_33) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Event/properties/data/properties/previous_attributes"
+      function anonymous10 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_35 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_35 ? JSON_STR_COMMA : ((addComma_35 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_35) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Event/properties/data"
+      function anonymous8 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_object_32 = obj["object"]
+      if (value_object_32 !== undefined) {
+        json += "{\"object\":"
+        json += anonymous9(value_object_32)
+      } else {
+        throw new Error('"object" is required!')
+      }
+      
+      const value_previous_attributes_34 = obj["previous_attributes"]
+      if (value_previous_attributes_34 !== undefined) {
+        json += ",\"previous_attributes\":"
+        json += anonymous10(value_previous_attributes_34)
+      } else {
+        throw new Error('"previous_attributes" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Event"
+      function anonymous7 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_23 = obj["id"]
+      if (value_id_23 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_23 !== 'string') {
+          if (value_id_23 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_23 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_23.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_23 instanceof RegExp) {
+            json += asString(value_id_23.source)
+          } else {
+            json += asString(value_id_23.toString())
+          }
+        } else {
+          json += asString(value_id_23)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_type_24 = obj["type"]
+      if (value_type_24 !== undefined) {
+        json += ",\"type\":"
+        
+        if (typeof value_type_24 !== 'string') {
+          if (value_type_24 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_type_24 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_24.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_24 instanceof RegExp) {
+            json += asString(value_type_24.source)
+          } else {
+            json += asString(value_type_24.toString())
+          }
+        } else {
+          json += asString(value_type_24)
+        }
+        
+      } else {
+        throw new Error('"type" is required!')
+      }
+      
+      const value_created_at_25 = obj["created_at"]
+      if (value_created_at_25 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_25)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_api_version_26 = obj["api_version"]
+      if (value_api_version_26 !== undefined) {
+        json += ",\"api_version\":"
+        
+        if (typeof value_api_version_26 !== 'string') {
+          if (value_api_version_26 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_api_version_26 instanceof Date) {
+            json += JSON_STR_QUOTE + value_api_version_26.toISOString() + JSON_STR_QUOTE
+          } else if (value_api_version_26 instanceof RegExp) {
+            json += asString(value_api_version_26.source)
+          } else {
+            json += asString(value_api_version_26.toString())
+          }
+        } else {
+          json += asString(value_api_version_26)
+        }
+        
+      } else {
+        throw new Error('"api_version" is required!')
+      }
+      
+      const value_project_id_27 = obj["project_id"]
+      if (value_project_id_27 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_27 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_27 === "string" ||
+            value_project_id_27 === null ||
+            value_project_id_27 instanceof Date ||
+            value_project_id_27 instanceof RegExp ||
+            (
+              typeof value_project_id_27 === "object" &&
+              typeof value_project_id_27.toString === "function" &&
+              value_project_id_27.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_27 !== 'string') {
+          if (value_project_id_27 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_27 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_27.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_27 instanceof RegExp) {
+            json += asString(value_project_id_27.source)
+          } else {
+            json += asString(value_project_id_27.toString())
+          }
+        } else {
+          json += asString(value_project_id_27)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Event/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_request_id_28 = obj["request_id"]
+      if (value_request_id_28 !== undefined) {
+        json += ",\"request_id\":"
+        
+          if (value_request_id_28 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_request_id_28 === "string" ||
+            value_request_id_28 === null ||
+            value_request_id_28 instanceof Date ||
+            value_request_id_28 instanceof RegExp ||
+            (
+              typeof value_request_id_28 === "object" &&
+              typeof value_request_id_28.toString === "function" &&
+              value_request_id_28.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_request_id_28 !== 'string') {
+          if (value_request_id_28 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_request_id_28 instanceof Date) {
+            json += JSON_STR_QUOTE + value_request_id_28.toISOString() + JSON_STR_QUOTE
+          } else if (value_request_id_28 instanceof RegExp) {
+            json += asString(value_request_id_28.source)
+          } else {
+            json += asString(value_request_id_28.toString())
+          }
+        } else {
+          json += asString(value_request_id_28)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Event/properties/request_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"request_id" is required!')
+      }
+      
+      const value_sequence_29 = obj["sequence"]
+      if (value_sequence_29 !== undefined) {
+        json += ",\"sequence\":"
+        json += asInteger(value_sequence_29)
+      } else {
+        throw new Error('"sequence" is required!')
+      }
+      
+      const value_data_30 = obj["data"]
+      if (value_data_30 !== undefined) {
+        json += ",\"data\":"
+        json += anonymous8(value_data_30)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/WebhookDelivery/properties/request"
+      function anonymous5 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_url_18 = obj["url"]
+      if (value_url_18 !== undefined) {
+        json += "{\"url\":"
+        
+        if (typeof value_url_18 !== 'string') {
+          if (value_url_18 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_url_18 instanceof Date) {
+            json += JSON_STR_QUOTE + value_url_18.toISOString() + JSON_STR_QUOTE
+          } else if (value_url_18 instanceof RegExp) {
+            json += asString(value_url_18.source)
+          } else {
+            json += asString(value_url_18.toString())
+          }
+        } else {
+          json += asString(value_url_18)
+        }
+        
+      } else {
+        throw new Error('"url" is required!')
+      }
+      
+      const value_headers_19 = obj["headers"]
+      if (value_headers_19 !== undefined) {
+        json += ",\"headers\":"
+        json += anonymous6(value_headers_19)
+      } else {
+        throw new Error('"headers" is required!')
+      }
+      
+      const value_body_21 = obj["body"]
+      if (value_body_21 !== undefined) {
+        json += ",\"body\":"
+        json += anonymous7(value_body_21)
+      } else {
+        throw new Error('"body" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/WebhookDelivery"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_endpoint_id_4 = obj["endpoint_id"]
+      if (value_endpoint_id_4 !== undefined) {
+        json += ",\"endpoint_id\":"
+        
+        if (typeof value_endpoint_id_4 !== 'string') {
+          if (value_endpoint_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_endpoint_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_endpoint_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_endpoint_id_4 instanceof RegExp) {
+            json += asString(value_endpoint_id_4.source)
+          } else {
+            json += asString(value_endpoint_id_4.toString())
+          }
+        } else {
+          json += asString(value_endpoint_id_4)
+        }
+        
+      } else {
+        throw new Error('"endpoint_id" is required!')
+      }
+      
+      const value_event_id_5 = obj["event_id"]
+      if (value_event_id_5 !== undefined) {
+        json += ",\"event_id\":"
+        
+        if (typeof value_event_id_5 !== 'string') {
+          if (value_event_id_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_event_id_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_event_id_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_event_id_5 instanceof RegExp) {
+            json += asString(value_event_id_5.source)
+          } else {
+            json += asString(value_event_id_5.toString())
+          }
+        } else {
+          json += asString(value_event_id_5)
+        }
+        
+      } else {
+        throw new Error('"event_id" is required!')
+      }
+      
+      const value_event_type_6 = obj["event_type"]
+      if (value_event_type_6 !== undefined) {
+        json += ",\"event_type\":"
+        
+        if (typeof value_event_type_6 !== 'string') {
+          if (value_event_type_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_event_type_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_event_type_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_event_type_6 instanceof RegExp) {
+            json += asString(value_event_type_6.source)
+          } else {
+            json += asString(value_event_type_6.toString())
+          }
+        } else {
+          json += asString(value_event_type_6)
+        }
+        
+      } else {
+        throw new Error('"event_type" is required!')
+      }
+      
+      const value_status_7 = obj["status"]
+      if (value_status_7 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_7 !== 'string') {
+          if (value_status_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_7 instanceof RegExp) {
+            json += asString(value_status_7.source)
+          } else {
+            json += asString(value_status_7.toString())
+          }
+        } else {
+          json += asString(value_status_7)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_attempts_8 = obj["attempts"]
+      if (value_attempts_8 !== undefined) {
+        json += ",\"attempts\":"
+        json += anonymous3(value_attempts_8)
+      } else {
+        throw new Error('"attempts" is required!')
+      }
+      
+      const value_next_attempt_at_15 = obj["next_attempt_at"]
+      if (value_next_attempt_at_15 !== undefined) {
+        json += ",\"next_attempt_at\":"
+        
+          if (value_next_attempt_at_15 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_attempt_at_15 === "string" ||
+            value_next_attempt_at_15 === null ||
+            value_next_attempt_at_15 instanceof Date ||
+            value_next_attempt_at_15 instanceof RegExp ||
+            (
+              typeof value_next_attempt_at_15 === "object" &&
+              typeof value_next_attempt_at_15.toString === "function" &&
+              value_next_attempt_at_15.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_next_attempt_at_15)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookDelivery/properties/next_attempt_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_attempt_at" is required!')
+      }
+      
+      const value_request_16 = obj["request"]
+      if (value_request_16 !== undefined) {
+        json += ",\"request\":"
+        
+          if (value_request_16 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if((typeof value_request_16 === "object" && !Array.isArray(value_request_16)) || value_request_16 === null) {
+            json += anonymous5(value_request_16)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookDelivery/properties/request' does not match schema definition.")
+  
+      } else {
+        throw new Error('"request" is required!')
+      }
+      
+      const value_created_at_36 = obj["created_at"]
+      if (value_created_at_36 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_36)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/WebhookDeliveryList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/WebhookDeliveryList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous11 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_39 = obj["page"]
+      if (value_page_39 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_39)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_40 = obj["limit"]
+      if (value_limit_40 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_40)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_41 = obj["total"]
+      if (value_total_41 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_41)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_42 = obj["total_pages"]
+      if (value_total_pages_42 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_42)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/WebhookDeliveryList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_37 = obj["pagination"]
+      if (value_pagination_37 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous11(value_pagination_37)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
   get replyHealth () { return define(this, 'replyHealth', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
@@ -6295,6 +9992,712 @@ const asInteger = serializer.asInteger.bind(serializer)
     }
   if (!addComma_0) json += JSON_STR_BEGIN_OBJECT
 
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyDeletedUser () { return define(this, 'replyDeletedUser', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/DeletedUser"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_deleted_2 = obj["deleted"]
+      if (value_deleted_2 !== undefined) {
+        json += ",\"deleted\":"
+        json += asBoolean(value_deleted_2)
+      } else {
+        throw new Error('"deleted" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyProjectInEvents () { return define(this, 'replyProjectInEvents', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+    function anonymous1 (obj) {
+      // "spec#/$defs/Tags"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/Tags' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Metadata"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_10 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_10 ? JSON_STR_COMMA : ((addComma_10 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_10) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/ProjectInEvents"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_name_2 = obj["name"]
+      if (value_name_2 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_2 !== 'string') {
+          if (value_name_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_2 instanceof RegExp) {
+            json += asString(value_name_2.source)
+          } else {
+            json += asString(value_name_2.toString())
+          }
+        } else {
+          json += asString(value_name_2)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_description_3 = obj["description"]
+      if (value_description_3 !== undefined) {
+        json += ",\"description\":"
+        
+          if (value_description_3 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_description_3 === "string" ||
+            value_description_3 === null ||
+            value_description_3 instanceof Date ||
+            value_description_3 instanceof RegExp ||
+            (
+              typeof value_description_3 === "object" &&
+              typeof value_description_3.toString === "function" &&
+              value_description_3.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_description_3 !== 'string') {
+          if (value_description_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_description_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_description_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_description_3 instanceof RegExp) {
+            json += asString(value_description_3.source)
+          } else {
+            json += asString(value_description_3.toString())
+          }
+        } else {
+          json += asString(value_description_3)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/ProjectInEvents/properties/description' does not match schema definition.")
+  
+      } else {
+        throw new Error('"description" is required!')
+      }
+      
+      const value_status_4 = obj["status"]
+      if (value_status_4 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_4 !== 'string') {
+          if (value_status_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_4 instanceof RegExp) {
+            json += asString(value_status_4.source)
+          } else {
+            json += asString(value_status_4.toString())
+          }
+        } else {
+          json += asString(value_status_4)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_category_5 = obj["category"]
+      if (value_category_5 !== undefined) {
+        json += ",\"category\":"
+        
+          if (value_category_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_category_5 === "string" ||
+            value_category_5 === null ||
+            value_category_5 instanceof Date ||
+            value_category_5 instanceof RegExp ||
+            (
+              typeof value_category_5 === "object" &&
+              typeof value_category_5.toString === "function" &&
+              value_category_5.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_category_5 !== 'string') {
+          if (value_category_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_category_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_category_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_category_5 instanceof RegExp) {
+            json += asString(value_category_5.source)
+          } else {
+            json += asString(value_category_5.toString())
+          }
+        } else {
+          json += asString(value_category_5)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/ProjectInEvents/properties/category' does not match schema definition.")
+  
+      } else {
+        throw new Error('"category" is required!')
+      }
+      
+      const value_owner_id_6 = obj["owner_id"]
+      if (value_owner_id_6 !== undefined) {
+        json += ",\"owner_id\":"
+        
+        if (typeof value_owner_id_6 !== 'string') {
+          if (value_owner_id_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_owner_id_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_owner_id_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_owner_id_6 instanceof RegExp) {
+            json += asString(value_owner_id_6.source)
+          } else {
+            json += asString(value_owner_id_6.toString())
+          }
+        } else {
+          json += asString(value_owner_id_6)
+        }
+        
+      } else {
+        throw new Error('"owner_id" is required!')
+      }
+      
+      const value_tags_7 = obj["tags"]
+      if (value_tags_7 !== undefined) {
+        json += ",\"tags\":"
+        json += anonymous1(value_tags_7)
+      } else {
+        throw new Error('"tags" is required!')
+      }
+      
+      const value_member_count_8 = obj["member_count"]
+      if (value_member_count_8 !== undefined) {
+        json += ",\"member_count\":"
+        json += asInteger(value_member_count_8)
+      } else {
+        throw new Error('"member_count" is required!')
+      }
+      
+      const value_metadata_9 = obj["metadata"]
+      if (value_metadata_9 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous2(value_metadata_9)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_version_11 = obj["version"]
+      if (value_version_11 !== undefined) {
+        json += ",\"version\":"
+        json += asInteger(value_version_11)
+      } else {
+        throw new Error('"version" is required!')
+      }
+      
+      const value_created_at_12 = obj["created_at"]
+      if (value_created_at_12 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_12)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_13 = obj["updated_at"]
+      if (value_updated_at_13 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_13)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_archived_at_14 = obj["archived_at"]
+      if (value_archived_at_14 !== undefined) {
+        json += ",\"archived_at\":"
+        
+          if (value_archived_at_14 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_archived_at_14 === "string" ||
+            value_archived_at_14 === null ||
+            value_archived_at_14 instanceof Date ||
+            value_archived_at_14 instanceof RegExp ||
+            (
+              typeof value_archived_at_14 === "object" &&
+              typeof value_archived_at_14.toString === "function" &&
+              value_archived_at_14.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_archived_at_14)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/ProjectInEvents/properties/archived_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"archived_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyWebhookDeliveryInEvents () { return define(this, 'replyWebhookDeliveryInEvents', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/WebhookDeliveryInEvents"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_endpoint_id_2 = obj["endpoint_id"]
+      if (value_endpoint_id_2 !== undefined) {
+        json += ",\"endpoint_id\":"
+        
+        if (typeof value_endpoint_id_2 !== 'string') {
+          if (value_endpoint_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_endpoint_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_endpoint_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_endpoint_id_2 instanceof RegExp) {
+            json += asString(value_endpoint_id_2.source)
+          } else {
+            json += asString(value_endpoint_id_2.toString())
+          }
+        } else {
+          json += asString(value_endpoint_id_2)
+        }
+        
+      } else {
+        throw new Error('"endpoint_id" is required!')
+      }
+      
+      const value_event_id_3 = obj["event_id"]
+      if (value_event_id_3 !== undefined) {
+        json += ",\"event_id\":"
+        
+        if (typeof value_event_id_3 !== 'string') {
+          if (value_event_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_event_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_event_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_event_id_3 instanceof RegExp) {
+            json += asString(value_event_id_3.source)
+          } else {
+            json += asString(value_event_id_3.toString())
+          }
+        } else {
+          json += asString(value_event_id_3)
+        }
+        
+      } else {
+        throw new Error('"event_id" is required!')
+      }
+      
+      const value_event_type_4 = obj["event_type"]
+      if (value_event_type_4 !== undefined) {
+        json += ",\"event_type\":"
+        
+        if (typeof value_event_type_4 !== 'string') {
+          if (value_event_type_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_event_type_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_event_type_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_event_type_4 instanceof RegExp) {
+            json += asString(value_event_type_4.source)
+          } else {
+            json += asString(value_event_type_4.toString())
+          }
+        } else {
+          json += asString(value_event_type_4)
+        }
+        
+      } else {
+        throw new Error('"event_type" is required!')
+      }
+      
+      const value_status_5 = obj["status"]
+      if (value_status_5 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_5 !== 'string') {
+          if (value_status_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_5 instanceof RegExp) {
+            json += asString(value_status_5.source)
+          } else {
+            json += asString(value_status_5.toString())
+          }
+        } else {
+          json += asString(value_status_5)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_next_attempt_at_6 = obj["next_attempt_at"]
+      if (value_next_attempt_at_6 !== undefined) {
+        json += ",\"next_attempt_at\":"
+        
+          if (value_next_attempt_at_6 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_attempt_at_6 === "string" ||
+            value_next_attempt_at_6 === null ||
+            value_next_attempt_at_6 instanceof Date ||
+            value_next_attempt_at_6 instanceof RegExp ||
+            (
+              typeof value_next_attempt_at_6 === "object" &&
+              typeof value_next_attempt_at_6.toString === "function" &&
+              value_next_attempt_at_6.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_next_attempt_at_6)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/WebhookDeliveryInEvents/properties/next_attempt_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_attempt_at" is required!')
+      }
+      
+      const value_created_at_7 = obj["created_at"]
+      if (value_created_at_7 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_7)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }

@@ -414,6 +414,254 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List events
+         * @description What has happened to everything that your key may read at this moment (each webhook below says which scope that
+         *     takes), in one order that never changes: an event
+         *     that you have not seen yet always has a higher `sequence` than those you have. Ask again with the last answer's
+         *     `next_after` for what came since. Events are kept for 30 days unless configured otherwise; 410 when events after
+         *     `after` have been removed already, so that none is missed without a word.
+         */
+        get: operations["listEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/events/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow events as they happen
+         * @description Server-sent events: each event is a `message` whose `id` is its `sequence` and whose `data` is the event. Without
+         *     `Last-Event-ID` or `after` the stream begins now. With one it begins right after it, with none lost or
+         *     repeated; clients of server-sent events send it by themselves when they connect again (one that can send
+         *     `Authorization`, which a browser's own EventSource cannot). The first piece, and a comment every few seconds,
+         *     have the position in the log as `id`. The last message of a stream that the server ends is an `end` with the reason.
+         *     A client that does not read is cut off.
+         */
+        get: operations["streamEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/events/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["schemas"]["EventId"];
+            };
+            cookie?: never;
+        };
+        /** Get an event */
+        get: operations["getEvent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List your webhook endpoints */
+        get: operations["listWebhookEndpoints"];
+        put?: never;
+        /**
+         * Create a webhook endpoint
+         * @description It is told of what your key may read, and no more: the scopes and projects of the key that makes it are its own
+         *     from then on. Messages are signed as Standard Webhooks 1.0 says; `secret` is in this answer only.
+         *     At most 50 endpoints a user, unless configured otherwise.
+         */
+        post: operations["createWebhookEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/endpoints/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        /** Get a webhook endpoint */
+        get: operations["getWebhookEndpoint"];
+        /**
+         * Update a webhook endpoint
+         * @description `enabled: true` starts an endpoint again that was disabled. What had failed waits for `recover`; what happened meanwhile was not sent to it, and stands in the log.
+         */
+        put: operations["updateWebhookEndpoint"];
+        post?: never;
+        /**
+         * Delete a webhook endpoint
+         * @description With its deliveries; what has not been sent yet is not sent any more.
+         */
+        delete: operations["deleteWebhookEndpoint"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/endpoints/{id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the secret of a webhook endpoint
+         * @description For `overlap_seconds` messages are signed with both secrets, so that the receiver can change over in between.
+         *     `secret` is in this answer only.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/endpoints/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test event to a webhook endpoint
+         * @description A `webhook_endpoint.tested` event, for this endpoint only. 409 INVALID_STATE when it is disabled.
+         */
+        post: operations["testWebhookEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/endpoints/{id}/recover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send again what failed
+         * @description All deliveries that have failed for good, of events since a time; the oldest 10,000 of them at once, and
+         *     `has_more` when there are others. 409 INVALID_STATE when the endpoint is disabled.
+         */
+        post: operations["recoverWebhookEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/endpoints/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        /** List the deliveries of a webhook endpoint */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/deliveries/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        /** Get a delivery */
+        get: operations["getWebhookDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/deliveries/{id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a delivery again
+         * @description The same message with the same `webhook-id`, now, and if it fails by the same schedule as the first time.
+         *     409 INVALID_STATE while it is pending, which it is until it has succeeded or was given up, or when its endpoint is
+         *     disabled.
+         */
+        post: operations["redeliverWebhookDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -506,7 +754,1115 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    "profile.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * profile.updated
+         * @description Your profile was changed. For keys with the scope `user:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ProfileUpdatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "settings.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * settings.updated
+         * @description Your settings were changed. For keys with the scope `user:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["SettingsUpdatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "api_key.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * api_key.created
+         * @description An API key of yours was made. For keys with the scope `user:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ApiKeyCreatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "api_key.rotated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * api_key.rotated
+         * @description An API key of yours was replaced by this one; `previous_attributes` has the id of the old one. For keys with the scope `user:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ApiKeyRotatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "api_key.revoked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * api_key.revoked
+         * @description An API key of yours was revoked. For keys with the scope `user:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ApiKeyRevokedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "user.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * user.created
+         * @description A user was made. For keys with the scope `admin`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["UserCreatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "user.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * user.updated
+         * @description A user was changed by an admin. For keys with the scope `admin`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["UserUpdatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "user.deleted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * user.deleted
+         * @description A user was deleted. For keys with the scope `admin`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["UserDeletedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "project.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * project.created
+         * @description A project was created. For keys with the scope `projects:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ProjectCreatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "project.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * project.updated
+         * @description A project was changed. For keys with the scope `projects:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ProjectUpdatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "project.archived": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * project.archived
+         * @description A project was archived. For keys with the scope `projects:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ProjectArchivedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "project.unarchived": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * project.unarchived
+         * @description A project was taken out of the archive. For keys with the scope `projects:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ProjectUnarchivedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "project.deleted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * project.deleted
+         * @description A project was deleted; it can be restored for 30 days. For keys with the scope `projects:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ProjectDeletedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "project.restored": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * project.restored
+         * @description A deleted project was restored. For keys with the scope `projects:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ProjectRestoredEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "member.added": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * member.added
+         * @description Someone became a member, added or by accepting an invitation. For keys with the scope `projects:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["MemberAddedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "member.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * member.updated
+         * @description A member has another role. For keys with the scope `projects:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["MemberUpdatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "member.removed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * member.removed
+         * @description A member was removed, left, or was deleted. For keys with the scope `projects:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["MemberRemovedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "invitation.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * invitation.created
+         * @description An address was invited. For keys with the scope `projects:read`, of members with the role admin or above.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["InvitationCreatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "invitation.revoked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * invitation.revoked
+         * @description An invitation was revoked. For keys with the scope `projects:read`, of members with the role admin or above.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["InvitationRevokedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook_endpoint.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * webhook_endpoint.created
+         * @description A webhook endpoint of yours was made. For keys with the scope `webhooks:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointCreatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook_endpoint.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * webhook_endpoint.updated
+         * @description A webhook endpoint of yours was changed. For keys with the scope `webhooks:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointUpdatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook_endpoint.deleted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * webhook_endpoint.deleted
+         * @description A webhook endpoint of yours was deleted. For keys with the scope `webhooks:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointDeletedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook_endpoint.secret_rotated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * webhook_endpoint.secret_rotated
+         * @description A webhook endpoint of yours has a new secret. For keys with the scope `webhooks:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointSecretRotatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook_endpoint.tested": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * webhook_endpoint.tested
+         * @description A test, sent to this webhook endpoint alone. For keys with the scope `webhooks:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointTestedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook_endpoint.recovered": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * webhook_endpoint.recovered
+         * @description The failed deliveries of a webhook endpoint are sent again. For keys with the scope `webhooks:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointRecoveredEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook_endpoint.disabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * webhook_endpoint.disabled
+         * @description The platform disabled a webhook endpoint of yours; `disabled_reason` says why. For keys with the scope `webhooks:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointDisabledEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook_delivery.redelivered": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * webhook_delivery.redelivered
+         * @description A delivery is sent again. For keys with the scope `webhooks:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryRedeliveredEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         /** @example usr_01jd6y8m5qe8btc4y5w1r0n3fz */
@@ -960,6 +2316,175 @@ export interface components {
         MemberUpdate: {
             role?: components["schemas"]["Role"];
         };
+        /**
+         * @description What happened.
+         * @example project.created
+         * @enum {string}
+         */
+        EventType: "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+        /** @example evt_01jd6y8m5qe8btc4y5w1r0n3fz */
+        EventId: string;
+        /** @description Something that happened. The webhooks of this document say what `data` holds for each type. */
+        Event: {
+            id: components["schemas"]["EventId"];
+            type: components["schemas"]["EventType"];
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                /** @description The resource as it was right after; after a deletion, as it was before. */
+                object: {
+                    [key: string]: unknown;
+                };
+                /** @description The former values of the fields that an update changed; else empty. */
+                previous_attributes: {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        EventList: {
+            data: components["schemas"]["Event"][];
+            /** @description Whether to ask again at once. A page may be short, even empty, and there still be more. */
+            has_more: boolean;
+            /** @description The `after` to go on with. */
+            next_after: number;
+        };
+        StreamEnd: {
+            /**
+             * @description `shutdown`: connect again; `unauthorized`: the key is no longer good; `removed`: the events that would follow are no longer kept.
+             * @enum {string}
+             */
+            reason: "shutdown" | "unauthorized" | "removed";
+        };
+        /** @example whe_01jd6y8m5qe8btc4y5w1r0n3fz */
+        WebhookEndpointId: string;
+        /**
+         * Format: uri
+         * @description Where the messages go, by POST. http or https; only addresses on the public internet, unless configured
+         *     otherwise. No redirect is followed.
+         * @example https://example.com/webhooks
+         */
+        WebhookUrl: string;
+        /**
+         * @description A type of event, or `*` for all that the endpoint may be told of.
+         * @example project.created
+         * @enum {string}
+         */
+        EventSelector: "*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+        EventSelectors: components["schemas"]["EventSelector"][];
+        WebhookEndpoint: {
+            id: components["schemas"]["WebhookEndpointId"];
+            url: components["schemas"]["WebhookUrl"];
+            description: string | null;
+            event_types: components["schemas"]["EventSelectors"];
+            enabled: boolean;
+            /**
+             * @description Why the platform disabled it: it answered 410 (`gone`), or failed for five days (`failing`).
+             * @enum {string|null}
+             */
+            disabled_reason: "gone" | "failing" | null;
+            /** @description The projects it is told of, when the key that made it was for some only. */
+            project_ids: components["schemas"]["ProjectId"][] | null;
+            created_at: components["schemas"]["Timestamp"];
+        };
+        WebhookEndpointList: {
+            data: components["schemas"]["WebhookEndpoint"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        WebhookEndpointCreate: {
+            url: components["schemas"]["WebhookUrl"];
+            description?: string | null;
+            event_types: components["schemas"]["EventSelectors"];
+            /** @default true */
+            enabled?: boolean;
+        };
+        WebhookEndpointWithSecret: {
+            id: components["schemas"]["WebhookEndpointId"];
+            url: components["schemas"]["WebhookUrl"];
+            description: string | null;
+            event_types: components["schemas"]["EventSelectors"];
+            enabled: boolean;
+            /** @enum {string|null} */
+            disabled_reason: "gone" | "failing" | null;
+            project_ids: components["schemas"]["ProjectId"][] | null;
+            created_at: components["schemas"]["Timestamp"];
+            /** @description Signs the messages. Shown this once. */
+            secret: string;
+        };
+        WebhookEndpointUpdate: {
+            url?: components["schemas"]["WebhookUrl"];
+            description?: string | null;
+            event_types?: components["schemas"]["EventSelectors"];
+            enabled?: boolean;
+        };
+        WebhookSecretRotation: {
+            /**
+             * @description How long the old secret signs too.
+             * @default 86400
+             */
+            overlap_seconds?: number;
+        };
+        /** @example whd_01jd6y8m5qe8btc4y5w1r0n3fz */
+        WebhookDeliveryId: string;
+        /**
+         * @description `pending`: to be sent, or sent again after a failure; `failed`: given up.
+         * @enum {string}
+         */
+        WebhookDeliveryStatus: "pending" | "succeeded" | "failed";
+        WebhookAttempt: {
+            started_at: components["schemas"]["Timestamp"];
+            duration_ms: number;
+            response_status: number | null;
+            /** @description The first 1 KiB of the answer. */
+            response_body: string | null;
+            /** @description Why there was no answer, or none that counts. */
+            error: string | null;
+        };
+        WebhookDelivery: {
+            id: components["schemas"]["WebhookDeliveryId"];
+            endpoint_id: components["schemas"]["WebhookEndpointId"];
+            event_id: components["schemas"]["EventId"];
+            event_type: components["schemas"]["EventType"];
+            status: components["schemas"]["WebhookDeliveryStatus"];
+            /** @description What was tried so far, oldest first; the last 20. */
+            attempts: components["schemas"]["WebhookAttempt"][];
+            /**
+             * Format: date-time
+             * @description When it is tried next, while it is pending.
+             */
+            next_attempt_at: string | null;
+            /** @description What was sent last; null before the first attempt, and when you may no longer read the event. */
+            request: {
+                url: string;
+                headers: {
+                    [key: string]: string;
+                };
+                body: components["schemas"]["Event"];
+            } | null;
+            created_at: components["schemas"]["Timestamp"];
+        };
+        WebhookRecover: {
+            since: components["schemas"]["Timestamp"];
+        };
+        WebhookRecovery: {
+            endpoint_id: components["schemas"]["WebhookEndpointId"];
+            since: components["schemas"]["Timestamp"];
+            recovered: number;
+            has_more: boolean;
+        };
+        WebhookDeliveryList: {
+            data: components["schemas"]["WebhookDelivery"][];
+            pagination: components["schemas"]["Pagination"];
+        };
         Health: {
             /** @constant */
             status: "ok";
@@ -970,11 +2495,804 @@ export interface components {
             /**
              * @description Each thing a request may need.
              * @example {
-             *       "database": "ok"
+             *       "database": "ok",
+             *       "queue": "ok"
              *     }
              */
             checks: {
                 [key: string]: "ok" | "unavailable";
+            };
+        };
+        /** @description What is left to say of a deleted user. */
+        DeletedUser: {
+            id: components["schemas"]["UserId"];
+            /** @enum {boolean} */
+            deleted: true;
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        ProfileBefore: {
+            id?: components["schemas"]["UserId"];
+            email?: components["schemas"]["Email"];
+            email_verified?: boolean;
+            name?: components["schemas"]["PersonName"];
+            bio?: string | null;
+            locale?: components["schemas"]["Locale"];
+            timezone?: components["schemas"]["Timezone"];
+            avatar_url?: string | null;
+            /** @enum {string} */
+            status?: "active" | "disabled";
+            metadata?: components["schemas"]["Metadata"];
+            created_at?: components["schemas"]["Timestamp"];
+            updated_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description Your profile was changed. */
+        ProfileUpdatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "profile.updated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Profile"];
+                previous_attributes: components["schemas"]["ProfileBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        SettingsBefore: {
+            /** @enum {string} */
+            theme?: "system" | "light" | "dark";
+            language?: components["schemas"]["Locale"];
+            timezone?: components["schemas"]["Timezone"];
+            notifications?: {
+                email: boolean;
+                in_app: boolean;
+            };
+            privacy?: {
+                /** @enum {string} */
+                profile_visibility: "public" | "members" | "private";
+            };
+            ai?: {
+                default_model: string | null;
+                store_history: boolean;
+            };
+            default_project_id?: string | null;
+            updated_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description Your settings were changed. */
+        SettingsUpdatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "settings.updated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Settings"];
+                previous_attributes: components["schemas"]["SettingsBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        ApiKeyBefore: {
+            id?: components["schemas"]["ApiKeyId"];
+            name?: string;
+            /** @description The first characters of the secret. */
+            start?: string;
+            scopes?: components["schemas"]["Scope"][];
+            /** @description The only projects the key may touch; null for all of its owner's. */
+            project_ids?: components["schemas"]["ProjectId"][] | null;
+            /** Format: date-time */
+            expires_at?: string | null;
+            /**
+             * Format: date-time
+             * @description Exact to some seconds.
+             */
+            last_used_at?: string | null;
+            created_at?: components["schemas"]["Timestamp"];
+            /** Format: date-time */
+            revoked_at?: string | null;
+        };
+        /** @description An API key of yours was made. */
+        ApiKeyCreatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "api_key.created";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["ApiKey"];
+                previous_attributes: components["schemas"]["ApiKeyBefore"];
+            };
+        };
+        /** @description An API key of yours was replaced by this one; `previous_attributes` has the id of the old one. */
+        ApiKeyRotatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "api_key.rotated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["ApiKey"];
+                previous_attributes: components["schemas"]["ApiKeyBefore"];
+            };
+        };
+        /** @description An API key of yours was revoked. */
+        ApiKeyRevokedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "api_key.revoked";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["ApiKey"];
+                previous_attributes: components["schemas"]["ApiKeyBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        UserBefore: {
+            id?: components["schemas"]["UserId"];
+            email?: components["schemas"]["Email"];
+            email_verified?: boolean;
+            name?: components["schemas"]["PersonName"];
+            bio?: string | null;
+            locale?: components["schemas"]["Locale"];
+            timezone?: components["schemas"]["Timezone"];
+            avatar_url?: string | null;
+            /** @enum {string} */
+            status?: "active" | "disabled";
+            /**
+             * @description Only an admin may hold keys with the scope `admin`.
+             * @enum {string}
+             */
+            role?: "user" | "admin";
+            metadata?: components["schemas"]["Metadata"];
+            created_at?: components["schemas"]["Timestamp"];
+            updated_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description A user was made. */
+        UserCreatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "user.created";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["User"];
+                previous_attributes: components["schemas"]["UserBefore"];
+            };
+        };
+        /** @description A user was changed by an admin. */
+        UserUpdatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "user.updated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["User"];
+                previous_attributes: components["schemas"]["UserBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        DeletedUserBefore: {
+            id?: components["schemas"]["UserId"];
+            /** @enum {boolean} */
+            deleted?: true;
+        };
+        /** @description A user was deleted. */
+        UserDeletedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "user.deleted";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["DeletedUser"];
+                previous_attributes: components["schemas"]["DeletedUserBefore"];
+            };
+        };
+        ProjectInEvents: {
+            id: components["schemas"]["ProjectId"];
+            name: components["schemas"]["ProjectName"];
+            description: string | null;
+            /** @enum {string} */
+            status: "active" | "archived" | "deleted";
+            category: string | null;
+            owner_id: components["schemas"]["UserId"];
+            tags: components["schemas"]["Tags"];
+            member_count: number;
+            metadata: components["schemas"]["Metadata"];
+            /** @description Grows with every change of the project itself. */
+            version: number;
+            created_at: components["schemas"]["Timestamp"];
+            updated_at: components["schemas"]["Timestamp"];
+            /** Format: date-time */
+            archived_at: string | null;
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        ProjectInEventsBefore: {
+            id?: components["schemas"]["ProjectId"];
+            name?: components["schemas"]["ProjectName"];
+            description?: string | null;
+            /** @enum {string} */
+            status?: "active" | "archived" | "deleted";
+            category?: string | null;
+            owner_id?: components["schemas"]["UserId"];
+            tags?: components["schemas"]["Tags"];
+            member_count?: number;
+            metadata?: components["schemas"]["Metadata"];
+            /** @description Grows with every change of the project itself. */
+            version?: number;
+            created_at?: components["schemas"]["Timestamp"];
+            updated_at?: components["schemas"]["Timestamp"];
+            /** Format: date-time */
+            archived_at?: string | null;
+        };
+        /** @description A project was created. */
+        ProjectCreatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "project.created";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["ProjectInEvents"];
+                previous_attributes: components["schemas"]["ProjectInEventsBefore"];
+            };
+        };
+        /** @description A project was changed. */
+        ProjectUpdatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "project.updated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["ProjectInEvents"];
+                previous_attributes: components["schemas"]["ProjectInEventsBefore"];
+            };
+        };
+        /** @description A project was archived. */
+        ProjectArchivedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "project.archived";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["ProjectInEvents"];
+                previous_attributes: components["schemas"]["ProjectInEventsBefore"];
+            };
+        };
+        /** @description A project was taken out of the archive. */
+        ProjectUnarchivedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "project.unarchived";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["ProjectInEvents"];
+                previous_attributes: components["schemas"]["ProjectInEventsBefore"];
+            };
+        };
+        /** @description A project was deleted; it can be restored for 30 days. */
+        ProjectDeletedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "project.deleted";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["ProjectInEvents"];
+                previous_attributes: components["schemas"]["ProjectInEventsBefore"];
+            };
+        };
+        /** @description A deleted project was restored. */
+        ProjectRestoredEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "project.restored";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["ProjectInEvents"];
+                previous_attributes: components["schemas"]["ProjectInEventsBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        MemberBefore: {
+            id?: components["schemas"]["MemberId"];
+            project_id?: components["schemas"]["ProjectId"];
+            user?: components["schemas"]["MemberUser"];
+            role?: components["schemas"]["Role"];
+            /** @description Who added the member; null for the one who created the project. */
+            added_by?: string | null;
+            created_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description Someone became a member, added or by accepting an invitation. */
+        MemberAddedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "member.added";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Member"];
+                previous_attributes: components["schemas"]["MemberBefore"];
+            };
+        };
+        /** @description A member has another role. */
+        MemberUpdatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "member.updated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Member"];
+                previous_attributes: components["schemas"]["MemberBefore"];
+            };
+        };
+        /** @description A member was removed, left, or was deleted. */
+        MemberRemovedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "member.removed";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Member"];
+                previous_attributes: components["schemas"]["MemberBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        InvitationBefore: {
+            id?: components["schemas"]["InvitationId"];
+            project_id?: components["schemas"]["ProjectId"];
+            email?: components["schemas"]["Email"];
+            role?: components["schemas"]["Role"];
+            status?: components["schemas"]["InvitationStatus"];
+            invited_by?: components["schemas"]["UserId"];
+            created_at?: components["schemas"]["Timestamp"];
+            expires_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description An address was invited. */
+        InvitationCreatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "invitation.created";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Invitation"];
+                previous_attributes: components["schemas"]["InvitationBefore"];
+            };
+        };
+        /** @description An invitation was revoked. */
+        InvitationRevokedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "invitation.revoked";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Invitation"];
+                previous_attributes: components["schemas"]["InvitationBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        WebhookEndpointBefore: {
+            id?: components["schemas"]["WebhookEndpointId"];
+            url?: components["schemas"]["WebhookUrl"];
+            description?: string | null;
+            event_types?: components["schemas"]["EventSelectors"];
+            enabled?: boolean;
+            /**
+             * @description Why the platform disabled it: it answered 410 (`gone`), or failed for five days (`failing`).
+             * @enum {string|null}
+             */
+            disabled_reason?: "gone" | "failing" | null;
+            /** @description The projects it is told of, when the key that made it was for some only. */
+            project_ids?: components["schemas"]["ProjectId"][] | null;
+            created_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description A webhook endpoint of yours was made. */
+        WebhookEndpointCreatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "webhook_endpoint.created";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["WebhookEndpoint"];
+                previous_attributes: components["schemas"]["WebhookEndpointBefore"];
+            };
+        };
+        /** @description A webhook endpoint of yours was changed. */
+        WebhookEndpointUpdatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "webhook_endpoint.updated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["WebhookEndpoint"];
+                previous_attributes: components["schemas"]["WebhookEndpointBefore"];
+            };
+        };
+        /** @description A webhook endpoint of yours was deleted. */
+        WebhookEndpointDeletedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "webhook_endpoint.deleted";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["WebhookEndpoint"];
+                previous_attributes: components["schemas"]["WebhookEndpointBefore"];
+            };
+        };
+        /** @description A webhook endpoint of yours has a new secret. */
+        WebhookEndpointSecretRotatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "webhook_endpoint.secret_rotated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["WebhookEndpoint"];
+                previous_attributes: components["schemas"]["WebhookEndpointBefore"];
+            };
+        };
+        /** @description A test, sent to this webhook endpoint alone. */
+        WebhookEndpointTestedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "webhook_endpoint.tested";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["WebhookEndpoint"];
+                previous_attributes: components["schemas"]["WebhookEndpointBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        WebhookRecoveryBefore: {
+            endpoint_id?: components["schemas"]["WebhookEndpointId"];
+            since?: components["schemas"]["Timestamp"];
+            recovered?: number;
+            has_more?: boolean;
+        };
+        /** @description The failed deliveries of a webhook endpoint are sent again. */
+        WebhookEndpointRecoveredEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "webhook_endpoint.recovered";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["WebhookRecovery"];
+                previous_attributes: components["schemas"]["WebhookRecoveryBefore"];
+            };
+        };
+        /** @description The platform disabled a webhook endpoint of yours; `disabled_reason` says why. */
+        WebhookEndpointDisabledEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "webhook_endpoint.disabled";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["WebhookEndpoint"];
+                previous_attributes: components["schemas"]["WebhookEndpointBefore"];
+            };
+        };
+        WebhookDeliveryInEvents: {
+            id: components["schemas"]["WebhookDeliveryId"];
+            endpoint_id: components["schemas"]["WebhookEndpointId"];
+            event_id: components["schemas"]["EventId"];
+            event_type: components["schemas"]["EventType"];
+            status: components["schemas"]["WebhookDeliveryStatus"];
+            /**
+             * Format: date-time
+             * @description When it is tried next, while it is pending.
+             */
+            next_attempt_at: string | null;
+            created_at: components["schemas"]["Timestamp"];
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        WebhookDeliveryInEventsBefore: {
+            id?: components["schemas"]["WebhookDeliveryId"];
+            endpoint_id?: components["schemas"]["WebhookEndpointId"];
+            event_id?: components["schemas"]["EventId"];
+            event_type?: components["schemas"]["EventType"];
+            status?: components["schemas"]["WebhookDeliveryStatus"];
+            /**
+             * Format: date-time
+             * @description When it is tried next, while it is pending.
+             */
+            next_attempt_at?: string | null;
+            created_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description A delivery is sent again. */
+        WebhookDeliveryRedeliveredEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "webhook_delivery.redelivered";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["WebhookDeliveryInEvents"];
+                previous_attributes: components["schemas"]["WebhookDeliveryInEventsBefore"];
             };
         };
     };
@@ -1107,6 +3425,15 @@ export interface components {
             };
             content?: never;
         };
+        /** @description It was there and is no longer kept. */
+        Gone: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
     };
     parameters: {
         /** @description The `ETag` you have; 304 with no body when it is still the same. */
@@ -1127,6 +3454,14 @@ export interface components {
         /** @description Only items whose text contains this, whatever the case. */
         Search: string;
         ProjectId: components["schemas"]["ProjectId"];
+        /** @description Only events with a higher `sequence`. */
+        After: number;
+        /** @description Only events of this type. */
+        Type: components["schemas"]["EventType"];
+        /** @description Only events of this project. */
+        OfProject: components["schemas"]["ProjectId"];
+        EndpointId: components["schemas"]["WebhookEndpointId"];
+        DeliveryId: components["schemas"]["WebhookDeliveryId"];
     };
     requestBodies: never;
     headers: {
@@ -2366,6 +4701,546 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Member"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listEvents: {
+        parameters: {
+            query?: {
+                /** @description Only events with a higher `sequence`. */
+                after?: components["parameters"]["After"];
+                /** @description How many items a page has. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only events of this type. */
+                type?: components["parameters"]["Type"];
+                /** @description Only events of this project. */
+                project_id?: components["parameters"]["OfProject"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events that follow, oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            410: components["responses"]["Gone"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    streamEvents: {
+        parameters: {
+            query?: {
+                /** @description Only events with a higher `sequence`; without it, those from now on. */
+                after?: number;
+                /** @description Only events of this type. */
+                type?: components["parameters"]["Type"];
+                /** @description Only events of this project. */
+                project_id?: components["parameters"]["OfProject"];
+            };
+            header?: {
+                /** @description The `id` last seen; counts more than `after`. */
+                "Last-Event-ID"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events for as long as both sides stay. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            410: components["responses"]["Gone"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getEvent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                id: components["schemas"]["EventId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Event"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listWebhookEndpoints: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1. A page past the end is empty. */
+                page?: components["parameters"]["Page"];
+                /** @description How many items a page has. */
+                limit?: components["parameters"]["Limit"];
+                sort?: "created_at";
+                /** @description The direction of `sort`; ties are broken by id. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of webhook endpoints. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookEndpointCreate"];
+            };
+        };
+        responses: {
+            /** @description The endpoint with its secret. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointWithSecret"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookEndpointUpdate"];
+            };
+        };
+        responses: {
+            /** @description The endpoint as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["WebhookSecretRotation"];
+            };
+        };
+        responses: {
+            /** @description The endpoint with its new secret. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointWithSecret"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    testWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery that is under way. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    recoverWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookRecover"];
+            };
+        };
+        responses: {
+            /** @description How many deliveries are under way again. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookRecovery"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1. A page past the end is empty. */
+                page?: components["parameters"]["Page"];
+                /** @description How many items a page has. */
+                limit?: components["parameters"]["Limit"];
+                sort?: "created_at";
+                /** @description The direction of `sort`; ties are broken by id. */
+                order?: components["parameters"]["Order"];
+                status?: components["schemas"]["WebhookDeliveryStatus"];
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    redeliverWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery, under way again. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
                 };
             };
             400: components["responses"]["InvalidRequest"];

@@ -663,6 +663,381 @@ return errors === 0;
 }
 validate_pathGetInvitation.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+exports.pathGetEvent = validate_pathGetEvent;
+const schema_pathGetEvent = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:EventId"}},"required":["id"],"$id":"pathGetEvent"};
+const schema_spec_EventId = {"type":"string","pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:EventId"};
+const pattern_40882a13 = new RegExp("^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_EventId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:EventId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_EventId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(typeof data === "string"){
+if(!pattern_40882a13.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+validate_spec_EventId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_EventId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_pathGetEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="pathGetEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_pathGetEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(key0 === "id")){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_pathGetEvent.errors = vErrors;
+return errors === 0;
+}
+validate_pathGetEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.pathEndpointId = validate_pathEndpointId;
+const schema_pathEndpointId = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:WebhookEndpointId"}},"required":["id"],"$id":"pathEndpointId"};
+const schema_spec_WebhookEndpointId = {"type":"string","pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:WebhookEndpointId"};
+const pattern_698d2af6 = new RegExp("^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_WebhookEndpointId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookEndpointId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookEndpointId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(typeof data === "string"){
+if(!pattern_698d2af6.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+validate_spec_WebhookEndpointId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookEndpointId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_pathEndpointId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="pathEndpointId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_pathEndpointId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(key0 === "id")){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_WebhookEndpointId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookEndpointId.errors : vErrors.concat(validate_spec_WebhookEndpointId.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_pathEndpointId.errors = vErrors;
+return errors === 0;
+}
+validate_pathEndpointId.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.pathDeliveryId = validate_pathDeliveryId;
+const schema_pathDeliveryId = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:WebhookDeliveryId"}},"required":["id"],"$id":"pathDeliveryId"};
+const schema_spec_WebhookDeliveryId = {"type":"string","pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:WebhookDeliveryId"};
+const pattern_50f415b2 = new RegExp("^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_WebhookDeliveryId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookDeliveryId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookDeliveryId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(typeof data === "string"){
+if(!pattern_50f415b2.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+validate_spec_WebhookDeliveryId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookDeliveryId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_pathDeliveryId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="pathDeliveryId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_pathDeliveryId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(key0 === "id")){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_WebhookDeliveryId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookDeliveryId.errors : vErrors.concat(validate_spec_WebhookDeliveryId.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_pathDeliveryId.errors = vErrors;
+return errors === 0;
+}
+validate_pathDeliveryId.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 exports.queryNone = validate_queryNone;
 const schema_queryNone = {"type":"object","additionalProperties":false,"properties":{},"required":[],"$id":"queryNone"};
 
@@ -2781,6 +3156,683 @@ return errors === 0;
 }
 validate_queryListInvitations.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+exports.queryAfterLimitTypeOfProject = validate_queryAfterLimitTypeOfProject;
+const schema_queryAfterLimitTypeOfProject = {"type":"object","additionalProperties":false,"properties":{"after":{"type":"integer","minimum":0,"maximum":9007199254740991,"default":0},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"type":{"$ref":"spec:EventType"},"project_id":{"$ref":"spec:ProjectId"}},"required":[],"$id":"queryAfterLimitTypeOfProject"};
+const schema_spec_EventType = {"type":"string","enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventType"};
+
+function validate_spec_EventType(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:EventType" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_EventType.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(!(((((((((((((((((((((((((((data === "profile.updated") || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.revoked")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventType.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_EventType.errors = vErrors;
+return errors === 0;
+}
+validate_spec_EventType.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_queryAfterLimitTypeOfProject(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryAfterLimitTypeOfProject" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_queryAfterLimitTypeOfProject.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.after === undefined){
+data.after = 0;
+}
+if(data.limit === undefined){
+data.limit = 20;
+}
+for(const key0 in data){
+if(!((((key0 === "after") || (key0 === "limit")) || (key0 === "type")) || (key0 === "project_id"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+let data0 = data.after;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
+}
+else {
+const err1 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["after"] = coerced0;
+}
+}
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 9007199254740991 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 0 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+if(data.type !== undefined){
+if(!(validate_spec_EventType(data.type, {instancePath:instancePath+"/type",parentData:data,parentDataProperty:"type",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventType.errors : vErrors.concat(validate_spec_EventType.errors);
+errors = vErrors.length;
+}
+}
+if(data.project_id !== undefined){
+if(!(validate_spec_ProjectId(data.project_id, {instancePath:instancePath+"/project_id",parentData:data,parentDataProperty:"project_id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectId.errors : vErrors.concat(validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+validate_queryAfterLimitTypeOfProject.errors = vErrors;
+return errors === 0;
+}
+validate_queryAfterLimitTypeOfProject.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.queryStreamEvents = validate_queryStreamEvents;
+const schema_queryStreamEvents = {"type":"object","additionalProperties":false,"properties":{"after":{"type":"integer","minimum":0,"maximum":9007199254740991},"type":{"$ref":"spec:EventType"},"project_id":{"$ref":"spec:ProjectId"}},"required":[],"$id":"queryStreamEvents"};
+
+function validate_queryStreamEvents(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryStreamEvents" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_queryStreamEvents.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(((key0 === "after") || (key0 === "type")) || (key0 === "project_id"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.after !== undefined){
+let data0 = data.after;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
+}
+else {
+const err1 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["after"] = coerced0;
+}
+}
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 9007199254740991 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 0 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+if(data.type !== undefined){
+if(!(validate_spec_EventType(data.type, {instancePath:instancePath+"/type",parentData:data,parentDataProperty:"type",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventType.errors : vErrors.concat(validate_spec_EventType.errors);
+errors = vErrors.length;
+}
+}
+if(data.project_id !== undefined){
+if(!(validate_spec_ProjectId(data.project_id, {instancePath:instancePath+"/project_id",parentData:data,parentDataProperty:"project_id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_ProjectId.errors : vErrors.concat(validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+validate_queryStreamEvents.errors = vErrors;
+return errors === 0;
+}
+validate_queryStreamEvents.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.queryListWebhookDeliveries = validate_queryListWebhookDeliveries;
+const schema_queryListWebhookDeliveries = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"$ref":"spec:WebhookDeliveryStatus"}},"required":[],"$id":"queryListWebhookDeliveries"};
+const schema_spec_WebhookDeliveryStatus = {"type":"string","enum":["pending","succeeded","failed"],"$id":"spec:WebhookDeliveryStatus"};
+
+function validate_spec_WebhookDeliveryStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookDeliveryStatus" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookDeliveryStatus.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(!(((data === "pending") || (data === "succeeded")) || (data === "failed"))){
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookDeliveryStatus.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_WebhookDeliveryStatus.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookDeliveryStatus.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_queryListWebhookDeliveries(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryListWebhookDeliveries" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_queryListWebhookDeliveries.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.page === undefined){
+data.page = 1;
+}
+if(data.limit === undefined){
+data.limit = 20;
+}
+if(data.sort === undefined){
+data.sort = "created_at";
+}
+if(data.order === undefined){
+data.order = "desc";
+}
+for(const key0 in data){
+if(!(((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "status"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
+}
+else {
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["page"] = coerced0;
+}
+}
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.sort;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["sort"] = coerced2;
+}
+}
+}
+if(!(data2 === "created_at")){
+const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListWebhookDeliveries.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+let data3 = data.order;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["order"] = coerced3;
+}
+}
+}
+if(!((data3 === "asc") || (data3 === "desc"))){
+const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListWebhookDeliveries.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(data.status !== undefined){
+if(!(validate_spec_WebhookDeliveryStatus(data.status, {instancePath:instancePath+"/status",parentData:data,parentDataProperty:"status",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookDeliveryStatus.errors : vErrors.concat(validate_spec_WebhookDeliveryStatus.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+validate_queryListWebhookDeliveries.errors = vErrors;
+return errors === 0;
+}
+validate_queryListWebhookDeliveries.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 exports.headerIfNoneMatch = validate_headerIfNoneMatch;
 const schema_headerIfNoneMatch = {"type":"object","properties":{"if-none-match":{"type":"string","minLength":1,"maxLength":1000}},"required":[],"$id":"headerIfNoneMatch"};
 
@@ -3064,6 +4116,95 @@ validate_headerIdempotencyKey.errors = vErrors;
 return errors === 0;
 }
 validate_headerIdempotencyKey.evaluated = {"props":{"idempotency-key":true},"dynamicProps":false,"dynamicItems":false};
+
+exports.headerStreamEvents = validate_headerStreamEvents;
+const schema_headerStreamEvents = {"type":"object","properties":{"last-event-id":{"type":"integer","minimum":0,"maximum":9007199254740991}},"required":[],"$id":"headerStreamEvents"};
+
+function validate_headerStreamEvents(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="headerStreamEvents" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_headerStreamEvents.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data["last-event-id"] !== undefined){
+let data0 = data["last-event-id"];
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
+}
+else {
+const err0 = {instancePath:instancePath+"/last-event-id",schemaPath:"#/properties/last-event-id/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["last-event-id"] = coerced0;
+}
+}
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 9007199254740991 || isNaN(data0)){
+const err1 = {instancePath:instancePath+"/last-event-id",schemaPath:"#/properties/last-event-id/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data0 < 0 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/last-event-id",schemaPath:"#/properties/last-event-id/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_headerStreamEvents.errors = vErrors;
+return errors === 0;
+}
+validate_headerStreamEvents.evaluated = {"props":{"last-event-id":true},"dynamicProps":false,"dynamicItems":false};
 
 })(validators);
 ;(function (exports) {
@@ -5169,6 +6310,556 @@ validate_spec_MemberUpdate.errors = vErrors;
 return errors === 0;
 }
 validate_spec_MemberUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyWebhookEndpointCreate = validate_spec_WebhookEndpointCreate;
+const schema_spec_WebhookEndpointCreate = {"type":"object","additionalProperties":false,"required":["url","event_types"],"properties":{"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"],"maxLength":500},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean","default":true}},"$id":"spec:WebhookEndpointCreate"};
+const schema_spec_WebhookUrl = {"type":"string","format":"uri","pattern":"^https?://","maxLength":2048,"$id":"spec:WebhookUrl"};
+const formats_1d78ee08 = formats.uri;
+const pattern_ccaba4eb = new RegExp("^https?://", "u");
+
+function validate_spec_WebhookUrl(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookUrl" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookUrl.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(func_7a031813(data) > 2048){
+const err0 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 2048},message:"must NOT have more than 2048 characters"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(!pattern_ccaba4eb.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^https?://"},message:"must match pattern \""+"^https?://"+"\""};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(!(formats_1d78ee08(data))){
+const err2 = {instancePath,schemaPath:"#/format",keyword:"format",params:{format: "uri"},message:"must match format \""+"uri"+"\""};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_WebhookUrl.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookUrl.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema_spec_EventSelectors = {"type":"array","minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:EventSelector"},"$id":"spec:EventSelectors"};
+const schema_spec_EventSelector = {"type":"string","enum":["*","profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
+
+function validate_spec_EventSelector(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:EventSelector" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_EventSelector.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(!((((((((((((((((((((((((((((data === "*") || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.revoked")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventSelector.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_EventSelector.errors = vErrors;
+return errors === 0;
+}
+validate_spec_EventSelector.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_EventSelectors(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:EventSelectors" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_EventSelectors.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(Array.isArray(data)){
+if(data.length > 100){
+const err0 = {instancePath,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit: 100},message:"must NOT have more than 100 items"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.length < 1){
+const err1 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+const len0 = data.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_EventSelector(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventSelector.errors : vErrors.concat(validate_spec_EventSelector.errors);
+errors = vErrors.length;
+}
+}
+if(!distinct(data)){
+const err2 = {instancePath,schemaPath:"#/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_EventSelectors.errors = vErrors;
+return errors === 0;
+}
+validate_spec_EventSelectors.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_WebhookEndpointCreate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookEndpointCreate" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookEndpointCreate.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.enabled === undefined){
+data.enabled = true;
+}
+if(data.url === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.event_types === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "event_types"},message:"must have required property '"+"event_types"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((key0 === "url") || (key0 === "description")) || (key0 === "event_types")) || (key0 === "enabled"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.url !== undefined){
+if(!(validate_spec_WebhookUrl(data.url, {instancePath:instancePath+"/url",parentData:data,parentDataProperty:"url",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookUrl.errors : vErrors.concat(validate_spec_WebhookUrl.errors);
+errors = vErrors.length;
+}
+}
+if(data.description !== undefined){
+let data1 = data.description;
+if((typeof data1 !== "string") && (data1 !== null)){
+const err3 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_WebhookEndpointCreate.properties.description.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(typeof data1 === "string"){
+if(func_7a031813(data1) > 500){
+const err4 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+if(data.event_types !== undefined){
+if(!(validate_spec_EventSelectors(data.event_types, {instancePath:instancePath+"/event_types",parentData:data,parentDataProperty:"event_types",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventSelectors.errors : vErrors.concat(validate_spec_EventSelectors.errors);
+errors = vErrors.length;
+}
+}
+if(typeof data.enabled !== "boolean"){
+const err5 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+else {
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+validate_spec_WebhookEndpointCreate.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookEndpointCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyWebhookEndpointUpdate = validate_spec_WebhookEndpointUpdate;
+const schema_spec_WebhookEndpointUpdate = {"type":"object","additionalProperties":false,"properties":{"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"],"maxLength":500},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean"}},"$id":"spec:WebhookEndpointUpdate"};
+
+function validate_spec_WebhookEndpointUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookEndpointUpdate" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookEndpointUpdate.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((((key0 === "url") || (key0 === "description")) || (key0 === "event_types")) || (key0 === "enabled"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.url !== undefined){
+if(!(validate_spec_WebhookUrl(data.url, {instancePath:instancePath+"/url",parentData:data,parentDataProperty:"url",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_WebhookUrl.errors : vErrors.concat(validate_spec_WebhookUrl.errors);
+errors = vErrors.length;
+}
+}
+if(data.description !== undefined){
+let data1 = data.description;
+if((typeof data1 !== "string") && (data1 !== null)){
+const err1 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_WebhookEndpointUpdate.properties.description.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(typeof data1 === "string"){
+if(func_7a031813(data1) > 500){
+const err2 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data.event_types !== undefined){
+if(!(validate_spec_EventSelectors(data.event_types, {instancePath:instancePath+"/event_types",parentData:data,parentDataProperty:"event_types",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventSelectors.errors : vErrors.concat(validate_spec_EventSelectors.errors);
+errors = vErrors.length;
+}
+}
+if(data.enabled !== undefined){
+if(typeof data.enabled !== "boolean"){
+const err3 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+else {
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+validate_spec_WebhookEndpointUpdate.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookEndpointUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyWebhookSecretRotation = validate_spec_WebhookSecretRotation;
+const schema_spec_WebhookSecretRotation = {"type":"object","additionalProperties":false,"properties":{"overlap_seconds":{"type":"integer","minimum":0,"maximum":604800,"default":86400}},"$id":"spec:WebhookSecretRotation"};
+
+function validate_spec_WebhookSecretRotation(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookSecretRotation" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookSecretRotation.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.overlap_seconds === undefined){
+data.overlap_seconds = 86400;
+}
+for(const key0 in data){
+if(!(key0 === "overlap_seconds")){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+let data0 = data.overlap_seconds;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+const err1 = {instancePath:instancePath+"/overlap_seconds",schemaPath:"#/properties/overlap_seconds/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 604800 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/overlap_seconds",schemaPath:"#/properties/overlap_seconds/maximum",keyword:"maximum",params:{comparison: "<=", limit: 604800},message:"must be <= 604800"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 0 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/overlap_seconds",schemaPath:"#/properties/overlap_seconds/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+else {
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+validate_spec_WebhookSecretRotation.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookSecretRotation.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyWebhookRecover = validate_spec_WebhookRecover;
+const schema_spec_WebhookRecover = {"type":"object","additionalProperties":false,"required":["since"],"properties":{"since":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookRecover"};
+const schema_spec_Timestamp = {"type":"string","format":"date-time","$id":"spec:Timestamp"};
+
+function validate_spec_Timestamp(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:Timestamp" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_Timestamp.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(!(formats_5c6cf1d7(data))){
+const err0 = {instancePath,schemaPath:"#/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_Timestamp.errors = vErrors;
+return errors === 0;
+}
+validate_spec_Timestamp.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_WebhookRecover(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:WebhookRecover" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_WebhookRecover.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.since === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "since"},message:"must have required property '"+"since"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(key0 === "since")){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.since !== undefined){
+if(!(validate_spec_Timestamp(data.since, {instancePath:instancePath+"/since",parentData:data,parentDataProperty:"since",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_spec_WebhookRecover.errors = vErrors;
+return errors === 0;
+}
+validate_spec_WebhookRecover.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 })(validators);
 export default validators

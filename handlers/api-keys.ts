@@ -20,7 +20,7 @@ export const apiKeys = {
     return { status: 200, body: pageOf(rows.map(toApiKey), total, query) }
   },
 
-  async createApiKey ({ principal, body }, { db, config }) {
+  async createApiKey ({ principal, body }, { db, config, events }) {
     const expiresAt = future(body.expires_at)
     refuseMore(principal, body.scopes, body.project_ids ?? null)
     return await db.transaction(async (tx) => {
@@ -28,6 +28,7 @@ export const apiKeys = {
       const key = await insertKey(tx, config.keyMode, {
         userId: principal.userId, name: body.name, scopes: body.scopes, projectIds: body.project_ids ?? null, expiresAt
       })
+      await events.emit(tx, 'api_key.created', key, { userId: principal.userId })
       return { status: 201, body: key, headers: { location: `/v1/user/api-keys/${key.id}` } }
     })
   },
@@ -36,18 +37,21 @@ export const apiKeys = {
     return { status: 200, body: toApiKey(await ownKey(db, id, principal)) }
   },
 
-  async revokeApiKey ({ principal, params: { id }, ifMatch }, { db, principals }) {
+  async revokeApiKey ({ principal, params: { id }, ifMatch }, { db, events, principals }) {
     return await db.transaction(async (tx) => {
       const [locked] = await tx.sql(lockKey, [id])
-      const row = await ownKey(tx, id, principal)
-      ifMatch(toApiKey(row))
-      if (row.revokedAt === null) await tx.prisma.apiKey.update({ where: { id }, data: { revokedAt: new Date() }, select: { id: true } })
+      const previous = toApiKey(await ownKey(tx, id, principal))
+      ifMatch(previous)
+      if (previous.revoked_at === null) {
+        const key = toApiKey(await tx.prisma.apiKey.update({ where: { id }, data: { revokedAt: new Date() } }))
+        await events.emit(tx, 'api_key.revoked', key, { previous, userId: principal.userId })
+      }
       tx.afterCommit(() => principals.settle(locked.digest))
       return { status: 204 }
     })
   },
 
-  async rotateApiKey ({ principal, params: { id }, body }, { db, config, principals }) {
+  async rotateApiKey ({ principal, params: { id }, body }, { db, config, events, principals }) {
     const newEnd = future(body?.expires_at)
     return await db.transaction(async (tx) => {
       const [locked] = await tx.sql(lockKey, [id])
@@ -66,6 +70,7 @@ export const apiKeys = {
       const overlap = (body?.overlap_seconds ?? 0) * 1000
       const end = new Date(Math.min(Date.now() + overlap, old.expiresAt?.getTime() ?? Infinity))
       await tx.prisma.apiKey.update({ where: { id }, data: overlap === 0 ? { revokedAt: end } : { expiresAt: end }, select: { id: true } })
+      await events.emit(tx, 'api_key.rotated', key, { previous: toApiKey(old), userId: old.userId })
       tx.afterCommit(() => principals.settle(locked.digest))
       return { status: 201, body: key, headers: { location: `/v1/user/api-keys/${key.id}` } }
     })

@@ -24,21 +24,22 @@ export const invitations = {
     return { status: 200, body: toInvitation(await invitationOf(db, request.params.id, request.params.invitation_id)) }
   },
 
-  async revokeInvitation (request, { db }) {
+  async revokeInvitation (request, { db, events }) {
     const { params: { id, invitation_id: invitationId }, ifMatch } = request
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
       const row = await invitationOf(tx, id, invitationId)
       requireState(project, request)
-      const invitation = toInvitation(row)
-      ifMatch(invitation)
-      if (invitation.status !== 'pending') throw invalidState('invitation', invitation.status)
-      await tx.prisma.invitation.update({ where: { id: row.id }, data: { status: 'revoked' } })
+      const previous = toInvitation(row)
+      ifMatch(previous)
+      if (previous.status !== 'pending') throw invalidState('invitation', previous.status)
+      const invitation = toInvitation(await tx.prisma.invitation.update({ where: { id: row.id }, data: { status: 'revoked' } }))
+      await events.emit(tx, 'invitation.revoked', invitation, { previous })
       return { status: 204 }
     })
   },
 
-  async acceptInvitation (request, { db }) {
+  async acceptInvitation (request, { db, events }) {
     const { params: { id, invitation_id: invitationId }, principal } = request
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
@@ -50,6 +51,7 @@ export const invitations = {
       if (status !== 'pending') throw invalidState('invitation', status)
       await tx.prisma.invitation.update({ where: { id: row.id }, data: { status: 'accepted' } })
       const member = await insertMember(tx, project, { userId: principal.userId, role: row.role, addedById: row.invitedById })
+      await events.emit(tx, 'member.added', member)
       return { status: 201, body: member, headers: { location: `/v1/projects/${id}/members/${member.id}` } }
     })
   },

@@ -19,7 +19,7 @@ export const members = {
     return { status: 200, body: pageOfRows(rows, query) }
   },
 
-  async addMember (request, { db }) {
+  async addMember (request, { db, events }) {
     const { principal, body: { user_id: userId, email, role } } = request
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
@@ -32,9 +32,12 @@ export const members = {
       requireState(project, request)
       if (user !== null) {
         const member = await insertMember(tx, project, { userId: user.id, role, addedById: principal.userId })
+        await events.emit(tx, 'member.added', member)
         return { status: 201, body: member, headers: { location: `/v1/projects/${project.id}/members/${member.id}` } }
       }
-      return { status: 202, body: await invite(tx, project.id, address!, role, principal.userId) }
+      const invitation = await invite(tx, project.id, address!, role, principal.userId)
+      await events.emit(tx, 'invitation.created', invitation)
+      return { status: 202, body: invitation }
     })
   },
 
@@ -44,22 +47,24 @@ export const members = {
     return { status: 200, body: await memberOf(db, id, memberId) }
   },
 
-  async updateMember (request, { db }) {
+  async updateMember (request, { db, events }) {
     const { params: { id, member_id: memberId }, body: { role }, ifMatch } = request
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
-      const member = await memberOf(tx, id, memberId)
-      requirePowerOver(project, [member.role, role ?? member.role])
+      const previous = await memberOf(tx, id, memberId)
+      requirePowerOver(project, [previous.role, role ?? previous.role])
       requireState(project, request)
-      ifMatch(member)
-      if (role === undefined || role === member.role) return { status: 200, body: member }
-      if (member.role === 'owner') await releaseOwner(tx, id, member)
+      ifMatch(previous)
+      if (role === undefined || role === previous.role) return { status: 200, body: previous }
+      if (previous.role === 'owner') await releaseOwner(tx, id, previous)
       await tx.prisma.member.update({ where: { id: memberId }, data: { role, updatedAt: new Date() }, select: { id: true } })
-      return { status: 200, body: { ...member, role } }
+      const member = { ...previous, role }
+      await events.emit(tx, 'member.updated', member, { previous })
+      return { status: 200, body: member }
     })
   },
 
-  async removeMember (request, { db }) {
+  async removeMember (request, { db, events }) {
     const { params: { id, member_id: memberId }, principal, ifMatch } = request
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
@@ -72,6 +77,7 @@ export const members = {
       ifMatch(member)
       if (member.role === 'owner') await releaseOwner(tx, id, member)
       await tx.prisma.member.delete({ where: { id: memberId }, select: { id: true } })
+      await events.emit(tx, 'member.removed', member)
       return { status: 204 }
     })
   }

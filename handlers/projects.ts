@@ -1,10 +1,12 @@
 // Projects: made, read, changed, archived, deleted and restored.
+import type { EventType } from '../generated/events.ts'
 import type { Handlers } from '../generated/operations.ts'
 import { openProject } from '../services/access.ts'
 import { timestampAfter } from '../services/clock.ts'
 import { forbidden } from '../services/errors.ts'
 import type { Prisma } from '../generated/prisma/client.ts'
 import type { Db } from '../services/database.ts'
+import type { Emitter } from '../services/events/emit.ts'
 import { insertProjectWithOwner, listProjects, toProject, type Project } from '../services/projects.ts'
 
 export const projects = {
@@ -12,60 +14,67 @@ export const projects = {
     return { status: 200, body: await listProjects(db, principal, query) }
   },
 
-  async createProject ({ principal, body }, { db }) {
+  async createProject ({ principal, body }, { db, events }) {
     if (principal.projectIds !== null) throw forbidden('This key is for some projects only.', 'project_ids')
-    const project = await insertProjectWithOwner(db, principal.userId, body)
-    return { status: 201, body: project, headers: { location: `/v1/projects/${project.id}` } }
+    return await db.transaction(async (tx) => {
+      const project = await insertProjectWithOwner(tx, principal.userId, body)
+      await events.emit(tx, 'project.created', project)
+      return { status: 201, body: project, headers: { location: `/v1/projects/${project.id}` } }
+    })
   },
 
   async getProject (request, { db }) {
     return { status: 200, body: await openProject(db, request) }
   },
 
-  async updateProject (request, { db }) {
+  async updateProject (request, { db, events }) {
     return await db.transaction(async (tx) => {
-      const project = await openProject(tx, request, { lock: true })
-      request.ifMatch(project)
-      return { status: 200, body: await change(tx, project, request.body) }
+      const previous = await openProject(tx, request, { lock: true })
+      request.ifMatch(previous)
+      return { status: 200, body: await change(tx, events, 'project.updated', previous, request.body) }
     })
   },
 
-  async deleteProject (request, { db }) {
+  async deleteProject (request, { db, events }) {
     return await db.transaction(async (tx) => {
-      const project = await openProject(tx, request, { lock: true })
-      request.ifMatch(project)
-      await change(tx, project, { status: 'deleted', deletedAt: new Date() })
+      const previous = await openProject(tx, request, { lock: true })
+      request.ifMatch(previous)
+      await change(tx, events, 'project.deleted', previous, { status: 'deleted', deletedAt: new Date() })
       return { status: 204 }
     })
   },
 
-  async restoreProject (request, { db }) {
+  async restoreProject (request, { db, events }) {
     return await db.transaction(async (tx) => {
-      const project = await openProject(tx, request, { lock: true })
-      const status = project.archived_at === null ? 'active' : 'archived'
-      return { status: 200, body: await change(tx, project, { status, deletedAt: null }) }
+      const previous = await openProject(tx, request, { lock: true })
+      const status = previous.archived_at === null ? 'active' : 'archived'
+      return { status: 200, body: await change(tx, events, 'project.restored', previous, { status, deletedAt: null }) }
     })
   },
 
-  async archiveProject (request, { db }) {
+  async archiveProject (request, { db, events }) {
     return await db.transaction(async (tx) => {
-      const project = await openProject(tx, request, { lock: true })
-      return { status: 200, body: await change(tx, project, { status: 'archived', archivedAt: new Date() }) }
+      const previous = await openProject(tx, request, { lock: true })
+      return { status: 200, body: await change(tx, events, 'project.archived', previous, { status: 'archived', archivedAt: new Date() }) }
     })
   },
 
-  async unarchiveProject (request, { db }) {
+  async unarchiveProject (request, { db, events }) {
     return await db.transaction(async (tx) => {
-      const project = await openProject(tx, request, { lock: true })
-      return { status: 200, body: await change(tx, project, { status: 'active', archivedAt: null }) }
+      const previous = await openProject(tx, request, { lock: true })
+      return { status: 200, body: await change(tx, events, 'project.unarchived', previous, { status: 'active', archivedAt: null }) }
     })
   }
 } satisfies Handlers<'projects'>
 
-/** Writes a change to a locked project: a new version, and a later updated_at. */
-async function change (tx: Db, { id, updated_at: updatedAt, your_role: role }: Project, data: Prisma.ProjectUpdateInput): Promise<Project> {
+type Change = Extract<EventType, `project.${string}`>
+
+/** Writes a change to a locked project, a new version and a later updated_at, and the event that tells of it. */
+async function change (tx: Db, events: Emitter, type: Change, previous: Project, data: Prisma.ProjectUpdateInput): Promise<Project> {
   const row = await tx.prisma.project.update({
-    where: { id }, data: { ...data, version: { increment: 1 }, updatedAt: timestampAfter(new Date(updatedAt)) }
+    where: { id: previous.id }, data: { ...data, version: { increment: 1 }, updatedAt: timestampAfter(new Date(previous.updated_at)) }
   })
-  return toProject(row, role)
+  const project = toProject(row, previous.your_role)
+  await events.emit(tx, type, project, { previous })
+  return project
 }

@@ -13,13 +13,15 @@ export const user = {
     return { status: 200, body: toProfile(row) }
   },
 
-  async updateProfile ({ principal, body, ifMatch }, { db }) {
+  async updateProfile ({ principal, body, ifMatch }, { db, events }) {
     return await db.transaction(async (tx) => {
       const row = await lockedUser(tx, principal.userId)
       if (row === null) throw unauthorized('disabled')
-      ifMatch(toProfile(row))
-      const updated = await tx.prisma.user.update({ where: { id: row.id }, data: { ...body, updatedAt: timestampAfter(row.updatedAt) } })
-      return { status: 200, body: toProfile(updated) }
+      const previous = toProfile(row)
+      ifMatch(previous)
+      const profile = toProfile(await tx.prisma.user.update({ where: { id: row.id }, data: { ...body, updatedAt: timestampAfter(row.updatedAt) } }))
+      await events.emit(tx, 'profile.updated', profile, { previous, userId: row.id })
+      return { status: 200, body: profile }
     })
   },
 
@@ -27,20 +29,22 @@ export const user = {
     return { status: 200, body: await readSettings(db, principal.userId) }
   },
 
-  async updateSettings ({ principal, body, ifMatch }, { db }) {
+  async updateSettings ({ principal, body, ifMatch }, { db, events }) {
     return await db.transaction(async (tx) => {
       const row = await lockedUser(tx, principal.userId)
       if (row === null) throw unauthorized('disabled')
-      const settings = await readSettings(tx, principal.userId)
-      ifMatch(settings)
+      const previous = await readSettings(tx, principal.userId)
+      ifMatch(previous)
       if (typeof body.default_project_id === 'string') {
         await requireMembership(tx, body.default_project_id, principal)
       }
       await tx.prisma.settings.update({
         where: { userId: principal.userId },
-        data: { ...settingsColumns(body), updatedAt: timestampAfter(new Date(settings.updated_at)) }
+        data: { ...settingsColumns(body), updatedAt: timestampAfter(new Date(previous.updated_at)) }
       })
-      return { status: 200, body: await readSettings(tx, principal.userId) }
+      const settings = await readSettings(tx, principal.userId)
+      await events.emit(tx, 'settings.updated', settings, { previous, userId: principal.userId })
+      return { status: 200, body: settings }
     })
   }
 } satisfies Handlers<'user'>

@@ -3,8 +3,10 @@ import type { Handlers } from '../generated/operations.ts'
 import { timestampAfter } from '../services/clock.ts'
 import { statement, type Db } from '../services/database.ts'
 import { conflict, notFound } from '../services/errors.ts'
+import { memberColumns, type Member } from '../services/members.ts'
 import { literal, pageArgs, pageOf } from '../services/pages.ts'
 import { emailTaken, insertKey, insertUser, lockedUser, scopesFor, toUser } from '../services/users.ts'
+import { asDeleted } from '../services/webhooks/endpoints.ts'
 
 const sortColumns = { created_at: 'createdAt', updated_at: 'updatedAt', name: 'name', email: 'email' } as const
 
@@ -23,14 +25,16 @@ export const users = {
     return { status: 200, body: pageOf(rows.map(toUser), total, query) }
   },
 
-  async createUser ({ body }, { db, config }) {
+  async createUser ({ body }, { db, config, events }) {
     const { email_verified: emailVerified = true, role = 'user', ...fields } = body
     return await db.transaction(async (tx) => {
-      const user = await insertUser(tx, { ...fields, emailVerified, role })
+      const row = await insertUser(tx, { ...fields, emailVerified, role })
       const key = await insertKey(tx, config.keyMode, {
-        userId: user.id, name: 'first key', scopes: scopesFor(role), projectIds: null, expiresAt: null
+        userId: row.id, name: 'first key', scopes: scopesFor(role), projectIds: null, expiresAt: null
       })
-      return { status: 201, body: { ...toUser(user), api_key: key }, headers: { location: `/v1/users/${user.id}` } }
+      const user = toUser(row)
+      await events.emit(tx, 'user.created', user)
+      return { status: 201, body: { ...user, api_key: key }, headers: { location: `/v1/users/${user.id}` } }
     })
   },
 
@@ -40,22 +44,25 @@ export const users = {
     return { status: 200, body: toUser(row) }
   },
 
-  async updateUser ({ params: { id }, body, ifMatch }, { db, principals }) {
+  async updateUser ({ params: { id }, body, ifMatch }, { db, events, principals }) {
     const { email, email_verified: emailVerified, ...fields } = body
     return await db.transaction(async (tx) => {
       const row = await lockAdminsAndUser(tx, id)
-      ifMatch(toUser(row))
+      const previous = toUser(row)
+      ifMatch(previous)
       if (body.status === 'disabled' || body.role === 'user') await refuseLastAdmin(tx, id)
       const updated = await tx.prisma.user.update({
         where: { id },
         data: { ...fields, email: email?.toLowerCase(), emailVerified, updatedAt: timestampAfter(row.updatedAt) }
       }).catch((error) => { throw emailTaken(error) })
+      const user = toUser(updated)
+      await events.emit(tx, 'user.updated', user, { previous })
       tx.afterCommit(() => principals.settle(id))
-      return { status: 200, body: toUser(updated) }
+      return { status: 200, body: user }
     })
   },
 
-  async deleteUser ({ params: { id }, ifMatch }, { db, principals }) {
+  async deleteUser ({ params: { id }, ifMatch }, { db, events, principals }) {
     return await db.transaction(async (tx) => {
       // Projects before members before users, as every other writer locks them.
       await tx.sql(lockProjectsOf, [id])
@@ -70,12 +77,17 @@ export const users = {
       // A deleted project that nobody else could restore goes with its owner.
       await tx.sql(purgeOwnedAlone, [id])
       await tx.sql(handOverProjects, [id])
-      await tx.prisma.member.deleteMany({ where: { userId: id } })
+      const left = await tx.sql(removeMemberships, [id])
       await tx.prisma.invitation.deleteMany({ where: { email: row.email! } })
       await tx.prisma.idempotencyRecord.deleteMany({ where: { ownerId: id } })
       await tx.prisma.apiKey.deleteMany({ where: { userId: id } })
+      await tx.prisma.webhookEndpoint.updateMany({ where: { userId: id, deletedAt: null }, data: asDeleted() })
+      // Nobody else could read them, and they tell of the person.
+      await tx.sql(forgetEvents, [id])
       await tx.prisma.settings.deleteMany({ where: { userId: id } })
       await tx.prisma.user.update({ where: { id }, data: { ...erased, updatedAt: timestampAfter(row.updatedAt) } })
+      for (const member of left) await events.emit(tx, 'member.removed', member)
+      await events.emit(tx, 'user.deleted', { id, deleted: true })
       tx.afterCommit(() => principals.settle(id))
       return { status: 204 }
     })
@@ -101,6 +113,10 @@ const handOverProjects = statement(`
   UPDATE projects p SET version = version + 1, updated_at = greatest(now(), updated_at + interval '1 millisecond'), owner_id = (
     SELECT o.user_id FROM members o WHERE o.project_id = p.id AND o.role = 'owner' AND o.user_id <> $1 ORDER BY o.created_at, o.id LIMIT 1
   ) WHERE p.owner_id = $1`)
+const removeMemberships = statement<Member>(`
+  WITH gone AS (DELETE FROM members WHERE user_id = $1 RETURNING *)
+  SELECT ${memberColumns} FROM gone m JOIN users u ON u.id = m.user_id ORDER BY m.project_id`)
+const forgetEvents = statement('DELETE FROM events WHERE project_id IS NULL AND user_id = $1 AND sequence IS NOT NULL')
 const otherAdmin = statement("SELECT 1 FROM users WHERE role = 'admin' AND status = 'active' AND id <> $1 LIMIT 1")
 const isAdmin = statement("SELECT 1 FROM users WHERE role = 'admin' AND status = 'active' AND id = $1")
 

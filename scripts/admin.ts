@@ -4,10 +4,13 @@ import { parseArgs } from 'node:util'
 import { ConfigError, loadEnvFile, readConfig } from '../services/config.ts'
 import { openDatabase, type Database } from '../services/database.ts'
 import { ApiError } from '../services/errors.ts'
+import { createEmitter, type DeliveryJob, type Emitter } from '../services/events/emit.ts'
+import { createJobs, deliveryQueue } from '../services/jobs.ts'
 import { newSecret } from '../services/keys.ts'
 import { EmbeddedPostgresError, startEmbedded } from '../services/postgres/embedded.ts'
-import { applyMigrations, MigrationError } from '../services/postgres/migrations.ts'
-import { allScopes, insertKey, insertUser, scopesFor, type Scope } from '../services/users.ts'
+import { MigrationError } from '../services/postgres/migrations.ts'
+import { prepareDatabase } from '../services/schema.ts'
+import { allScopes, insertKey, insertUser, scopesFor, toApiKey, toUser, type Scope } from '../services/users.ts'
 
 const usage = `npm run admin -- users                                  lists the users
 npm run admin -- keys [--user ID|EMAIL]                 lists the API keys, without their secrets
@@ -38,7 +41,7 @@ function parse () {
   }
 }
 
-const commands: Record<string, (db: Database) => Promise<void>> = {
+const commands: Record<string, (db: Database, events: Emitter) => Promise<void>> = {
   async users (db) {
     const rows = await db.prisma.user.findMany({ where: { status: { not: 'deleted' } }, orderBy: { createdAt: 'asc' } })
     table(['id', 'email', 'name', 'role', 'status', 'created_at'], rows.map((r) => [r.id, r.email!, r.name, r.role, r.status, r.createdAt.toISOString()]))
@@ -52,7 +55,7 @@ const commands: Record<string, (db: Database) => Promise<void>> = {
     ]))
   },
 
-  async 'create-user' (db) {
+  async 'create-user' (db, events) {
     const email = required('email')
     const name = required('name')
     const role = values.role ?? 'user'
@@ -60,28 +63,36 @@ const commands: Record<string, (db: Database) => Promise<void>> = {
     if (!/^[^@\s]+@[^@\s]+\.[^@\s]+$/.test(email)) throw new AdminError(`\`${email}\` is no email address.`)
     const made = await db.transaction(async (tx) => {
       const user = await insertUser(tx, { email, emailVerified: true, name, role })
+      await events.emit(tx, 'user.created', toUser(user))
       return { user, key: await insertKey(tx, keyMode, { userId: user.id, name: 'first key', scopes: scopesFor(role), projectIds: null, expiresAt: null }) }
     })
     console.log(`user  ${made.user.id}\nkey   ${made.key.key}   (shown this once)`)
   },
 
-  async 'create-key' (db) {
+  async 'create-key' (db, events) {
     const user = await findUser(db, required('user'))
     const scopes = values.scopes?.split(',').map((s) => s.trim()) ?? scopesFor(user.role)
     const unknown = scopes.find((scope) => !(allScopes as readonly string[]).includes(scope))
     if (unknown !== undefined) throw new AdminError(`There is no scope \`${unknown}\`; there are ${allScopes.join(', ')}.`)
     if (values.days !== undefined && !/^[1-9]\d{0,4}$/.test(values.days)) throw new AdminError('--days must be a whole number from 1 on.')
     const expiresAt = values.days === undefined ? null : new Date(Date.now() + Number(values.days) * 86_400_000)
-    const key = await db.transaction((tx) => insertKey(tx, keyMode, {
-      userId: user.id, name: required('name'), scopes: scopes as Scope[], projectIds: null, expiresAt
-    }))
+    const key = await db.transaction(async (tx) => {
+      const made = await insertKey(tx, keyMode, { userId: user.id, name: required('name'), scopes: scopes as Scope[], projectIds: null, expiresAt })
+      await events.emit(tx, 'api_key.created', made, { userId: user.id })
+      return made
+    })
     console.log(`id    ${key.id}\nkey   ${key.key}   (shown this once)`)
   },
 
-  async 'revoke-key' (db) {
+  async 'revoke-key' (db, events) {
     const id = required('id')
-    const { count } = await db.prisma.apiKey.updateMany({ where: { id, revokedAt: null }, data: { revokedAt: new Date() } })
-    if (count === 0) throw new AdminError(`There is no key ${id} that could be revoked.`)
+    await db.transaction(async (tx) => {
+      const { count } = await tx.prisma.apiKey.updateMany({ where: { id, revokedAt: null }, data: { revokedAt: new Date() } })
+      if (count === 0) throw new AdminError(`There is no key ${id} that could be revoked.`)
+      const row = await tx.prisma.apiKey.findUniqueOrThrow({ where: { id } })
+      const key = toApiKey(row)
+      await events.emit(tx, 'api_key.revoked', key, { previous: { ...key, revoked_at: null }, userId: row.userId })
+    })
     console.log(`${id} is revoked`)
   }
 }
@@ -109,10 +120,12 @@ async function main (): Promise<void> {
   const postgres = config.databaseUrl === null ? await startEmbedded({ dataDir: config.dataDir, whenRunning: 'attach' }) : null
   try {
     const url = config.databaseUrl ?? postgres!.url
-    await applyMigrations(url)
+    await prepareDatabase(url)
     const db = openDatabase({ url, poolSize: 2 })
     try {
-      await commands[name](db)
+      const deliveries = createJobs({ database: db }).queue<DeliveryJob>(deliveryQueue)
+      // Servers and workers look after the log by themselves.
+      await commands[name](db, createEmitter({ deliveries, onEmitted: () => {}, strict: false }))
     } finally {
       await db.close()
     }

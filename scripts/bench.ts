@@ -1,8 +1,9 @@
 // `npm run bench`: what the README says of speed, measured again on this machine.
-//   npm run bench -- http|growth|generate   one part of it
+//   npm run bench -- http|growth|events|generate   one part of it
 //   --quick                                 a minute's try of everything, whose numbers say little
 import { parseArgs } from 'node:util'
 import { benchContract } from './bench/contract.ts'
+import { benchEvents } from './bench/events.ts'
 import { benchGrowth } from './bench/growth.ts'
 import { benchHttp } from './bench/http.ts'
 import { installOthers } from './bench/install.ts'
@@ -15,6 +16,9 @@ const parts: Record<string, (stage: Stage, quick: boolean) => Promise<string>> =
   },
   async growth (stage, quick) {
     return await benchGrowth(stage, quick ? { sizes: [1_000, 20_000], rounds: 3, seconds: 0.2 } : { sizes: [1_000, 1_000_000], rounds: 40, seconds: 0.3 })
+  },
+  async events (stage, quick) {
+    return await benchEvents(stage, quick ? { rounds: 2, seconds: 0.5, deliveries: 500 } : { rounds: 20, seconds: 1, deliveries: 10_000 })
   },
   async generate (stage, quick) {
     return await benchContract(stage, quick ? { sizes: [1, 60], repeats: 1 } : { sizes: [1, 60, 250, 1_000], repeats: 2 })

@@ -8,9 +8,10 @@ import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { stringify } from 'yaml'
 import { readContract } from './generate/contract.ts'
 import { GenerateError } from './generate/error.ts'
+import { addEvents, emitEvents } from './generate/events.ts'
 import { operationsOf, type Operation } from './generate/model.ts'
 import { banner, emitOperations, emitRoutes, emitTypes } from './generate/types.ts'
-import { schemasOf } from './generate/schemas.ts'
+import { Pool, schemasOf } from './generate/schemas.ts'
 import { compileRequests, compileResponses } from './generate/validators.ts'
 import { compileSerializers } from './generate/serializers.ts'
 import { generatePrisma } from './generate/prisma.ts'
@@ -21,18 +22,23 @@ const root = resolve(import.meta.dirname, '..')
 /** Everything in generated/ that comes from the spec, by file name. */
 export async function emitAll (spec: string): Promise<{ files: Map<string, string>, operations: Operation[] }> {
   const document = await readContract(spec)
+  const events = addEvents(document)
   const operations = operationsOf(document)
   const { parameters, bodies, responses, names } = schemasOf(operations)
-  const published = Object.fromEntries(Object.entries(document).filter(([key]) => key !== 'x-implied-responses'))
+  // Before what is compiled: the objects and payloads of events are among it.
+  const payloads = new Pool('payload')
+  const eventTable = emitEvents(events, responses, payloads)
+  const published = Object.fromEntries(Object.entries(document).filter(([key]) => key !== 'x-implied-responses' && key !== 'x-events'))
   const files = new Map([
     ['openapi.json', `${JSON.stringify(published, null, 2)}\n`],
     ['openapi.yaml', stringify(published, { aliasDuplicateObjects: false, lineWidth: 120 })],
     ['types.ts', await emitTypes(document)],
     ['operations.ts', emitOperations(operations, names)],
+    ['events.ts', eventTable],
     ['routes.ts', emitRoutes(operations)],
     ['validators.js', banner + compileRequests(document, parameters, bodies)],
-    ['replies.js', banner + compileResponses(document, responses)],
-    ['serializers.js', banner + compileSerializers(document, responses)],
+    ['replies.js', banner + compileResponses(document, new Map([...responses.schemas, ...payloads.schemas]))],
+    ['serializers.js', banner + compileSerializers(document, responses.schemas)],
     ['validators.d.ts', declaration('validators', "import('ajv').ValidateFunction", 'What checks the parts of a request, by the names in the table of operations.')],
     ['replies.d.ts', declaration('replies', "import('ajv').ValidateFunction", 'What checks the bodies of answers.')],
     ['serializers.d.ts', declaration('serializers', '(body: unknown) => string', 'What writes the bodies of answers, leaving out what the spec does not declare.')]

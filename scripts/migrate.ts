@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { ConfigError, readConfig } from '../services/config.ts'
 import { EmbeddedPostgresError, startEmbedded } from '../services/postgres/embedded.ts'
-import { applyMigrations, MigrationError, readMigrations } from '../services/postgres/migrations.ts'
+import { MigrationError, readMigrations } from '../services/postgres/migrations.ts'
+import { prepareDatabase } from '../services/schema.ts'
 
 const schemaFile = fileURLToPath(new URL('../prisma/schema.prisma', import.meta.url))
 const migrationsFolder = fileURLToPath(new URL('../prisma/migrations', import.meta.url))
@@ -50,7 +51,7 @@ async function migrate(): Promise<void> {
 }
 
 async function applyTo(url: string): Promise<void> {
-  const names = await applyMigrations(url, console.log)
+  const names = await prepareDatabase(url, console.log)
   console.log(names.length === 0 ? 'The database is up to date.' : `Applied ${names.length} migration${names.length === 1 ? '' : 's'}.`)
 }
 

@@ -11,7 +11,7 @@ import { clusterFolder } from '../services/postgres/cluster.ts'
 import { startEmbedded } from '../services/postgres/embedded.ts'
 import { clearLeftOver } from '../services/postgres/leftover.ts'
 import { lockFolder } from '../services/postgres/lock.ts'
-import { applyMigrations } from '../services/postgres/migrations.ts'
+import { prepareDatabase } from '../services/schema.ts'
 
 export interface TestServices {
   /** What the test files find in their environment. */
@@ -51,7 +51,7 @@ async function createTemplate(url: string): Promise<void> {
   await administer(url, `CREATE DATABASE ${TEMPLATE}`)
   const template = new URL(url)
   template.pathname = `/${TEMPLATE}`
-  await applyMigrations(template.href)
+  await prepareDatabase(template.href)
   await administer(url, `ALTER DATABASE ${TEMPLATE} ALLOW_CONNECTIONS false`)
 }
 

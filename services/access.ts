@@ -59,14 +59,17 @@ function accessOf (operation: OperationInfo): { role: string, states: string[] }
   return { states: ['active', 'archived'], ...operation.projectAccess }
 }
 
-const readMembership = statement<{ member: boolean }>(`
-  SELECT m.id IS NOT NULL AS member FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2
-  WHERE p.id = $1 AND p.status <> 'deleted'`)
+const readMembership = statement<{ member: boolean, deleted: boolean }>(`
+  SELECT m.id IS NOT NULL AS member, p.status = 'deleted' AS deleted
+  FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2 WHERE p.id = $1`)
 
-/** For a project that a body names: 404 when it is not there, 403 when the caller is no member or the key is for others. */
-export async function requireMembership (db: Db, projectId: string, principal: Principal): Promise<void> {
+/**
+ * For a project that a body or a filter names: 404 when it is not there, or deleted where that is not asked for, 403 when
+ * the caller is no member or the key is for others.
+ */
+export async function requireMembership (db: Db, projectId: string, principal: Principal, { deleted = false } = {}): Promise<void> {
   const [found] = await db.sql(readMembership, [projectId, principal.userId])
-  if (found === undefined) throw notFound('project', projectId)
+  if (found === undefined || (found.deleted && !deleted)) throw notFound('project', projectId)
   if (!found.member) throw forbidden('You are no member of this project.', 'role')
   if (principal.projectIds !== null && !principal.projectIds.has(projectId)) throw forbidden('This key is for other projects.', 'project_ids')
 }

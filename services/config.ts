@@ -45,6 +45,25 @@ export interface Config {
   validateResponses: boolean
   /** REQUEST_TIMEOUT: seconds in which a request's head and body must have arrived. Default 30. */
   requestTimeout: number
+  /** WORKER: false leaves the sending of webhooks to other processes, such as `npm run worker`. Default true. */
+  worker: boolean
+  /**
+   * WEBHOOK_CONCURRENCY: how many webhooks this process sends at once; beside them four times as many to slow endpoints, and
+   * as many again to failing ones. Default 100.
+   */
+  webhookConcurrency: number
+  /** WEBHOOK_ALLOWED_NETWORKS: comma-separated ranges that webhooks may reach although they are not public. Default none. */
+  webhookAllowedNetworks: string[]
+  /** WEBHOOK_ENDPOINTS_PER_USER: how many webhook endpoints a user may have. Default 50. */
+  webhookEndpointsPerUser: number
+  /** EVENT_RETENTION_DAYS: how long events and their deliveries are kept. Default 30. */
+  eventRetentionDays: number
+  /** STREAMS_PER_USER: how many streams of events a user may have open with one server. Default 100. */
+  streamsPerUser: number
+  /** STREAM_PING: seconds of silence after which a stream shows that it is alive. Default 10. */
+  streamPing: number
+  /** STREAM_PATIENCE: seconds that a client may leave a stream unread before it is cut off. Default 30. */
+  streamPatience: number
   /** SHUTDOWN_TIMEOUT: seconds that requests under way are given at a stop. Default 8. */
   shutdownTimeout: number
 }
@@ -77,7 +96,7 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
     if (!(values as readonly string[]).includes(value)) throw new ConfigError(`${name} must be one of ${values.join(', ')}, not \`${value}\`.`)
     return value as T
   }
-  const boolean = (name: string): boolean => oneOf(name, 'false', ['true', 'false']) === 'true'
+  const boolean = (name: string, fallback = false): boolean => oneOf(name, String(fallback), ['true', 'false']) === 'true'
   const url = (name: string, schemes: string[]): string | null => {
     const value = text(name)
     if (value === null) return null
@@ -99,13 +118,16 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
   const bootstrapEmail = (text('BOOTSTRAP_EMAIL') ?? 'owner@localhost.localdomain').toLowerCase()
   if (!/^[^@\s]+@[^@\s]+$/.test(bootstrapEmail)) throw new ConfigError('BOOTSTRAP_EMAIL must be an email address.')
 
-  const trustProxy = list('TRUST_PROXY')
-  for (const item of trustProxy) {
-    const [address, bits] = item.split('/')
-    if (isIP(address) === 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits))) {
-      throw new ConfigError(`TRUST_PROXY takes addresses and ranges such as 10.0.0.0/8, not \`${item}\`.`)
+  const networks = (name: string): string[] => list(name).map((item) => {
+    const [address, bits, ...rest] = item.split('/')
+    const most = isIP(address) === 4 ? 32 : isIP(address) === 6 ? 128 : -1
+    if (most === -1 || rest.length > 0 || (bits !== undefined && (!/^\d{1,3}$/.test(bits) || Number(bits) > most))) {
+      throw new ConfigError(`${name} takes addresses and ranges such as 10.0.0.0/8, not \`${item}\`.`)
     }
-  }
+    return bits === undefined ? `${address}/${most}` : item
+  })
+
+  const trustProxy = networks('TRUST_PROXY')
   const corsOrigins = list('CORS_ORIGINS')
   for (const origin of corsOrigins) {
     if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
@@ -135,6 +157,14 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
     metrics: boolean('METRICS'),
     validateResponses: boolean('VALIDATE_RESPONSES'),
     requestTimeout: integer('REQUEST_TIMEOUT', 30, 1, 3600),
+    worker: boolean('WORKER', true),
+    webhookConcurrency: integer('WEBHOOK_CONCURRENCY', 100, 1, 10_000),
+    webhookAllowedNetworks: networks('WEBHOOK_ALLOWED_NETWORKS'),
+    webhookEndpointsPerUser: integer('WEBHOOK_ENDPOINTS_PER_USER', 50, 1, 100_000),
+    eventRetentionDays: integer('EVENT_RETENTION_DAYS', 30, 1, 3650),
+    streamsPerUser: integer('STREAMS_PER_USER', 100, 1, 1_000_000),
+    streamPing: integer('STREAM_PING', 10, 1, 100),
+    streamPatience: integer('STREAM_PATIENCE', 30, 1, 3600),
     shutdownTimeout: integer('SHUTDOWN_TIMEOUT', 8, 0, 600)
   })
 }

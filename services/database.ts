@@ -18,13 +18,27 @@ export function statement<Row> (text: string): Statement<Row> {
   return { name: hash('sha1', text, 'hex').slice(0, 24), text }
 }
 
+const prepared = new Map<string, Statement<unknown>>()
+
+/** The statement of a text that is put together at run time, for texts of which there are few. */
+export function statementOf<Row> (text: string): Statement<Row> {
+  let found = prepared.get(text)
+  if (found === undefined) {
+    found = statement(text)
+    prepared.set(text, found)
+  }
+  return found as Statement<Row>
+}
+
 /** What must never leave by a row that is answered as it is. */
-const omit = { apiKey: { digest: true } } as const
+const omit = { apiKey: { digest: true }, webhookEndpoint: { secret: true, previousSecret: true } } as const
 
 type Client = PrismaClient<never, typeof omit>
 
 /** What a service works on: the database itself, or a transaction of it. */
 export interface Db {
+  /** The request that this work is for; null for the platform's own. */
+  requestId: string | null
   prisma: Omit<Client, '$connect' | '$disconnect' | '$on' | '$transaction' | '$extends'>
   sql<Row> (statement: Statement<Row>, values: unknown[]): Promise<Row[]>
   /**
@@ -40,6 +54,8 @@ type Effect = () => void | Promise<void>
 
 export interface Database extends Db {
   pool: pg.Pool
+  /** The same database, for the work of one request. */
+  forRequest (requestId: string): Db
   /** Asks the database for a sign of life. Throws when there is none within `milliseconds`. */
   ping (milliseconds?: number): Promise<void>
   close (): Promise<void>
@@ -147,6 +163,7 @@ export function openDatabase (options: DatabaseOptions): Database {
   const database: Database = {
     pool,
     prisma,
+    requestId: null,
     async sql<Row> ({ name, text }: Statement<Row>, values: unknown[]) {
       try {
         return (await pool.query({ name, text, values, types } as pg.QueryConfig)).rows as Row[]
@@ -154,12 +171,11 @@ export function openDatabase (options: DatabaseOptions): Database {
         throw translated(error)
       }
     },
-    async transaction (work) {
-      const { result, effects } = await commit(work)
-      for (const effect of effects) await effect()
-      return result
-    },
+    transaction: (work) => transaction(work, null),
     afterCommit: (effect) => { void effect() },
+    forRequest: (requestId) => ({
+      prisma, sql: database.sql, afterCommit: database.afterCommit, requestId, transaction: (work) => transaction(work, requestId)
+    }),
     async ping (milliseconds = 2_000) {
       const signal = AbortSignal.timeout(milliseconds)
       await Promise.race([
@@ -174,12 +190,18 @@ export function openDatabase (options: DatabaseOptions): Database {
   }
   return database
 
+  async function transaction<T> (work: (tx: Db) => Promise<T>, requestId: string | null): Promise<T> {
+    const { result, effects } = await commit(work, requestId)
+    for (const effect of effects) await effect()
+    return result
+  }
+
   /** Runs the work until it is committed: again, a few times, after a deadlock or a serialization failure. */
-  async function commit<T> (work: (tx: Db) => Promise<T>): Promise<{ result: T, effects: Effect[] }> {
+  async function commit<T> (work: (tx: Db) => Promise<T>, requestId: string | null): Promise<{ result: T, effects: Effect[] }> {
     for (let attempt = 1; ; attempt++) {
       const effects: Effect[] = []
       try {
-        return { result: await once(work, effects), effects }
+        return { result: await once(work, effects, requestId), effects }
       } catch (error) {
         if (!isRetryable(error) || attempt === 5) throw translated(error)
         await sleep(Math.random() * 20 * 2 ** attempt)
@@ -187,12 +209,13 @@ export function openDatabase (options: DatabaseOptions): Database {
     }
   }
 
-  function once<T> (work: (tx: Db) => Promise<T>, effects: Effect[]): Promise<T> {
+  function once<T> (work: (tx: Db) => Promise<T>, effects: Effect[], requestId: string | null): Promise<T> {
     const slot: { connection?: TransactionConnection } = {}
     return opening.run(slot, () => prisma.$transaction((tx) => {
       const connection = slot.connection!
       const inside: Db = {
         prisma: tx,
+        requestId,
         sql: async <Row>({ name, text }: Statement<Row>, values: unknown[]) =>
           (await connection.query({ name, text, values, types })).rows as Row[],
         transaction: (inner) => inner(inside),

@@ -77,6 +77,10 @@ export function invalidState (resource: string, state: string, message = `The ${
   return new ApiError(409, 'INVALID_STATE', message, { field: 'status', constraint: state })
 }
 
+export function gone (constraint: string, message: string, field?: string): ApiError {
+  return new ApiError(410, 'GONE', message, { ...(field !== undefined && { field }), constraint })
+}
+
 export function preconditionFailed (): ApiError {
   return new ApiError(412, 'PRECONDITION_FAILED', 'The resource has changed since; get it again.', { field: 'If-Match', constraint: 'etag' })
 }
@@ -95,6 +99,11 @@ export function idempotencyMismatch (): ApiError {
 
 export function rateLimited (seconds: number): ApiError {
   return new ApiError(429, 'RATE_LIMITED', `Too many requests; try again in ${seconds} s.`, {}, { 'retry-after': String(seconds) })
+}
+
+/** More than may be open at once, such as streams. */
+export function tooManyOpen (what: string, limit: number): ApiError {
+  return new ApiError(429, 'RATE_LIMITED', `At most ${limit} ${what} may be open at once.`, { constraint: 'max_open' }, { 'retry-after': '10' })
 }
 
 export function unavailable (message = 'The service is not available at the moment; try again.', seconds = 2): ApiError {

@@ -1,5 +1,7 @@
-// The string formats of the spec beyond the standard ones, and the standard ones where those let through what a Date
-// or the database then refuses. Used by the compiled validators.
+// The string formats of the spec: the standard ones, others beyond them, and ours where a standard one lets through what a
+// Date or the database then refuses. Used by the compiled validators.
+import type { Format } from 'ajv'
+import { fullFormats } from 'ajv-formats/dist/formats.js'
 
 const zones = new Map<string, boolean>()
 
@@ -38,7 +40,8 @@ function isEmail (text: string): boolean {
   return text.length <= 254 && /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/.test(text)
 }
 
-export const formats: Record<string, (text: string) => boolean> = {
+export const formats: Record<string, Format> = {
+  ...fullFormats,
   timezone: isTimezone,
   'date-time': isDateTime,
   email: isEmail

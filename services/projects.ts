@@ -1,7 +1,7 @@
 // Projects as the API shows them: the statements behind the hottest reads, whose rows are the wire's objects.
 import type { components } from '../generated/types.ts'
 import type { Project as ProjectRow } from '../generated/prisma/client.ts'
-import { statement, type Db, type Statement } from './database.ts'
+import { statement, statementOf, type Db } from './database.ts'
 import { newId, timeOf } from './ids.ts'
 import { containing, offsetOf, pageOfRows, type Page } from './pages.ts'
 import type { Principal } from './principals.ts'
@@ -33,18 +33,7 @@ const sortKeys = { created_at: 'm.project_id', updated_at: 'p.updated_at', name:
 /** A page of the projects that the caller is a member of: one statement, total included. */
 export async function listProjects (db: Db, principal: Principal, query: ProjectListQuery): Promise<Page<Project>> {
   const { text, values } = listText(principal, query)
-  return pageOfRows(await db.sql(prepared(text), values), query)
-}
-
-const statements = new Map<string, Statement<ListRow>>()
-
-function prepared (text: string): Statement<ListRow> {
-  let found = statements.get(text)
-  if (found === undefined) {
-    found = statement<ListRow>(text)
-    statements.set(text, found)
-  }
-  return found
+  return pageOfRows(await db.sql(statementOf<ListRow>(text), values), query)
 }
 
 function listText (principal: Principal, query: ProjectListQuery): { text: string, values: unknown[] } {

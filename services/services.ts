@@ -1,14 +1,26 @@
 // Everything a handler may use beside its request, made once and closed once.
 import type { Config } from './config.ts'
 import { openDatabase, type Database } from './database.ts'
+import { createEmitter, type DeliveryJob, type Emitter } from './events/emit.ts'
+import { createTail, type Tail } from './events/tail.ts'
+import { createJobs, deliveryQueue, type Jobs, type Queue } from './jobs.ts'
 import { createLastUsed, type LastUsed } from './last-used.ts'
+import { createListener, type Listener } from './listener.ts'
 import { createPrincipals, type Principals } from './principals.ts'
+import { createEgress, type Egress } from './webhooks/egress.ts'
 
 export interface Services {
   config: Readonly<Config>
   database: Database
+  listener: Listener
   principals: Principals
   lastUsed: LastUsed
+  jobs: Jobs
+  /** The deliveries of webhooks that are due. */
+  deliveries: Queue<DeliveryJob>
+  events: Emitter
+  tail: Tail
+  egress: Egress
   /** What a request may need, each with a check that throws when it is out of reach. */
   checks: Record<string, () => Promise<void>>
   close (): Promise<void>
@@ -24,17 +36,36 @@ export interface ServicesOptions {
 
 export function createServices ({ config, databaseUrl, onError = () => {}, onStatement }: ServicesOptions): Services {
   const database = openDatabase({ url: databaseUrl, poolSize: config.databasePoolSize, onError, onStatement })
-  const principals = createPrincipals({ db: database, url: databaseUrl, onError })
+  const listener = createListener({ db: database, url: databaseUrl, onError })
+  const principals = createPrincipals(database, listener)
   const lastUsed = createLastUsed(database, { onError })
+  const jobs = createJobs({ database, onError })
+  const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
+  const tail = createTail({ db: database, principals, listener, streamsPerUser: config.streamsPerUser, positionInterval: config.streamPing * 1000, onError })
+  const events = createEmitter({ deliveries, onEmitted: tail.nudge, strict: config.validateResponses })
+  const egress = createEgress({ allowed: config.webhookAllowedNetworks })
+  // When everybody above has said what to hear.
+  listener.start()
+  tail.start()
   return {
     config,
     database,
+    listener,
     principals,
     lastUsed,
-    checks: { database: () => database.ping() },
+    jobs,
+    deliveries,
+    events,
+    tail,
+    egress,
+    checks: { database: () => database.ping(), queue: () => jobs.ping() },
     async close () {
+      // First what calls into the others, last what they all need.
+      await tail.close()
+      await listener.close()
+      await egress.close()
+      await jobs.close()
       await lastUsed.close()
-      await principals.close()
       await database.close()
     }
   }

@@ -81,3 +81,24 @@ export type ProjectCount = Prisma.ProjectCountModel
  * The remembered answer of a POST. Key and answer are unreadable without the Idempotency-Key itself.
  */
 export type IdempotencyRecord = Prisma.IdempotencyRecordModel
+/**
+ * Model Event
+ * Something that happened: written in the transaction that did it. A row has no sequence until it is numbered, which
+ * happens after its commit and one by one, so that what is numbered later was never visible earlier.
+ */
+export type Event = Prisma.EventModel
+/**
+ * Model EventLog
+ * One row: how far the log is numbered, and how far it has been removed.
+ */
+export type EventLog = Prisma.EventLogModel
+/**
+ * Model WebhookEndpoint
+ * 
+ */
+export type WebhookEndpoint = Prisma.WebhookEndpointModel
+/**
+ * Model WebhookDelivery
+ * One event on its way to one endpoint. A pending one has exactly one job in the queue.
+ */
+export type WebhookDelivery = Prisma.WebhookDeliveryModel

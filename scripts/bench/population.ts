@@ -5,7 +5,7 @@ import pg from 'pg'
 import { openDatabase } from '../../services/database.ts'
 import { newId } from '../../services/ids.ts'
 import { ADMINISTRATOR, passwordFile } from '../../services/postgres/cluster.ts'
-import { applyMigrations } from '../../services/postgres/migrations.ts'
+import { prepareDatabase } from '../../services/schema.ts'
 import { insertKey, insertUser, scopesFor } from '../../services/users.ts'
 
 export interface Person { id: string, key: string }
@@ -18,7 +18,7 @@ export async function createDatabase (serverUrl: string, name: string): Promise<
   await client.end()
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
-  await applyMigrations(url.href)
+  await prepareDatabase(url.href)
   return url.href
 }
 

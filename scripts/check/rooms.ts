@@ -9,12 +9,12 @@ interface Room { may: RegExp, because: string }
 /** What each room may import: paths from the project's folder, and packages under `npm:`. */
 const rooms: Record<string, Room> = {
   handlers: {
-    may: /^(services\/|generated\/(operations|types)\.ts$|generated\/prisma\/|node:|npm:(?!@?fastify\b))/,
+    may: /^(services\/|generated\/(operations|types|events)\.ts$|generated\/prisma\/|node:|npm:(?!@?fastify\b))/,
     because: 'a handler imports services/ and the generated types, never another handler, app/ or Fastify'
   },
   services: {
-    may: /^(services\/|generated\/(operations|types)\.ts$|generated\/prisma\/|node:|npm:(?!@?fastify\b))/,
-    because: 'a service imports services/ and the generated types, never a handler, app/ or Fastify'
+    may: /^(services\/|generated\/(operations|types|events)\.ts$|generated\/serializers\.js$|generated\/prisma\/|node:|npm:(?!@?fastify\b))/,
+    because: 'a service imports services/ and what is generated for it, never a handler, app/ or Fastify'
   },
   app: {
     may: /^(app\/|services\/|generated\/|node:|npm:)/,

@@ -9,6 +9,8 @@ export interface Response {
   contentType: string | null
   /** The schema as the document has it: a `$ref` where it is one. */
   schema: Json | null
+  /** The data of each kind of event, where the body is a stream of them. */
+  events: Record<string, Json> | null
   headers: string[]
 }
 
@@ -75,6 +77,7 @@ export function operationsOf (document: Json): Operation[] {
             status: Number(status),
             contentType,
             schema: contentType === null ? null : response.content[contentType].schema,
+            events: contentType === null ? null : response.content[contentType]['x-stream-events'] ?? null,
             headers: Object.keys(response.headers ?? {}).map((name) => name.toLowerCase())
           }
         }),

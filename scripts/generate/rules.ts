@@ -1,10 +1,12 @@
 // The rules of this project's spec beyond OpenAPI's own, as a plugin of the linter, which knows every place by file,
 // line and column. Each rule is one way for an operation to be silently weaker than its declaration.
+import { withExtensions } from './extensions.ts'
 import { documentRules } from './rules/document.ts'
+import { eventRules } from './rules/events.ts'
 import { operationRules } from './rules/operations.ts'
 import { schemaRules } from './rules/schemas.ts'
 
-const rules = { ...documentRules, ...operationRules, ...schemaRules }
+const rules = { ...documentRules, ...operationRules, ...schemaRules, ...eventRules }
 
 export const ruleNames = Object.keys(rules)
-export const platformRules = { id: 'platform', rules: { oas3: rules } }
+export const platformRules = { id: 'platform', rules: { oas3: rules }, typeExtension: { oas3: withExtensions } }

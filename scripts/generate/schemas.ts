@@ -55,9 +55,9 @@ export function capital (text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-export interface ValidatorNames { path?: string, query: string, header?: string, body?: string, responses: Record<number, string> }
+export interface ValidatorNames { path?: string, query: string, header?: string, body?: string, responses: Record<number, string>, /** By status and name of the event. */ streams: Record<number, Record<string, string>> }
 
-export interface Schemas { parameters: Map<string, Json>, bodies: Map<string, Json>, responses: Map<string, Json>, names: Map<string, ValidatorNames> }
+export interface Schemas { parameters: Map<string, Json>, bodies: Map<string, Json>, responses: Pool, names: Map<string, ValidatorNames> }
 
 /** What there is to compile, and for each operation the names of what it uses. */
 export function schemasOf (operations: Operation[]): Schemas {
@@ -76,10 +76,12 @@ export function schemasOf (operations: Operation[]): Schemas {
       header: header.length === 0 ? undefined : headers.add(objectOf(header, false), suggestedName(header, id)),
       body: body?.schema ? bodies.add(body.schema, id) : undefined,
       responses: Object.fromEntries(operation.responses.filter((r) => r.contentType === 'application/json')
-        .map((r) => [r.status, responses.add(r.schema, id + r.status)]))
+        .map((r) => [r.status, responses.add(r.schema, id + r.status)])),
+      streams: Object.fromEntries(operation.responses.filter((r) => r.events !== null).map((r) =>
+        [r.status, Object.fromEntries(Object.entries(r.events!).map(([name, schema]) => [name, responses.add(schema, id + capital(name))]))]))
     })
   }
-  return { parameters: new Map([...paths.schemas, ...queries.schemas, ...headers.schemas]), bodies: bodies.schemas, responses: responses.schemas, names }
+  return { parameters: new Map([...paths.schemas, ...queries.schemas, ...headers.schemas]), bodies: bodies.schemas, responses, names }
 }
 
 /** `IfMatch` where all are parameters of components, else the operation's own name. */

@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { _ } from 'ajv'
 import standalone from 'ajv/dist/standalone/index.js'
-import addFormats from 'ajv-formats'
 import { formats } from '../../services/formats.ts'
 import { GenerateError } from './error.ts'
 import { componentOf, plain } from './schemas.ts'
@@ -40,7 +39,6 @@ function createAjv (coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> 
     validateSchema: false,
     code: { source: true, lines: true, formats: _`formats` }
   })
-  addFormats.default(ajv)
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format)
   // Ajv's own compares every item with every other, which a body of one megabyte turns into minutes.
   ajv.removeKeyword('uniqueItems')

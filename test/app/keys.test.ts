@@ -84,7 +84,7 @@ t.test('two instances on one database', async (t) => {
     const other = onSecond(person.key)
     await other.get('/user/profile')
     const { prisma } = first.services.database
-    await prisma.$executeRawUnsafe("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'platform keys' AND datname = current_database()")
+    await prisma.$executeRawUnsafe("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'platform listener' AND datname = current_database()")
     await waitUntil(() => !second.services.principals.listening, 'the loss to be noticed')
     second.statements.length = 0
     await other.get('/user/profile')

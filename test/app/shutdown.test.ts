@@ -2,6 +2,7 @@
 import { connect } from 'node:net'
 import t from 'tap'
 import { createTestDatabase } from '../support/database.ts'
+import { openStream } from '../support/event-stream.ts'
 import { bootstrapKey, spawnServer } from '../support/process.ts'
 
 t.test('SIGTERM under load cuts no accepted request', async (t) => {
@@ -57,4 +58,16 @@ t.test('a client that holds its connection does not hold up the stop', async (t)
   await new Promise<void>((resolve) => socket.write('POST /v1/projects HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{', () => resolve()))
   const ended = await server.end('SIGTERM')
   t.same(ended, { code: 0, signal: null })
+})
+
+t.test('a stream on a connection that is kept ends with a word and does not hold up the stop', async (t) => {
+  const { url: databaseUrl } = await createTestDatabase(t)
+  const server = await spawnServer(t, { DATABASE_URL: databaseUrl, SHUTDOWN_TIMEOUT: '60' })
+  const stream = await openStream(server.url, bootstrapKey)
+  t.equal(stream.status, 200)
+  const began = Date.now()
+  const over = server.end('SIGTERM')
+  t.match(await stream.next(), { event: 'end', data: { reason: 'shutdown' } })
+  t.same(await over, { code: 0, signal: null })
+  t.ok(Date.now() - began < 30_000, 'long before the deadline')
 })

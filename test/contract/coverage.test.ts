@@ -44,7 +44,8 @@ t.test('every operation has a fixture', async (t) => {
 })
 
 produced(401, 'no key', async (id) => await send(await refused(id), { key: null }))
-produced(403, 'a key without the scope', async (id) => {
+produced(403, 'a key without the scope, or what is somebody else\'s', async (id) => {
+  if ((fixtures[id] as Fixture).others?.[403] !== undefined) return await other(403)(id)
   const ask = await refused(id)
   const { secret } = await insertedKey(server, ask.caller.id, { scopes: ['storage:read'] })
   return await send(ask, { key: secret })
@@ -60,6 +61,7 @@ produced(404, 'the last id of the path is of nothing', async (id) => {
   return await send({ ...ask, params: { ...ask.params, [name]: `${value.slice(0, 3)}_01jd6y8m5qe8btc4y5w1r0n3fz` } })
 })
 produced(406, 'a media type that the operation does not give', async (id) => await send(await refused(id), { headers: { accept: 'image/png' } }))
+produced(410, 'what was asked for is no longer kept', other(410))
 produced(412, 'an ETag that is not the resource\'s', async (id) => await send(await refused(id), { headers: { 'if-match': '"stale"' } }))
 produced(413, 'a body over 1 MiB', async (id) => await send(await refused(id), { raw: `"${'x'.repeat(1024 * 1024)}"`, headers: { 'content-type': 'application/json' } }))
 produced(415, 'a body that is no JSON by its type', async (id) => await send(await refused(id), { raw: '{}', headers: { 'content-type': 'text/plain' } }))

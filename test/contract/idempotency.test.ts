@@ -1,6 +1,6 @@
 // Every POST can be repeated safely: with the same key and body it has one effect and one answer.
 import t from 'tap'
-import { allScopes } from '../../services/users.ts'
+import { allScopes, type Scope } from '../../services/users.ts'
 import { askFor, infos, send, successOf } from '../support/contract.ts'
 import { createDump, insertedKey } from '../support/contract-rows.ts'
 import { startServer } from '../support/server.ts'
@@ -14,7 +14,7 @@ t.test('every POST with a key takes an Idempotency-Key', async (t) => {
   t.same(posts.filter(({ idempotent }) => !idempotent).map(({ id }) => id), [])
 })
 
-for (const { id, secretAnswer } of posts) {
+for (const { id, scopes, secretAnswer } of posts) {
   t.test(`${id} repeated is the same answer and no second effect`, async (t) => {
     const ask = await askFor(server, id)
     const first = await send(ask, keyed('once'))
@@ -22,7 +22,7 @@ for (const { id, secretAnswer } of posts) {
     t.equal(first.headers.get('idempotent-replayed'), null)
     const after = await dump()
     // An answer with a secret is repeated only to a key that may do as much as the first.
-    const { secret } = await insertedKey(server, ask.caller.id, { scopes: secretAnswer ? [...allScopes] : ['projects:write', 'keys:write', 'admin'] })
+    const { secret } = await insertedKey(server, ask.caller.id, { scopes: secretAnswer ? [...allScopes] : ['projects:write', 'keys:write', 'webhooks:write', 'admin'] })
     const withSpare = await dump()
     for (const key of [ask.caller.key, secret]) {
       const again = await send(ask, { ...keyed('once'), key })
@@ -34,6 +34,11 @@ for (const { id, secretAnswer } of posts) {
     }
     t.same(await dump(), withSpare, 'nothing is written again')
     t.match({ ...withSpare, api_keys: 0 }, { ...after, api_keys: 0 })
+    if (!secretAnswer) return
+    const { secret: less } = await insertedKey(server, ask.caller.id, { scopes: scopes as Scope[] })
+    const withLess = await dump()
+    t.match(await send(ask, { ...keyed('once'), key: less }), { status: 403, body: { error: { details: { constraint: 'scope' } } } }, 'a key that may do less does not get the secret')
+    t.same(await dump(), withLess, 'and has no effect either')
   })
 
   t.test(`${id} refused is not remembered`, async (t) => {

@@ -2,8 +2,8 @@
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { askFor, infos, operationIds, pathOf, send, type Ask } from '../support/contract.ts'
-import { insertedInvitation, insertedKey, insertedMember, insertedProject, insertedUser } from '../support/contract-rows.ts'
-import { queryOf } from '../support/contract-schema.ts'
+import { insertedDelivery, insertedEndpoints, insertedEvent, insertedInvitation, insertedKey, insertedMember, insertedProject, insertedUser } from '../support/contract-rows.ts'
+import { cursorLists, queryOf } from '../support/contract-schema.ts'
 import { createClient, type Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'
 
@@ -50,6 +50,24 @@ const seeds: Partial<Record<OperationId, () => Promise<{ ask: Ask, ids: string[]
     const ids = await many(async (i) => await insertedInvitation(server, ask.params!.id, `guest${i}@example.com`))
     await prisma.invitation.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
     return { ask, ids }
+  },
+  async listWebhookEndpoints () {
+    const ask = await askFor(server, 'listApiKeys')
+    const ids = await insertedEndpoints(server, ask.caller.id, count)
+    await prisma.webhookEndpoint.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { ask: { ...ask, id: 'listWebhookEndpoints' }, ids }
+  },
+  async listWebhookDeliveries () {
+    const ask = await askFor(server, 'listWebhookDeliveries')
+    const ids = await many(async () => await insertedDelivery(server, ask.caller.id, { endpointId: ask.params!.id }))
+    await prisma.webhookDelivery.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { ask, ids }
+  },
+  async listEvents () {
+    const ask = await askFor(server, 'listApiKeys')
+    const ids: string[] = []
+    for (let i = 0; i < count; i++) ids.push(await insertedEvent(server, ask.caller.id))
+    return { ask: { ...ask, id: 'listEvents' }, ids }
   }
 }
 const with_ = (ask: Ask, query: Record<string, string>): Ask => ({ ...ask, query: { ...ask.query, ...query } })
@@ -61,18 +79,20 @@ const follow = async (url: string, { key }: Person): Promise<Reply> => {
 }
 
 t.test('every list is seeded here', async (t) => {
-  t.same(lists.map(({ id }) => id).filter((id) => seeds[id] === undefined), [])
-  t.same(operationIds.filter((id) => id.startsWith('list')), lists.map(({ id }) => id), 'and every one of them has pages')
+  const all = [...lists.map(({ id }) => id), ...cursorLists]
+  t.same(all.filter((id) => seeds[id] === undefined), [])
+  t.same(operationIds.filter((id) => id.startsWith('list')).sort(), all.sort(), 'and every one of them has pages, or goes on after what was seen')
 })
 
 const wrong: Record<string, string[]> = {
   page: ['0', '-1', '1.5', 'abc', '', '9223372036854775808', '1000001', '١', 'NaN', '1,2', '-9223372036854775809', 'null', 'true', '1e400', 'Infinity', '0x10', '1e1', ' 1 ', '+1', '01', '1.0', '-0'],
   limit: ['0', '-1', '1.5', 'abc', '', '101', '9223372036854775808', 'NaN', '1 OR 1=1', '1e400', 'Infinity', '0x10', '1e1', ' 1', '١'],
   sort: ['', 'id', 'password', 'created_at desc', "created_at'; DROP TABLE users; --", '__proto__', 'constructor', 'CREATED_AT', 'created_at,id', '1'],
-  order: ['', 'up', 'ASC', 'desc nulls last', '1']
+  order: ['', 'up', 'ASC', 'desc nulls last', '1'],
+  after: ['-1', '1.5', 'abc', '', '9007199254740992', '9223372036854775808', '١', 'NaN', '1,2', 'null', 'true', '1e400', 'Infinity', '0x10', '1e1', ' 1 ', '+1', '01', '1.0', '-0']
 }
 
-for (const { id } of lists) {
+for (const id of [...lists.map((info) => info.id), ...cursorLists, 'streamEvents' as const]) {
   t.test(`${id} refuses what its parameters cannot be`, async (t) => {
     const ask = await askFor(server, id)
     const refused = async (query: string, field: string, constraint?: string): Promise<void> => {
@@ -80,7 +100,8 @@ for (const { id } of lists) {
       t.equal(status, 400, query)
       t.match(body.error?.details, { field, errors: [{ field, location: 'query' }], ...(constraint && { constraint }) }, query)
     }
-    for (const [name, values] of Object.entries(wrong)) {
+    const takes = new Set(queryOf(id).map(({ name }) => name))
+    for (const [name, values] of Object.entries(wrong).filter(([name]) => takes.has(name))) {
       for (const value of values) await refused(`${name}=${encodeURIComponent(value)}`, name)
     }
     for (const { name, schema } of queryOf(id)) {
@@ -93,12 +114,13 @@ for (const { id } of lists) {
       for (const text of ['%00', 'a%00b', '%ff', '%ed%a0%80', '%c0%80', '']) await refused(`${name}=${text}`, name)
     }
     for (const name of ['surprise', 'page[]', 'Page', 'offset', '__proto__', 'constructor']) await refused(`${encodeURIComponent(name)}=1`, name, 'additionalProperties')
-    await refused('limit=1000000', 'limit', 'maximum')
-    await refused('page=0', 'page', 'minimum')
-    await refused('page=abc', 'page', 'type')
-    await refused('sort=nothing', 'sort', 'enum')
+    for (const [query, name, constraint] of [
+      ['limit=1000000', 'limit', 'maximum'], ['page=0', 'page', 'minimum'], ['page=abc', 'page', 'type'], ['sort=nothing', 'sort', 'enum'], ['after=-1', 'after', 'minimum']
+    ]) if (takes.has(name)) await refused(query, name, constraint)
   })
+}
 
+for (const { id } of lists) {
   t.test(`${id} gives every item once, whatever the order, ties included`, async (t) => {
     const { ask, ids } = await seeds[id]!()
     const sorts = queryOf(id).find(({ name }) => name === 'sort')!.schema.enum!
@@ -165,3 +187,39 @@ for (const { id } of lists) {
     t.match(pagination, { page: 1, limit: 20 }, 'the defaults')
   })
 }
+
+for (const id of cursorLists) {
+  t.test(`${id} gives every item once, oldest first, and says where to go on`, async (t) => {
+    const { ask, ids } = await seeds[id]!()
+    const whole = await send(with_(ask, { limit: '100' }))
+    t.same(whole.body.data.map((item: { id: string }) => item.id), ids)
+    const last = whole.body.data.at(-1).sequence
+    t.equal(whole.body.has_more, false)
+    t.ok(whole.body.next_after >= last)
+    const met: string[] = []
+    let after = 0
+    for (let more = true; more;) {
+      const { body } = await send(with_(ask, { limit: '3', after: String(after) }))
+      t.ok(body.data.every((item: { sequence: number }) => item.sequence > after))
+      met.push(...body.data.map((item: { id: string }) => item.id))
+      t.ok(body.next_after > after)
+      after = body.next_after
+      more = body.has_more
+    }
+    t.same(met, ids, 'the parts together are the whole')
+    t.equal((await send(with_(ask, { limit: String(count) }))).body.has_more, false, 'as many as there are')
+    t.match((await send(with_(ask, { limit: String(count - 1) }))).body, { has_more: true, next_after: whole.body.data[count - 2].sequence }, 'one is left')
+    const { body } = await send(with_(ask, { after: String(after) }))
+    t.same({ ...body, next_after: body.next_after >= after }, { data: [], has_more: false, next_after: true }, 'and then there is nothing')
+    t.same((await send(with_(ask, { after: String(Number.MAX_SAFE_INTEGER) }))).body, { data: [], has_more: false, next_after: Number.MAX_SAFE_INTEGER })
+  })
+}
+
+t.test('streamEvents refuses a Last-Event-ID that it never gave', async (t) => {
+  const ask = await askFor(server, 'streamEvents')
+  for (const value of ['-1', '1.5', 'abc', '9007199254740992', 'NaN', '1, 2', 'null', '', '1e400', '0x10', '1e1', '+1', '01', '1.0', '-0', 'Infinity']) {
+    const { status, body } = await send(ask, { headers: { 'last-event-id': value } })
+    t.equal(status, 400, value)
+    t.match(body.error?.details, { errors: [{ field: 'last-event-id', location: 'header' }] }, value)
+  }
+})

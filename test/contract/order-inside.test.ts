@@ -34,3 +34,38 @@ t.test('404 for a member or an invitation that is not there comes before 409 for
     t.equal((await send({ ...ask, params: { ...ask.params, [name]: nobodys } })).status, 404, id)
   }
 })
+
+t.test('404 for a webhook endpoint or a delivery that is not there, then 403 for someone else\'s, come before 409 and 412', async (t) => {
+  const stranger = await server.person()
+  for (const id of ['testWebhookEndpoint', 'recoverWebhookEndpoint', 'redeliverWebhookDelivery'] as const) {
+    const ask = await askFor(server, id, { other: 409 })
+    t.equal((await send(ask)).status, 409, id)
+    const before = await dump()
+    t.equal((await send(ask, { key: stranger.key })).status, 403, `${id} of someone else's in the wrong state`)
+    t.same(await dump(), before)
+  }
+  for (const id of ['updateWebhookEndpoint', 'deleteWebhookEndpoint'] as const) {
+    const ask = await askFor(server, id)
+    const before = await dump()
+    t.equal((await send(ask, { key: stranger.key, headers: { 'if-match': '"stale"' } })).status, 403, `${id} of someone else's with an old ETag`)
+    t.same(await dump(), before)
+  }
+  const ask = await askFor(server, 'redeliverWebhookDelivery', { other: 409 })
+  const { endpoint_id: endpointId } = (await ask.caller.client.get(`/webhooks/deliveries/${ask.params!.id}`)).body
+  t.equal((await ask.caller.client.delete(`/webhooks/endpoints/${endpointId}`)).status, 204)
+  t.equal((await send(ask)).status, 404, 'a delivery goes with its endpoint')
+  for (const id of ['getWebhookEndpoint', 'updateWebhookEndpoint', 'deleteWebhookEndpoint', 'rotateWebhookSecret', 'testWebhookEndpoint', 'recoverWebhookEndpoint', 'listWebhookDeliveries'] as const) {
+    const { body } = await askFor(server, id)
+    t.equal((await send({ ...ask, id, params: { id: endpointId }, body })).status, 404, `${id} of a deleted one`)
+  }
+})
+
+t.test('a page of events in a project is asked for before one after events that are gone', async (t) => {
+  for (const id of ['listEvents', 'streamEvents'] as const) {
+    const ask = await askFor(server, id, { other: 410 })
+    const theirs = await insertedProject({ server, caller: ask.caller, rank: 'none' })
+    t.equal((await send(ask)).status, 410, id)
+    t.equal((await send({ ...ask, query: { ...ask.query, project_id: theirs } })).status, 403, `403 comes before 410: ${id}`)
+    t.equal((await send({ ...ask, query: { ...ask.query, project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } })).status, 404, `404 comes before 410: ${id}`)
+  }
+})

@@ -47,6 +47,21 @@ t.test('another tenant\'s project is no default project', async (t) => {
   await answers(t, { ...ask, body: { default_project_id: nobodys(theirs) } }, 404, 'with default_project_id of nothing')
 })
 
+t.test('the log tells nothing of another tenant', async (t) => {
+  for (const id of ['listEvents', 'streamEvents'] as const) {
+    const ask = await askFor(server, id)
+    const theirs = await insertedProject({ server, caller: stranger, rank: 'owner' })
+    await answers(t, { ...ask, query: { project_id: theirs } }, 403, 'with project_id of a stranger')
+    await answers(t, { ...ask, query: { project_id: nobodys(theirs) } }, 404, 'with project_id of nothing')
+  }
+  const other = await askFor(server, 'listEvents')
+  await other.caller.client.post('/projects', { name: 'Theirs' })
+  const mine = await askFor(server, 'listEvents')
+  const typesOf = async (ask: Ask) => (await send(ask)).body.data.map(({ type }: { type: string }) => type)
+  t.same(await typesOf(other), ['profile.updated', 'project.created'], 'the stranger has some')
+  t.same(await typesOf(mine), ['profile.updated'], 'and the caller its own alone')
+})
+
 t.test('no list has another tenant\'s items', async (t) => {
   for (const { id } of infos.filter((info) => info.paged && !info.path.includes('{') && !info.scopes!.includes('admin'))) {
     const mine = await askFor(server, id)

@@ -8,6 +8,7 @@ import { operations, type OperationId, type Operations } from '../../generated/o
 import { createClient, holdAgainstSpec, seen } from '../support/client.ts'
 import { askFor, infos, send, successOf } from '../support/contract.ts'
 import { declaredPairs, unseen } from '../support/contract-statuses.ts'
+import { createEventParser, openStream } from '../support/event-stream.ts'
 import { startServer } from '../support/server.ts'
 
 type Answer = { status: number, body?: any, headers?: Record<string, string> }
@@ -17,24 +18,24 @@ const bent = (bend: (answer: Answer) => Answer): Operations => Object.fromEntrie
 const withJson = infos.filter(({ id }) => operations[id].replies[successOf(id)].serializer !== undefined && id !== 'getOpenapiJson' && id !== 'getReadiness')
 
 t.test('an undeclared field makes the answer a 500, and the log names it', async (t) => {
-  const server = await startServer(t, { handlers: bent((answer) => ({ ...answer, ...(answer.body && { body: { ...answer.body, password_hash: 'secret' } }) })) })
+  const server = await startServer(t, { handlers: bent((answer) => ({ ...answer, ...(answer.body && { body: { ...answer.body, password_hash: 'canary' } }) })) })
   for (const { id } of withJson) {
     const reply = await send(await askFor(server, id))
     t.equal(reply.status, 500, id)
-    t.notMatch(reply.text, /password_hash|secret/, id)
-    t.ok(server.logs.some((line) => line.includes(`${id} answered a ${successOf(id)} body that breaks the spec`) && line.includes('password_hash')), id)
+    t.notMatch(reply.text, /password_hash|canary/, id)
+    t.ok(server.logs.some((line) => line.includes(`the body of ${id} ${successOf(id)} breaks the spec`) && line.includes('password_hash')), id)
   }
 })
 
 t.test('in production an undeclared field is left out', async (t) => {
   const server = await startServer(t, {
     env: { VALIDATE_RESPONSES: 'false' },
-    handlers: bent((answer) => ({ ...answer, ...(answer.body && { body: { ...answer.body, password_hash: 'secret' } }) }))
+    handlers: bent((answer) => ({ ...answer, ...(answer.body && { body: { ...answer.body, password_hash: 'canary' } }) }))
   })
   for (const { id } of withJson) {
     const reply = await send(await askFor(server, id))
     t.equal(reply.status, successOf(id), id)
-    t.notMatch(reply.text, /password_hash|secret/, id)
+    t.notMatch(reply.text, /password_hash|canary/, id)
   }
 })
 
@@ -95,6 +96,50 @@ t.test('the client throws at every answer that the spec does not declare', async
     else await t.rejects(get(path), { message: complaint }, what)
   }
   t.throws(() => holdAgainstSpec('deleteProject', 204, new Headers(good), { left: 'over' }), /has a body/)
+})
+
+t.test('the reader of streams takes them as the WHATWG has them, however they are cut', async (t) => {
+  const text = [
+    '\ufeff: hello\n', 'data: 1\n\n', 'id: 7\r\nevent: a:b\r\ndata:{"x":\r\ndata:  2}\r\n\r\n', ': \r', 'id:8\rid: no\0ne\rdata\rdata\r\r', 'id: 9\n\n', 'event: lost\n\n', 'data: no colon\ndatas: x\n retry: 5\nretry: 5\n\n',
+    'data: é😀\nid\n\n', 'data: never whole\n'
+  ].join('')
+  const bytes = Buffer.from(text)
+  for (const size of [1, 2, 3, 7, bytes.length]) {
+    const parser = createEventParser()
+    const found = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => parser.write(bytes.subarray(i * size, (i + 1) * size))).flat()
+    t.same(found, [
+      { id: '', event: 'comment', data: '', comment: 'hello' },
+      { id: '', event: 'message', data: '1' },
+      { id: '7', event: 'a:b', data: '{"x":\n 2}' },
+      { id: '7', event: 'comment', data: '', comment: '' },
+      { id: '8', event: 'message', data: '\n' },
+      { id: '9', event: 'message', data: 'no colon' },
+      { id: '', event: 'message', data: 'é😀' }
+    ], `${size} bytes at a time`)
+    t.equal(parser.lastEventId, '')
+  }
+})
+
+t.test('the reader of streams throws at every event that the spec does not declare', async (t) => {
+  const head = { 'content-type': 'text/event-stream', 'x-request-id': 'x', 'x-content-type-options': 'nosniff' }
+  let sent = ''
+  const liar = createServer((_request, response) => response.writeHead(200, head).end(sent))
+  await new Promise<void>((resolve) => liar.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => liar.close())
+  const open = async (text: string) => {
+    sent = text
+    return await openStream(`http://127.0.0.1:${(liar.address() as AddressInfo).port}`, null)
+  }
+  for (const [text, complaint] of [
+    ['data: {}\n\n', /the event message of streamEvents breaks the spec/],
+    ['event: end\ndata: {"reason":"shutdown","more":1}\n\n', /the event end of streamEvents breaks the spec/],
+    ['event: other\ndata: {}\n\n', /streamEvents sent the event other, which the spec does not declare/],
+    ['event: end\ndata: {\n\n', /JSON/],
+    ['', /has ended/]
+  ] as const) await t.rejects((await open(text)).next(), { message: complaint }, text)
+  const told: unknown[] = []
+  for await (const event of (await open('id: 3\nevent: end\ndata: {"reason":"shutdown"}\n\n')).events) told.push(event)
+  t.same(told, [{ id: '3', event: 'end', data: { reason: 'shutdown' } }])
 })
 
 t.test('the gate names each operation and status that nothing has reached', async (t) => {

@@ -5,7 +5,7 @@ import { miniProject } from '../support/mini-project.ts'
 
 const edgeOperations = ['postAlias', 'getMerged', 'postStrict', 'postOptional', 'getNumber', 'getBatch']
 const handlers = {
-  'handlers/things.ts': `export const things = {\n${['listThings', 'createThing', 'getThing', 'updateThing', 'useThing'].map((id) => `  async ${id} () { return { status: 500 } }`).join(',\n')}\n}\n`,
+  'handlers/things.ts': `export const things = {\n${['listThings', 'createThing', 'getThing', 'updateThing', 'useThing', 'watchThings'].map((id) => `  async ${id} () { return { status: 500 } }`).join(',\n')}\n}\n`,
   'handlers/edge.ts': `const given = async ({ operation, params, query, body }) => ({ status: 200, body: JSON.stringify({ operation: operation.id, params, query, body }) })
 export const edge = { ${edgeOperations.map((id) => `${id}: given`).join(', ')} }\n`
 }

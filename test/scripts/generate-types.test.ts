@@ -22,7 +22,8 @@ const lines = {
   createThing: `  async createThing ({ body }) { return { status: 201, body: { id: 't1', name: body.name } } },`,
   getThing: `  async getThing ({ params }) { return { status: 200, body: { id: params.id, name: 'Lamp' } } },`,
   updateThing: `  async updateThing () { return { status: 200, body: ${thing.good} } },`,
-  useThing: '  async useThing () { return { status: 204 } },'
+  useThing: '  async useThing () { return { status: 204 } },',
+  watchThings: `  async watchThings () { return { status: 200, body: async function * (signal) { if (!signal.aborted) yield { event: 'message', id: '1', data: { type: 'thing.made', data: { object: {}, previous_attributes: {} } } } } } },`
 }
 const module = (tag: string, handlers: string[]) => `import type { Handlers } from '../generated/operations.ts'\n\nexport const ${tag} = {\n${handlers.join('\n')}\n} satisfies Handlers<'${tag}'>\n`
 const edge = ['postAlias', 'getMerged', 'postStrict', 'postOptional', 'getNumber', 'getBatch'].map((id) => `  async ${id} () { return { status: 200, body: '' } },`)
@@ -39,6 +40,7 @@ t.test('an undeclared status, a wrong body, no answer, a missing and an unknown 
     createThing: `  async createThing () { return { status: 202, body: ${thing.good} } },`,
     getThing: `  async getThing () { return { status: 200, body: ${thing.bad} } },`,
     updateThing: '  async updateThing () {},',
+    watchThings: "  async watchThings () { return { status: 200, body: async function * () { yield { event: 'notice', data: {} } } } },",
     useThing: "  async useThing ({ principal }) { return { status: 204, headers: { 'x-by': principal.nickname } } },"
   }
   const project = await miniProject(t.testdir(), {
@@ -57,6 +59,7 @@ t.test('an undeclared status, a wrong body, no answer, a missing and an unknown 
   }
   t.match(await at('handlers/things.ts', 'createThing'), /202/, 'an undeclared status, on the line of its operation')
   t.match(await at('handlers/things.ts', 'getThing'), /title|name/, 'a wrong body')
+  t.match(await at('handlers/things.ts', 'watchThings'), /notice|message/, 'an undeclared event of a stream')
   t.match(await at('handlers/things.ts', 'updateThing'), /void/, 'a handler that forgets to answer')
   t.match(await at('handlers/things.ts', 'useThing'), /nickname/, 'something that the request does not have')
   t.match(await at('handlers/more.ts', 'getBatches'), /'getBatches' does not exist/, 'a handler of no operation')

@@ -10,9 +10,10 @@ export interface Init { body?: unknown, headers?: Record<string, string>, /** Th
 /** Every operation and status that was seen and held against the spec, as `getProject 200`. */
 export const seen = new Set<string>()
 
+// A path without parameters means its own operation and no other.
 const table = Object.values(operations).map((info) => ({
   info, pattern: new RegExp(`^${info.path.replace(/[.]/g, '\\.').replace(/\{[^}]+\}/g, '[^/]+')}$`)
-}))
+})).sort((a, b) => Number(a.info.path.includes('{')) - Number(b.info.path.includes('{')))
 
 /** The operation that a request means, by method and path. */
 export function operationAt (method: string, path: string): OperationId | null {
@@ -43,18 +44,23 @@ export function holdAgainstSpec (id: OperationId, status: number, headers: Heade
   seen.add(`${id} ${status}`)
 }
 
+/** Paths are relative to /v1, or absolute for what stands outside it. */
+export function fullPath (path: string): string {
+  return /^\/(healthz|readyz|openapi\.(json|yaml)|docs|metrics|v1)/.test(path) ? path : `/v1${path}`
+}
+
 export type Client = ReturnType<typeof createClient>
 
-/** Paths are relative to /v1, or absolute for what stands outside it. */
 export function createClient (url: string, key: string | null) {
   async function call (method: string, path: string, { body, raw, headers = {} }: Init = {}): Promise<Reply> {
-    const full = /^\/(healthz|readyz|openapi\.(json|yaml)|docs|metrics|v1)/.test(path) ? path : `/v1${path}`
+    const full = fullPath(path)
     const sent: Record<string, string> = { ...headers }
     if (key !== null && sent.authorization === undefined) sent.authorization = `Bearer ${key}`
     if (body !== undefined && sent['content-type'] === undefined) sent['content-type'] = 'application/json'
     const response = await fetch(url + full, { method, headers: sent, body: raw ?? (body === undefined ? undefined : JSON.stringify(body)), redirect: 'manual' })
-    const text = await response.text()
-    const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
+    const type = response.headers.get('content-type')
+    const text = type?.startsWith('text/event-stream') ? await beginningOf(response) : await response.text()
+    const isJson = type?.startsWith('application/json') === true
     const parsed = text === '' ? undefined : isJson ? JSON.parse(text) : text
     const operation = operationAt(method, full)
     if (operation !== null) holdAgainstSpec(operation, response.status, response.headers, parsed)
@@ -67,4 +73,13 @@ export function createClient (url: string, key: string | null) {
     put: (path: string, body?: unknown, init: Init = {}) => call('PUT', path, { body, ...init }),
     delete: (path: string, init?: Init) => call('DELETE', path, init)
   }
+}
+
+/** What a stream that never ends says first; then it is left. */
+async function beginningOf (response: Response): Promise<string> {
+  if (response.body === null) return ''
+  const reader = response.body.getReader()
+  const { value } = await reader.read()
+  await reader.cancel()
+  return new TextDecoder().decode(value)
 }

@@ -2,10 +2,12 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import type { Test } from 'tap'
+import { numberEvents } from '../../services/events/log.ts'
 import { newId, timeOf } from '../../services/ids.ts'
 import { insertMember } from '../../services/members.ts'
 import { insertProjectWithOwner, type Role } from '../../services/projects.ts'
-import { insertKey, insertUser, scopesFor, type Scope } from '../../services/users.ts'
+import { insertKey, insertUser, scopesFor, toProfile, type Scope } from '../../services/users.ts'
+import { newWebhookSecret } from '../../services/webhooks/signature.ts'
 import type { Person, TestServer } from './server.ts'
 
 interface Place { server: TestServer, caller: Person, rank: 'none' | Role }
@@ -55,14 +57,75 @@ export async function insertedInvitation (server: TestServer, projectId: string,
   return id
 }
 
-/** Everything that is in the tables, by table: to be compared before and after. When a key was last used is no change. */
+/** An event of the user's own, whose scope is `user:read`. */
+export async function insertedEvent ({ services: { database, events } }: TestServer, userId: string): Promise<string> {
+  return await database.transaction(async (tx) => {
+    const profile = toProfile(await tx.prisma.user.findUniqueOrThrow({ where: { id: userId } }))
+    return (await events.emit(tx, 'profile.updated', profile, { userId })).id
+  })
+}
+
+/** Makes the log begin where the first two events were removed. */
+export async function forgetFirstEvents ({ services: { database } }: TestServer): Promise<void> {
+  await database.prisma.eventLog.updateMany({ where: { removedThrough: { lt: 2 } }, data: { removedThrough: 2 } })
+}
+
+/** Webhook endpoints of the user that are told of projects; only a key with `projects:read` may see them. */
+export async function insertedEndpoints (server: TestServer, userId: string, count: number, { enabled = true } = {}): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => newId('whe'))
+  await server.services.database.prisma.webhookEndpoint.createMany({
+    data: ids.map((id) => ({
+      id, userId, url: `https://example.com/${id}`, eventTypes: ['project.created'], scopes: ['projects:read'], enabled, secret: newWebhookSecret(), createdAt: timeOf(id)
+    }))
+  })
+  return ids
+}
+
+export async function insertedEndpoint (server: TestServer, userId: string, options: { enabled?: boolean } = {}): Promise<string> {
+  return (await insertedEndpoints(server, userId, 1, options))[0]
+}
+
+/** A delivery to an endpoint of the user's; one that is not pending was tried once. */
+export async function insertedDelivery (server: TestServer, userId: string, { status = 'failed', endpointId }: { status?: 'pending' | 'succeeded' | 'failed', endpointId?: string } = {}): Promise<string> {
+  const { database } = server.services
+  const id = newId('whd')
+  const at = timeOf(id)
+  const tried = status !== 'pending'
+  const answer = status === 'succeeded' ? { response_status: 204, error: null } : { response_status: 500, error: 'The endpoint answered 500.' }
+  await database.prisma.webhookDelivery.create({
+    data: {
+      id,
+      endpointId: endpointId ?? await insertedEndpoint(server, userId),
+      eventId: await insertedEvent(server, userId),
+      status,
+      createdAt: at,
+      nextAttemptAt: tried ? null : at,
+      ...(tried && {
+        attempts: [{ started_at: at.toISOString(), duration_ms: 7, response_body: '', ...answer }],
+        request: { url: 'https://example.com/', headers: { 'webhook-id': 'evt_x' } }
+      })
+    }
+  })
+  // Whatever is sent has its number.
+  await numberEvents(database)
+  return id
+}
+
+/**
+ * Everything that is in the tables, by table: to be compared before and after. When a key was last used is no change, nor
+ * is the number of an event, which it gets a moment after it is written.
+ */
 export async function createDump (t: Pick<Test, 'teardown'>, { databaseUrl }: TestServer): Promise<() => Promise<Record<string, unknown>>> {
   const client = new pg.Client({ connectionString: databaseUrl })
   client.on('error', () => {})
   await client.connect()
   t.teardown(() => client.end())
   const { rows } = await client.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> '_prisma_migrations' ORDER BY 1")
-  const each = rows.map(({ tablename }) => `SELECT '${tablename}' AS name, count(*)::int AS rows,
-    md5(coalesce(string_agg((to_jsonb(r) - 'last_used_at')::text, ',' ORDER BY (to_jsonb(r) - 'last_used_at')::text), '')) AS content FROM "${tablename}" r`)
-  return async () => Object.fromEntries((await client.query(each.join(' UNION ALL '))).rows.map(({ name, ...rest }) => [name, rest]))
+  const tables = [...rows.map(({ tablename }) => `public.${tablename}`), 'pgboss.job']
+  const each = tables.map((table) => `SELECT '${table.replace('public.', '')}' AS name, count(*)::int AS rows,
+    md5(coalesce(string_agg((to_jsonb(r) - 'last_used_at')::text, ',' ORDER BY (to_jsonb(r) - 'last_used_at')::text), '')) AS content FROM ${table} r`)
+  return async () => {
+    await client.query('SELECT number_events(1000000)')
+    return Object.fromEntries((await client.query(each.join(' UNION ALL '))).rows.map(({ name, ...rest }) => [name, rest]))
+  }
 }

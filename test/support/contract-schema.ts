@@ -47,6 +47,11 @@ export function queryOf (id: OperationId): Parameter[] {
   return declared(id).parameters.map(followed).filter((p: Parameter) => p.in === 'query').map((p: Parameter) => ({ ...p, schema: followed(p.schema) }))
 }
 
+/** The lists that go on after what was seen, instead of by pages. */
+export const cursorLists = Object.values(operations)
+  .filter((info) => info.produces[0] === 'application/json' && queryOf(info.id as OperationId).some(({ name }) => name === 'after'))
+  .map(({ id }) => id as OperationId)
+
 export function allows (schema: Schema, type: string): boolean {
   return [schema.type].flat().includes(type)
 }

@@ -1,11 +1,14 @@
 // What each operation of the contract needs to be asked: one entry an operation, from which the contract tests build
 // every request they send. An operation without an entry does not compile, and fails the run by name.
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../services/operation.ts'
 import type { Role } from '../../services/projects.ts'
+import type { Scope } from '../../services/users.ts'
 import { createClient, type Init, type Reply } from './client.ts'
-import { insertedInvitation, insertedKey, insertedMember, insertedProject, insertedUser, ownMember } from './contract-rows.ts'
+import {
+  forgetFirstEvents, insertedDelivery, insertedEndpoint, insertedEndpoints, insertedEvent, insertedInvitation, insertedKey, insertedMember, insertedProject, insertedUser, ownMember
+} from './contract-rows.ts'
 import type { Person, TestServer } from './server.ts'
 
 export type Rank = 'none' | Role
@@ -26,6 +29,8 @@ export interface Fixture {
   rank?: Rank
   /** What a member gets where the operation is for outsiders. */
   whenMember?: number
+  /** The scopes that a key needs for what the request is about, beside those of the operation. */
+  reads?: Scope[]
 }
 
 const nothing: Fixture = { make: () => ({}) }
@@ -61,9 +66,30 @@ const onKey = (body?: () => Record<string, unknown>, revoked = false): Make => a
 
 const onUser = (body?: () => Record<string, unknown>): Make => async ({ server }) => ({ params: { id: await insertedUser(server) }, body: body?.() })
 
+const onEndpoint = (body?: () => Record<string, unknown>, options: { enabled?: boolean } = {}): Make => async ({ server, caller }) => {
+  const id = await insertedEndpoint(server, caller.id, options)
+  await insertedDelivery(server, caller.id, { endpointId: id })
+  return { params: { id }, body: body?.() }
+}
+
+const onDelivery = (status: 'pending' | 'succeeded' | 'failed' = 'failed'): Make => async ({ server, caller }) =>
+  ({ params: { id: await insertedDelivery(server, caller.id, { status }) } })
+
+/** What stands against reading the events of a project, or those after another. */
+const unreadable: Record<number, Make> = {
+  403: async (scene) => ({ query: { project_id: await insertedProject({ ...scene, rank: 'none' }) } }),
+  404: () => ({ query: { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }),
+  410: async ({ server }) => {
+    await forgetFirstEvents(server)
+    return { query: { after: '1' } }
+  }
+}
+
 const projectFields = () => ({ name: `Launch ${fresh()}`, description: 'All of it', category: 'ai', tags: ['q4'], metadata: { ticket: 'OPS-12' } })
 const personFields = () => ({ name: 'Ada Lovelace', bio: 'Wrote the first one', locale: 'pt-BR', timezone: 'Europe/Berlin', metadata: { team: 'blue' } })
 const rotation = () => ({ overlap_seconds: 60, expires_at: inAWeek() })
+const endpointFields = () => ({ url: `http://127.0.0.1:9/${fresh()}`, description: 'Tells the shop', event_types: ['project.updated', 'member.added'], enabled: false })
+const recovery = () => ({ since: new Date(Date.now() - randomInt(86_400_000)).toISOString() })
 
 export const fixtures = {
   getProfile: nothing,
@@ -135,6 +161,28 @@ export const fixtures = {
   getInvitation: { make: onInvitation() },
   revokeInvitation: { make: onInvitation(), others: { 409: onInvitation({ state: 'revoked' }) } },
   acceptInvitation: { make: onInvitation({ email: 'caller' }), others: { 409: onInvitation({ email: 'caller', state: 'revoked' }) }, rank: 'none', whenMember: 409 },
+  listEvents: { make: async ({ server, caller }) => { await insertedEvent(server, caller.id); return {} }, others: unreadable },
+  streamEvents: { make: () => ({}), others: unreadable },
+  getEvent: {
+    make: async ({ server, caller }) => ({ params: { id: await insertedEvent(server, caller.id) } }),
+    others: { 403: async ({ server }) => ({ params: { id: await insertedEvent(server, await insertedUser(server)) } }) },
+    reads: ['user:read']
+  },
+  listWebhookEndpoints: { make: async ({ server, caller }) => { await insertedEndpoint(server, caller.id); return {} } },
+  createWebhookEndpoint: {
+    make: () => ({ body: endpointFields() }),
+    others: { 409: async ({ server, caller }) => { await insertedEndpoints(server, caller.id, 50); return { body: endpointFields() } } },
+    reads: ['projects:read']
+  },
+  getWebhookEndpoint: { make: onEndpoint() },
+  updateWebhookEndpoint: { make: onEndpoint(endpointFields), reads: ['projects:read'] },
+  deleteWebhookEndpoint: { make: onEndpoint(), reads: ['projects:read'] },
+  rotateWebhookSecret: { make: onEndpoint(() => ({ overlap_seconds: randomInt(604_800) })), reads: ['projects:read'] },
+  testWebhookEndpoint: { make: onEndpoint(), others: { 409: onEndpoint(undefined, { enabled: false }) }, reads: ['projects:read'] },
+  recoverWebhookEndpoint: { make: onEndpoint(recovery), others: { 409: onEndpoint(recovery, { enabled: false }) }, reads: ['projects:read'] },
+  listWebhookDeliveries: { make: onEndpoint(), reads: ['projects:read'] },
+  getWebhookDelivery: { make: onDelivery(), reads: ['projects:read'] },
+  redeliverWebhookDelivery: { make: onDelivery(), others: { 409: onDelivery('pending') }, reads: ['projects:read'] },
   getHealth: nothing,
   getReadiness: nothing,
   getOpenapiJson: nothing,

@@ -17,11 +17,26 @@ export const bootstrapKey = newSecret('test')
 
 const root = join(import.meta.dirname, '../..')
 
+const settings = { PORT: '0', BOOTSTRAP_API_KEY: bootstrapKey, RATE_LIMIT_DEFAULT: '1000000', RATE_LIMIT_WRITE: '1000000', LOG_LEVEL: 'warn' }
+
 /** Starts app/main.ts with these settings and waits until it serves; throws with its output when it does not. */
 export async function spawnServer (t: Pick<Test, 'teardown'>, env: Record<string, string>): Promise<ServerProcess> {
-  const child = spawn(process.execPath, ['app/main.ts'], {
+  const { ready, ...server } = await spawnScript(t, 'app/main.ts', env, /serving at (http:\/\/\S+)/)
+  return { url: ready[1], ...server }
+}
+
+export type WorkerProcess = Omit<ServerProcess, 'url'>
+
+/** Starts app/worker.ts with these settings and waits until it works. */
+export async function spawnWorker (t: Pick<Test, 'teardown'>, env: Record<string, string>): Promise<WorkerProcess> {
+  const { ready: _ready, ...worker } = await spawnScript(t, 'app/worker.ts', env, /working;/)
+  return worker
+}
+
+async function spawnScript (t: Pick<Test, 'teardown'>, script: string, env: Record<string, string>, says: RegExp): Promise<WorkerProcess & { ready: RegExpExecArray }> {
+  const child = spawn(process.execPath, [script], {
     cwd: root,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', BOOTSTRAP_API_KEY: bootstrapKey, RATE_LIMIT_DEFAULT: '1000000', RATE_LIMIT_WRITE: '1000000', LOG_LEVEL: 'warn', ...env },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings, ...env },
     stdio: ['ignore', 'pipe', 'pipe']
   })
   const ended = new Promise<{ code: number | null, signal: NodeJS.Signals | null }>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))
@@ -32,18 +47,18 @@ export async function spawnServer (t: Pick<Test, 'teardown'>, env: Record<string
     }
   })
   let output = ''
-  const url = await new Promise<string>((resolve, reject) => {
+  const ready = await new Promise<RegExpExecArray>((resolve, reject) => {
     const read = (chunk: Buffer): void => {
       output += chunk
-      const found = /serving at (http:\/\/\S+)/.exec(output.replace(/\x1b\[\d+m/g, ''))
-      if (found) resolve(found[1])
+      const found = says.exec(output.replace(/\x1b\[\d+m/g, ''))
+      if (found) resolve(found)
     }
     child.stdout.on('data', read)
     child.stderr.on('data', read)
-    void ended.then(({ code, signal }) => reject(new Error(`the server ended (${code ?? signal}):\n${output}`)))
+    void ended.then(({ code, signal }) => reject(new Error(`${script} ended (${code ?? signal}):\n${output}`)))
   })
   return {
-    url,
+    ready,
     output: () => output,
     child,
     async end (signal) {

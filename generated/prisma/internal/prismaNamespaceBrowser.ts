@@ -58,7 +58,11 @@ export const ModelName = {
   Member: 'Member',
   Invitation: 'Invitation',
   ProjectCount: 'ProjectCount',
-  IdempotencyRecord: 'IdempotencyRecord'
+  IdempotencyRecord: 'IdempotencyRecord',
+  Event: 'Event',
+  EventLog: 'EventLog',
+  WebhookEndpoint: 'WebhookEndpoint',
+  WebhookDelivery: 'WebhookDelivery'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -200,6 +204,69 @@ export const IdempotencyRecordScalarFieldEnum = {
 export type IdempotencyRecordScalarFieldEnum = (typeof IdempotencyRecordScalarFieldEnum)[keyof typeof IdempotencyRecordScalarFieldEnum]
 
 
+export const EventScalarFieldEnum = {
+  id: 'id',
+  position: 'position',
+  sequence: 'sequence',
+  type: 'type',
+  projectId: 'projectId',
+  userId: 'userId',
+  scope: 'scope',
+  role: 'role',
+  requestId: 'requestId',
+  data: 'data',
+  createdAt: 'createdAt'
+} as const
+
+export type EventScalarFieldEnum = (typeof EventScalarFieldEnum)[keyof typeof EventScalarFieldEnum]
+
+
+export const EventLogScalarFieldEnum = {
+  id: 'id',
+  lastSequence: 'lastSequence',
+  removedThrough: 'removedThrough'
+} as const
+
+export type EventLogScalarFieldEnum = (typeof EventLogScalarFieldEnum)[keyof typeof EventLogScalarFieldEnum]
+
+
+export const WebhookEndpointScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  url: 'url',
+  description: 'description',
+  eventTypes: 'eventTypes',
+  enabled: 'enabled',
+  disabledReason: 'disabledReason',
+  scopes: 'scopes',
+  projectIds: 'projectIds',
+  allProjects: 'allProjects',
+  secret: 'secret',
+  previousSecret: 'previousSecret',
+  previousExpiresAt: 'previousExpiresAt',
+  failingSince: 'failingSince',
+  deletedAt: 'deletedAt',
+  createdAt: 'createdAt'
+} as const
+
+export type WebhookEndpointScalarFieldEnum = (typeof WebhookEndpointScalarFieldEnum)[keyof typeof WebhookEndpointScalarFieldEnum]
+
+
+export const WebhookDeliveryScalarFieldEnum = {
+  id: 'id',
+  endpointId: 'endpointId',
+  eventId: 'eventId',
+  status: 'status',
+  tries: 'tries',
+  attempts: 'attempts',
+  request: 'request',
+  nextAttemptAt: 'nextAttemptAt',
+  createdAt: 'createdAt'
+} as const
+
+export type WebhookDeliveryScalarFieldEnum = (typeof WebhookDeliveryScalarFieldEnum)[keyof typeof WebhookDeliveryScalarFieldEnum]
+
+
 export const SortOrder = {
   asc: 'asc',
   desc: 'desc'
@@ -213,6 +280,14 @@ export const JsonNullValueInput = {
 } as const
 
 export type JsonNullValueInput = (typeof JsonNullValueInput)[keyof typeof JsonNullValueInput]
+
+
+export const NullableJsonNullValueInput = {
+  DbNull: DbNull,
+  JsonNull: JsonNull
+} as const
+
+export type NullableJsonNullValueInput = (typeof NullableJsonNullValueInput)[keyof typeof NullableJsonNullValueInput]
 
 
 export const QueryMode = {

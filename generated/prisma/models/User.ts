@@ -249,6 +249,7 @@ export type UserWhereInput = {
   added?: Prisma.MemberListRelationFilter
   invitations?: Prisma.InvitationListRelationFilter
   counts?: Prisma.ProjectCountListRelationFilter
+  endpoints?: Prisma.WebhookEndpointListRelationFilter
 }
 
 export type UserOrderByWithRelationInput = {
@@ -272,6 +273,7 @@ export type UserOrderByWithRelationInput = {
   added?: Prisma.MemberOrderByRelationAggregateInput
   invitations?: Prisma.InvitationOrderByRelationAggregateInput
   counts?: Prisma.ProjectCountOrderByRelationAggregateInput
+  endpoints?: Prisma.WebhookEndpointOrderByRelationAggregateInput
 }
 
 export type UserWhereUniqueInput = Prisma.AtLeast<{
@@ -298,6 +300,7 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   added?: Prisma.MemberListRelationFilter
   invitations?: Prisma.InvitationListRelationFilter
   counts?: Prisma.ProjectCountListRelationFilter
+  endpoints?: Prisma.WebhookEndpointListRelationFilter
 }, "id" | "email">
 
 export type UserOrderByWithAggregationInput = {
@@ -359,6 +362,7 @@ export type UserCreateInput = {
   added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateInput = {
@@ -382,6 +386,7 @@ export type UserUncheckedCreateInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserUpdateInput = {
@@ -405,6 +410,7 @@ export type UserUpdateInput = {
   added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateInput = {
@@ -428,6 +434,7 @@ export type UserUncheckedUpdateInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateManyInput = {
@@ -658,6 +665,20 @@ export type UserUpdateOneRequiredWithoutCountsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutCountsInput, Prisma.UserUpdateWithoutCountsInput>, Prisma.UserUncheckedUpdateWithoutCountsInput>
 }
 
+export type UserCreateNestedOneWithoutEndpointsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutEndpointsInput, Prisma.UserUncheckedCreateWithoutEndpointsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutEndpointsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutEndpointsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutEndpointsInput, Prisma.UserUncheckedCreateWithoutEndpointsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutEndpointsInput
+  upsert?: Prisma.UserUpsertWithoutEndpointsInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutEndpointsInput, Prisma.UserUpdateWithoutEndpointsInput>, Prisma.UserUncheckedUpdateWithoutEndpointsInput>
+}
+
 export type UserCreateWithoutSettingsInput = {
   id: string
   email?: string | null
@@ -678,6 +699,7 @@ export type UserCreateWithoutSettingsInput = {
   added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutSettingsInput = {
@@ -700,6 +722,7 @@ export type UserUncheckedCreateWithoutSettingsInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutSettingsInput = {
@@ -738,6 +761,7 @@ export type UserUpdateWithoutSettingsInput = {
   added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutSettingsInput = {
@@ -760,6 +784,7 @@ export type UserUncheckedUpdateWithoutSettingsInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutApiKeysInput = {
@@ -782,6 +807,7 @@ export type UserCreateWithoutApiKeysInput = {
   added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutApiKeysInput = {
@@ -804,6 +830,7 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutApiKeysInput = {
@@ -842,6 +869,7 @@ export type UserUpdateWithoutApiKeysInput = {
   added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutApiKeysInput = {
@@ -864,6 +892,7 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutOwnedInput = {
@@ -886,6 +915,7 @@ export type UserCreateWithoutOwnedInput = {
   added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutOwnedInput = {
@@ -908,6 +938,7 @@ export type UserUncheckedCreateWithoutOwnedInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutOwnedInput = {
@@ -946,6 +977,7 @@ export type UserUpdateWithoutOwnedInput = {
   added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutOwnedInput = {
@@ -968,6 +1000,7 @@ export type UserUncheckedUpdateWithoutOwnedInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutMembershipsInput = {
@@ -990,6 +1023,7 @@ export type UserCreateWithoutMembershipsInput = {
   added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutMembershipsInput = {
@@ -1012,6 +1046,7 @@ export type UserUncheckedCreateWithoutMembershipsInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutMembershipsInput = {
@@ -1039,6 +1074,7 @@ export type UserCreateWithoutAddedInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutAddedInput = {
@@ -1061,6 +1097,7 @@ export type UserUncheckedCreateWithoutAddedInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutAddedInput = {
@@ -1099,6 +1136,7 @@ export type UserUpdateWithoutMembershipsInput = {
   added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutMembershipsInput = {
@@ -1121,6 +1159,7 @@ export type UserUncheckedUpdateWithoutMembershipsInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserUpsertWithoutAddedInput = {
@@ -1154,6 +1193,7 @@ export type UserUpdateWithoutAddedInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutAddedInput = {
@@ -1176,6 +1216,7 @@ export type UserUncheckedUpdateWithoutAddedInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutInvitationsInput = {
@@ -1198,6 +1239,7 @@ export type UserCreateWithoutInvitationsInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutInvitationsInput = {
@@ -1220,6 +1262,7 @@ export type UserUncheckedCreateWithoutInvitationsInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutInvitationsInput = {
@@ -1258,6 +1301,7 @@ export type UserUpdateWithoutInvitationsInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutInvitationsInput = {
@@ -1280,6 +1324,7 @@ export type UserUncheckedUpdateWithoutInvitationsInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutCountsInput = {
@@ -1302,6 +1347,7 @@ export type UserCreateWithoutCountsInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutCountsInput = {
@@ -1324,6 +1370,7 @@ export type UserUncheckedCreateWithoutCountsInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutCountsInput = {
@@ -1362,6 +1409,7 @@ export type UserUpdateWithoutCountsInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutCountsInput = {
@@ -1384,6 +1432,115 @@ export type UserUncheckedUpdateWithoutCountsInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutEndpointsInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutEndpointsInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutEndpointsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutEndpointsInput, Prisma.UserUncheckedCreateWithoutEndpointsInput>
+}
+
+export type UserUpsertWithoutEndpointsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutEndpointsInput, Prisma.UserUncheckedUpdateWithoutEndpointsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutEndpointsInput, Prisma.UserUncheckedCreateWithoutEndpointsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutEndpointsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutEndpointsInput, Prisma.UserUncheckedUpdateWithoutEndpointsInput>
+}
+
+export type UserUpdateWithoutEndpointsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutEndpointsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
 }
 
 
@@ -1398,6 +1555,7 @@ export type UserCountOutputType = {
   added: number
   invitations: number
   counts: number
+  endpoints: number
 }
 
 export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1407,6 +1565,7 @@ export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   added?: boolean | UserCountOutputTypeCountAddedArgs
   invitations?: boolean | UserCountOutputTypeCountInvitationsArgs
   counts?: boolean | UserCountOutputTypeCountCountsArgs
+  endpoints?: boolean | UserCountOutputTypeCountEndpointsArgs
 }
 
 /**
@@ -1461,6 +1620,13 @@ export type UserCountOutputTypeCountCountsArgs<ExtArgs extends runtime.Types.Ext
   where?: Prisma.ProjectCountWhereInput
 }
 
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountEndpointsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.WebhookEndpointWhereInput
+}
+
 
 export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -1483,6 +1649,7 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   added?: boolean | Prisma.User$addedArgs<ExtArgs>
   invitations?: boolean | Prisma.User$invitationsArgs<ExtArgs>
   counts?: boolean | Prisma.User$countsArgs<ExtArgs>
+  endpoints?: boolean | Prisma.User$endpointsArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["user"]>
 
@@ -1543,6 +1710,7 @@ export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   added?: boolean | Prisma.User$addedArgs<ExtArgs>
   invitations?: boolean | Prisma.User$invitationsArgs<ExtArgs>
   counts?: boolean | Prisma.User$countsArgs<ExtArgs>
+  endpoints?: boolean | Prisma.User$endpointsArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type UserIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {}
@@ -1558,6 +1726,7 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     added: Prisma.$MemberPayload<ExtArgs>[]
     invitations: Prisma.$InvitationPayload<ExtArgs>[]
     counts: Prisma.$ProjectCountPayload<ExtArgs>[]
+    endpoints: Prisma.$WebhookEndpointPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1977,6 +2146,7 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   added<T extends Prisma.User$addedArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$addedArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$MemberPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   invitations<T extends Prisma.User$invitationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$invitationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$InvitationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   counts<T extends Prisma.User$countsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$countsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ProjectCountPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  endpoints<T extends Prisma.User$endpointsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$endpointsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$WebhookEndpointPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -2572,6 +2742,30 @@ export type User$countsArgs<ExtArgs extends runtime.Types.Extensions.InternalArg
   take?: number
   skip?: number
   distinct?: Prisma.ProjectCountScalarFieldEnum | Prisma.ProjectCountScalarFieldEnum[]
+}
+
+/**
+ * User.endpoints
+ */
+export type User$endpointsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the WebhookEndpoint
+   */
+  select?: Prisma.WebhookEndpointSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the WebhookEndpoint
+   */
+  omit?: Prisma.WebhookEndpointOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.WebhookEndpointInclude<ExtArgs> | null
+  where?: Prisma.WebhookEndpointWhereInput
+  orderBy?: Prisma.WebhookEndpointOrderByWithRelationInput | Prisma.WebhookEndpointOrderByWithRelationInput[]
+  cursor?: Prisma.WebhookEndpointWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.WebhookEndpointScalarFieldEnum | Prisma.WebhookEndpointScalarFieldEnum[]
 }
 
 /**

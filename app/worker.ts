@@ -1,0 +1,35 @@
+// `npm run worker`: does the work beside the requests in a process of its own, on the database of the servers: sends
+// webhooks and tidies. Any number of them share the work.
+import { pino } from 'pino'
+import { loadEnvFile, readConfig } from '../services/config.ts'
+import { startEmbedded } from '../services/postgres/embedded.ts'
+import { prepareDatabase } from '../services/schema.ts'
+import { createServices } from '../services/services.ts'
+import { startWork } from '../services/work.ts'
+import { runUntilStopped } from './process.ts'
+
+await runUntilStopped({
+  script: 'worker',
+  async start (say) {
+    loadEnvFile()
+    const config = readConfig()
+    const closers: Array<() => Promise<unknown>> = []
+    const stop = async (): Promise<void> => { for (const close of closers.splice(0)) await close() }
+    try {
+      const postgres = config.databaseUrl === null ? await startEmbedded({ dataDir: config.dataDir, whenRunning: 'attach' }) : null
+      if (postgres !== null) closers.unshift(() => postgres.stop())
+      const databaseUrl = config.databaseUrl ?? postgres!.url
+      await prepareDatabase(databaseUrl, say)
+      const log = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime })
+      const onError = (error: Error): void => log.error({ err: error }, 'work failed')
+      const services = createServices({ config, databaseUrl, onError })
+      closers.unshift(() => services.close())
+      const work = await startWork(services, { sends: true, onError })
+      closers.unshift(() => work.stop())
+      return { stop, deadline: config.shutdownTimeout * 1000, ready: () => say('working; Ctrl-C stops it') }
+    } catch (error) {
+      await stop()
+      throw error
+    }
+  }
+})

@@ -1,0 +1,35 @@
+// What goes on beside the requests, in servers and in workers alike: webhooks are sent, and what time makes superfluous is
+// removed.
+import { startHousekeeping } from './housekeeping.ts'
+import type { Services } from './services.ts'
+import { createSender } from './webhooks/sender.ts'
+
+export interface Work {
+  /** Lets what is under way finish, for a moment. */
+  stop (): Promise<void>
+}
+
+export interface WorkOptions {
+  /** Whether this process sends webhooks, or leaves them to others. */
+  sends: boolean
+  onError: (error: Error) => void
+  /** How often it is looked for webhooks that are due, in ms. Default 1,000; new ones are sent at once. */
+  interval?: number
+}
+
+export async function startWork (services: Services, { sends, onError, interval }: WorkOptions): Promise<Work> {
+  const { config, database, deliveries, egress, events, jobs, tail } = services
+  const housekeeping = startHousekeeping(database, { eventDays: config.eventRetentionDays, onError })
+  if (!sends) return housekeeping
+  // A stop must be over before the process is.
+  const grace = Math.min(5_000, config.shutdownTimeout * 1000)
+  const sender = createSender({ database, deliveries, egress, events, concurrency: config.webhookConcurrency, onError, interval, grace })
+  tail.onGrowth(sender.wake)
+  await jobs.supervise()
+  sender.start()
+  return {
+    async stop () {
+      await Promise.all([housekeeping.stop(), sender.close()])
+    }
+  }
+}

@@ -1,0 +1,218 @@
+// The log as one order: numbered without gaps whoever writes at once, read from any place without loss, and ended where it
+// is no longer kept.
+import t, { type Test } from 'tap'
+import type { Operations } from '../../generated/operations.ts'
+import { handlers } from '../../generated/routes.ts'
+import { statement } from '../../services/database.ts'
+import { tidy } from '../../services/housekeeping.ts'
+import type { HandlerServices } from '../../services/operation.ts'
+import { insertedDelivery, insertedEndpoint, insertedEvent } from '../support/contract-rows.ts'
+import { openStream } from '../support/event-stream.ts'
+import { startServer, type Person, type TestServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait.ts'
+
+interface Told { id: string, sequence: number, type: string, data: { object: { name: string } } }
+const sequencesOf = (events: Told[]) => events.map(({ sequence }) => sequence)
+const upTo = (last: number, from = 1) => Array.from({ length: last - from + 1 }, (_, i) => from + i)
+
+t.test('fifty who write at once, some of whom fail, leave one order without gaps', async (t) => {
+  const pause = statement('SELECT pg_sleep($1)')
+  // Who began first need not end first.
+  const createProject = async (request: { body: { name: string } }, services: HandlerServices) => await services.db.transaction(async (tx) => {
+    const answer = await handlers.createProject(request as never, { ...services, db: tx })
+    await tx.sql(pause, [Math.random() * 0.02])
+    if (request.body.name === 'undone') throw new Error('undone')
+    return answer
+  })
+  const server = await startServer(t, { handlers: { ...handlers, createProject } as unknown as Operations, env: { DATABASE_POOL_SIZE: '25' } })
+  const { client, key } = await server.person()
+  const live: Told[] = []
+  const stream = await openStream(server.url, key, { path: '/events/stream?after=0' })
+  t.teardown(() => stream.close())
+  void (async () => { for await (const { data } of stream.events) live.push(data) })()
+
+  let written = 0
+  const writer = async (i: number): Promise<void> => {
+    for (let n = 0; n < 5; n++) {
+      const name = (i + n) % 3 === 0 ? 'undone' : `${i} ${n}`
+      const { status } = await client.post('/projects', { name })
+      t.equal(status, name === 'undone' ? 500 : 201)
+      if (status === 201) written++
+    }
+  }
+  let writing = true
+  const paged: Told[] = []
+  const reader = async (): Promise<void> => {
+    let after = 0
+    for (let last = false; !last;) {
+      // What is asked for once nobody writes any more is the end.
+      last = !writing
+      for (let more = true; more;) {
+        const { body } = await client.get(`/events?limit=7&after=${after}`)
+        paged.push(...body.data)
+        after = body.next_after
+        more = body.has_more
+      }
+    }
+  }
+  const reading = reader()
+  await Promise.all(Array.from({ length: 50 }, (_, i) => writer(i)))
+  writing = false
+  await reading
+
+  t.ok(written > 150 && written < 250, `${written} were written`)
+  t.same(sequencesOf(paged), upTo(written), 'who pages sees each once, in order')
+  t.equal(new Set(paged.map(({ data }) => data.object.name)).size, written, 'and each is another')
+  await waitUntil(() => live.length >= written, 'the stream to tell all')
+  t.same(live, paged, 'who follows the stream too')
+  const rows = await server.services.database.prisma.event.findMany({ orderBy: { sequence: 'asc' } })
+  t.same(rows.map(({ sequence }) => Number(sequence)), upTo(written), 'and no number is left out or kept for what was undone')
+})
+
+t.test('a page of one type or one project goes on where the last one ended', async (t) => {
+  const server = await startServer(t)
+  const { client } = await server.person()
+  const [one, two] = [(await client.post('/projects', { name: 'One' })).body.id, (await client.post('/projects', { name: 'Two' })).body.id]
+  for (let i = 0; i < 6; i++) await client.put(`/projects/${i % 2 === 0 ? one : two}`, { name: `Name ${i}` })
+  const all: Told[] = (await client.get('/events')).body.data
+  const walk = async (query: string): Promise<number[]> => {
+    const met: Told[] = []
+    let after = 0
+    for (let more = true; more;) {
+      const { body } = await client.get(`/events?limit=2&${query}&after=${after}`)
+      met.push(...body.data)
+      after = body.next_after
+      more = body.has_more
+    }
+    t.equal(after, 8, `${query}: and its end is the end of the log`)
+    return sequencesOf(met)
+  }
+  t.same(sequencesOf(all), upTo(8))
+  t.same(await walk('type=project.updated'), [3, 4, 5, 6, 7, 8])
+  t.same(await walk('type=project.created'), [1, 2])
+  t.same(await walk(`project_id=${one}`), [1, 3, 5, 7])
+  t.same(await walk(`project_id=${two}&type=project.updated`), [4, 6, 8])
+  t.same(await walk('type=member.removed'), [])
+  t.match((await client.get('/events?limit=2&type=project.updated')).body, { has_more: true, next_after: 4 })
+  const stranger = await server.person()
+  t.same((await stranger.client.get('/events')).body, { data: [], has_more: false, next_after: 8 }, 'who may read nothing does not begin anew each time')
+})
+
+/** A server with as many events of one person's, numbered from 1. */
+async function withEvents (t: Test, count: number): Promise<{ server: TestServer, person: Person, ids: string[] }> {
+  const server = await startServer(t)
+  const person = await server.person()
+  const ids: string[] = []
+  for (let i = 0; i < count; i++) ids.push(await insertedEvent(server, person.id))
+  t.equal((await person.client.get('/events')).body.next_after, count)
+  return { server, person, ids }
+}
+
+async function makeOld ({ services: { database } }: TestServer, ids: string[], days: number): Promise<void> {
+  await database.prisma.event.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date(Date.now() - days * 86_400_000) } })
+}
+
+t.test('events that are no longer kept are never missed without a word', async (t) => {
+  const { server, person: { client, key }, ids } = await withEvents(t, 7)
+  const { database } = server.services
+  t.match(await tidy(database), { events: 0 }, 'what is young stays')
+  await makeOld(server, ids.slice(0, 3), 31)
+  await makeOld(server, ids.slice(3, 5), 29)
+  const { client: stranger } = await server.person()
+  t.match(await tidy(database), { events: 3 })
+  t.match(await tidy(database), { events: 0 })
+
+  t.same(sequencesOf((await client.get('/events')).body.data), [4, 5, 6, 7], 'from the beginning there is what there is')
+  t.same(sequencesOf((await client.get('/events?after=3')).body.data), [4, 5, 6, 7], 'who has seen what is gone has missed nothing')
+  t.same(sequencesOf((await client.get('/events?after=6')).body.data), [7])
+  for (const after of [1, 2]) {
+    for (const who of [client, stranger]) {
+      for (const ask of [() => who.get(`/events?after=${after}`), () => who.get(`/events/stream?after=${after}`), () => who.get('/events/stream', { headers: { 'last-event-id': String(after) } })]) {
+        const { status, body } = await ask()
+        t.equal(status, 410, `after ${after}`)
+        t.match(body.error, { code: 'GONE', message: /begin after 3/, details: { field: 'after', constraint: 'removed' } })
+      }
+    }
+  }
+  const stream = await openStream(server.url, key, { path: '/events/stream?after=2', lastEventId: '3' })
+  t.equal((await stream.next()).data.sequence, 4, 'Last-Event-ID counts more than after')
+  await stream.close()
+  t.equal((await client.get(`/events/${ids[0]}`)).status, 404)
+
+  t.match(await tidy(database, { eventDays: 28 }), { events: 2 }, 'how long they are kept is configured')
+  t.equal((await client.get('/events?after=4')).status, 410)
+  t.same(sequencesOf((await client.get('/events?after=5')).body.data), [6, 7])
+  await insertedEvent(server, server.admin.id)
+  t.same((await client.get('/events?after=7')).body, { data: [], has_more: false, next_after: 8 }, 'numbers go on where they were')
+})
+
+t.test('a rare type is found in a long log, of which much is no longer kept', async (t) => {
+  const { server, person: { client } } = await withEvents(t, 1)
+  const { prisma } = server.services.database
+  await prisma.event.deleteMany()
+  await prisma.eventLog.updateMany({ data: { lastSequence: 500_000, removedThrough: 240_000 } })
+  await insertedEvent(server, server.admin.id)
+  const { id } = (await client.post('/projects', { name: 'Rare' })).body
+  const met: number[] = []
+  let after = 0
+  for (let more = true; more;) {
+    const { status, body } = await client.get(`/events?type=project.created&after=${after}`)
+    t.equal(status, 200, `after ${after}`)
+    if (status !== 200) return
+    t.ok(body.next_after > after, 'each page leads on')
+    met.push(...sequencesOf(body.data))
+    after = body.next_after
+    more = body.has_more
+  }
+  t.same(met, [500_002])
+  t.equal(after, 500_002)
+  for (const [query, found] of [['type=profile.updated', []], [`project_id=${id}`, [500_002]], ['', [500_002]]] as const) {
+    t.same(sequencesOf((await client.get(`/events?after=499999&${query}`)).body.data), found, query)
+  }
+})
+
+t.test('more than one round can take is removed in several', async (t) => {
+  const { server } = await withEvents(t, 1)
+  const { database } = server.services
+  await database.prisma.$executeRaw`
+    INSERT INTO events (id, type, user_id, scope, data, created_at)
+    SELECT 'evt_' || n, 'profile.updated', ${server.admin.id}, 'user:read', '{}', now() - interval '40 days' FROM generate_series(1, 2500) n`
+  t.match(await tidy(database), { events: 0 }, 'what has no number yet is not old')
+  await database.prisma.$executeRaw`SELECT number_events(10000)`
+  await database.prisma.$executeRaw`UPDATE events SET created_at = now() - interval '40 days'`
+  t.match(await tidy(database), { events: 2501 })
+  t.match(await database.prisma.eventLog.findMany(), [{ lastSequence: 2501n, removedThrough: 2501n }])
+})
+
+t.test('deliveries go with their event, and with their endpoint', async (t) => {
+  const { server, person } = await withEvents(t, 0)
+  const { database } = server.services
+  const { prisma } = database
+  const kept = await insertedEndpoint(server, person.id)
+  const left = await insertedEndpoint(server, person.id)
+  const [old, young] = [await insertedDelivery(server, person.id, { endpointId: kept }), await insertedDelivery(server, person.id, { endpointId: kept })]
+  await insertedDelivery(server, person.id, { endpointId: left, status: 'pending' })
+  await insertedDelivery(server, person.id, { endpointId: left })
+  const { eventId } = await prisma.webhookDelivery.findUniqueOrThrow({ where: { id: old } })
+  await makeOld(server, [eventId], 31)
+  t.equal((await person.client.delete(`/webhooks/endpoints/${left}`)).status, 204)
+  t.equal(await prisma.webhookDelivery.count(), 4, 'nothing waits for a large endpoint to be cleared')
+  t.match(await tidy(database), { events: 1, deliveries: 2 })
+  t.match(await tidy(database), { events: 0, deliveries: 0 })
+  t.same((await prisma.webhookDelivery.findMany()).map(({ id }) => id), [young])
+  t.same((await prisma.webhookEndpoint.findMany()).map(({ id }) => id), [kept])
+  t.same((await person.client.get(`/webhooks/endpoints/${kept}/deliveries`)).body.data.map(({ id }: { id: string }) => id), [young])
+  t.equal((await person.client.get(`/webhooks/deliveries/${old}`)).status, 404)
+})
+
+t.test('the events of a project that is purged go with it', async (t) => {
+  const { server, person: { client } } = await withEvents(t, 0)
+  const { database } = server.services
+  const make = async (name: string) => (await client.post('/projects', { name })).body.id as string
+  const [gone, deleted] = [await make('Gone'), await make('Deleted')]
+  for (const id of [gone, deleted]) t.equal((await client.delete(`/projects/${id}`)).status, 204)
+  await database.prisma.project.update({ where: { id: gone }, data: { deletedAt: new Date(Date.now() - 31 * 86_400_000) } })
+  t.match(await tidy(database), { projects: 1, events: 0 })
+  t.same((await client.get('/events')).body.data.map(({ type, project_id: id }: { type: string, project_id: string }) => `${type} ${id}`),
+    [`project.created ${deleted}`, `project.deleted ${deleted}`])
+})

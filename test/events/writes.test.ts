@@ -1,0 +1,240 @@
+// Every write leaves exactly one event, in its own transaction: what it is, whom it is told to, what of it is kept back, and
+// that whatever fails, is repeated or changes nothing leaves none.
+import t from 'tap'
+import type { ValidateFunction } from 'ajv'
+import { eventTypes, type EventType } from '../../generated/events.ts'
+import type { OperationId, Operations } from '../../generated/operations.ts'
+import replies from '../../generated/replies.js'
+import { handlers } from '../../generated/routes.ts'
+import type { HandlerServices } from '../../services/operation.ts'
+import { toProfile } from '../../services/users.ts'
+import { askFor, fixtures, operationIds, secured, send, successOf, type Ask, type Fixture } from '../support/contract.ts'
+import { createDump, insertedKey, insertedMember, insertedProject, insertedUser } from '../support/contract-rows.ts'
+import { startServer, type Person } from '../support/server.ts'
+
+const server = await startServer(t)
+const { prisma } = server.services.database
+const dump = await createDump(t, server)
+const writes = secured.filter(({ method }) => method !== 'GET')
+
+const told: Partial<Record<OperationId, EventType>> = {
+  updateProfile: 'profile.updated',
+  updateSettings: 'settings.updated',
+  createApiKey: 'api_key.created',
+  revokeApiKey: 'api_key.revoked',
+  rotateApiKey: 'api_key.rotated',
+  createUser: 'user.created',
+  updateUser: 'user.updated',
+  deleteUser: 'user.deleted',
+  createProject: 'project.created',
+  updateProject: 'project.updated',
+  deleteProject: 'project.deleted',
+  restoreProject: 'project.restored',
+  archiveProject: 'project.archived',
+  unarchiveProject: 'project.unarchived',
+  addMember: 'member.added',
+  updateMember: 'member.updated',
+  removeMember: 'member.removed',
+  revokeInvitation: 'invitation.revoked',
+  acceptInvitation: 'member.added',
+  createWebhookEndpoint: 'webhook_endpoint.created',
+  updateWebhookEndpoint: 'webhook_endpoint.updated',
+  deleteWebhookEndpoint: 'webhook_endpoint.deleted',
+  rotateWebhookSecret: 'webhook_endpoint.secret_rotated',
+  testWebhookEndpoint: 'webhook_endpoint.tested',
+  recoverWebhookEndpoint: 'webhook_endpoint.recovered',
+  redeliverWebhookDelivery: 'webhook_delivery.redelivered'
+}
+/** How to read what a write is about, where it takes no If-Match. */
+const reads: Partial<Record<OperationId, OperationId>> = {
+  rotateApiKey: 'getApiKey', archiveProject: 'getProject', unarchiveProject: 'getProject', rotateWebhookSecret: 'getWebhookEndpoint', testWebhookEndpoint: 'getWebhookEndpoint'
+}
+
+const lastPosition = async () => (await prisma.event.aggregate({ _max: { position: true } }))._max.position ?? 0n
+const writtenSince = async (position: bigint) => await prisma.event.findMany({ where: { position: { gt: position } }, orderBy: { position: 'asc' } })
+const only = (entity: Record<string, unknown>, { ...like }: object) => Object.fromEntries(Object.entries(entity).filter(([name]) => name in like))
+
+/** An endpoint that is told of all that the person may read. */
+async function listen ({ client }: Person): Promise<string> {
+  return (await client.post('/webhooks/endpoints', { url: 'http://127.0.0.1:9/all', event_types: ['*'] })).body.id
+}
+const adminsEndpoint = await listen(server.admin)
+const secrets: string[] = []
+
+t.test('every write that there is has its type of event here', async (t) => {
+  t.same(writes.filter(({ id }) => told[id] === undefined).map(({ id }) => id), [])
+  t.same(Object.keys(told).filter((id) => !writes.some((info) => info.id === id)), [], 'and nothing else has')
+  const others = Object.keys(eventTypes).filter((type) => !Object.values(told).includes(type as EventType))
+  t.same(others, ['invitation.created', 'webhook_endpoint.disabled'], 'all other types have a test of their own')
+})
+
+for (const info of writes) {
+  const { id, idempotent } = info
+  const type = told[id]!
+  t.test(`${id} leaves one ${type}`, async (t) => {
+    const ask = await askFor(server, id)
+    const { caller } = ask
+    const endpoint = caller === server.admin ? adminsEndpoint : await listen(caller)
+    const get = (info.ifMatch ?? reads[id]) as OperationId | undefined
+    const before = get === undefined ? null : (await send({ ...ask, id: get, body: undefined })).body
+    const position = await lastPosition()
+    const keyed: Record<string, string> = idempotent ? { 'idempotency-key': 'once' } : {}
+    const reply = await send(ask, { headers: { 'x-request-id': `writes ${id}`, ...keyed } })
+    t.equal(reply.status, successOf(id), reply.text)
+    for (const secret of [reply.body?.key, reply.body?.api_key?.key, reply.body?.secret]) if (secret !== undefined) secrets.push(secret)
+
+    const rows = await writtenSince(position)
+    t.same(rows.map((row) => row.type), [type], 'one event')
+    const [row] = rows
+    const { audience, project, payload } = eventTypes[type]
+    const projectId = project === null ? null : ask.params?.id ?? reply.body.id
+    t.match(row, { requestId: `writes ${id}`, projectId, userId: project === null && audience === 'user' ? caller.id : null })
+
+    // Who leaves a project reads no more of it.
+    const reader = id === 'removeMember' ? server.admin : caller
+    const event = (await reader.client.get(`/events/${row.id}`)).body
+    const validate = replies[payload] as ValidateFunction
+    t.ok(validate(event), `its payload is as declared: ${JSON.stringify(validate.errors)}`)
+    t.match(event, { id: row.id, type, request_id: `writes ${id}`, project_id: projectId })
+
+    const { object, previous_attributes: previous } = event.data
+    // A deleted user is told of by the id alone, and a deleted project is read by nobody.
+    if (id === 'restoreProject') t.same(previous, { status: 'deleted', version: object.version - 1, updated_at: previous.updated_at })
+    else if (before === null) t.same(previous, {}, 'nothing was before')
+    else if (id !== 'deleteUser') t.same({ ...object, ...previous }, only(before, object), 'with the previous attributes it is what it was')
+    for (const [name, value] of Object.entries(previous)) t.notSame(object[name], value, `${name} was another`)
+    if (reply.body !== undefined && id !== 'testWebhookEndpoint') t.same(object, only(reply.body, object), 'and now it is what was answered')
+
+    const deliveries = await prisma.webhookDelivery.findMany({ where: { eventId: row.id } })
+    const listeners = [{ person: caller, endpoint }, ...caller === server.admin ? [] : [{ person: server.admin, endpoint: adminsEndpoint }]]
+    const readers: string[] = []
+    for (const { person, endpoint } of listeners) if ((await person.client.get(`/events/${row.id}`)).status === 200) readers.push(endpoint)
+    t.same(deliveries.map((delivery) => delivery.endpointId).sort(), id === 'testWebhookEndpoint' ? [ask.params!.id] : readers.sort(), 'whoever may read it is told')
+    for (const delivery of deliveries) t.equal(await jobsFor(delivery.id), 1, 'each delivery has its job')
+
+    if (!idempotent) return
+    const after = await dump()
+    const again = await send(ask, { headers: { 'x-request-id': `writes ${id} again`, ...keyed } })
+    t.equal(again.headers.get('idempotent-replayed'), 'true')
+    t.same(await dump(), after, 'a repetition leaves no event, no delivery and no job')
+  })
+
+  t.test(`${id} that is refused leaves none`, async (t) => {
+    const stranger = await server.person()
+    const { secret } = await insertedKey(server, stranger.id, { scopes: ['storage:read'] })
+    const { others }: Fixture = fixtures[id]
+    const ask = await askFor(server, id)
+    if (ask.caller !== server.admin) await listen(ask.caller)
+    const refusals: Array<[number, Ask, Parameters<typeof send>[1]]> = [
+      [400, { ...ask, query: { surprise: '1' } }, {}],
+      [403, ask, { key: info.path.includes('{') && !info.scopes!.includes('admin') ? stranger.key : secret }]
+    ]
+    if (ask.params !== undefined) refusals.push([404, { ...ask, params: Object.fromEntries(Object.entries(ask.params).map(([name, value]) => [name, `${value.slice(0, 3)}_01jd6y8m5qe8btc4y5w1r0n3fz`])) }, {}])
+    if (info.ifMatch !== null) refusals.push([412, ask, { headers: { 'if-match': '"stale"' } }])
+    if (others?.[409] !== undefined) refusals.push([409, await askFor(server, id, { other: 409 }), {}])
+    if (others?.[404] !== undefined) refusals.push([404, await askFor(server, id, { other: 404 }), {}])
+    const before = await dump()
+    for (const [status, refused, init] of refusals) t.equal((await send(refused, init)).status, status)
+    t.same(await dump(), before, 'nor a delivery, nor a job')
+  })
+}
+
+t.test('an invited address is an invitation.created', async (t) => {
+  const ask = await askFor(server, 'addMember', { other: 202 })
+  const position = await lastPosition()
+  const { status, body } = await send(ask)
+  t.equal(status, 202)
+  const rows = await writtenSince(position)
+  t.same(rows.map(({ type, projectId, role }) => ({ type, projectId, role })), [{ type: 'invitation.created', projectId: ask.params!.id, role: 'admin' }])
+  t.same((await ask.caller.client.get(`/events/${rows[0].id}`)).body.data, { object: body, previous_attributes: {} })
+})
+
+t.test('a user who is deleted leaves each of the projects, and then is no more', async (t) => {
+  const member = await insertedUser(server)
+  const projects = [await insertedProject({ server, caller: server.admin, rank: 'owner' }), await insertedProject({ server, caller: server.admin, rank: 'owner' })]
+  for (const project of projects) await insertedMember(server, project, member, 'editor')
+  const position = await lastPosition()
+  t.equal((await server.admin.client.delete(`/users/${member}`, { headers: { 'x-request-id': 'deleted' } })).status, 204)
+  const rows = await writtenSince(position)
+  t.same(rows.map(({ type, projectId }) => `${type} ${projectId}`), [...projects.sort().map((id) => `member.removed ${id}`), 'user.deleted null'])
+  t.ok(rows.every(({ requestId }) => requestId === 'deleted'))
+  t.same(rows.map(({ data }: any) => data.object.user?.id ?? data.object.id), [member, member, member])
+  t.same((rows.at(-1)!.data as any).object, { id: member, deleted: true }, 'nothing of the person is told')
+})
+
+t.test('what a user has read alone goes with the user', async (t) => {
+  const person = await server.person()
+  await person.client.put('/user/profile', { bio: 'About me' })
+  t.equal(await prisma.event.count({ where: { userId: person.id } }), 1)
+  await server.admin.client.delete(`/users/${person.id}`)
+  t.equal(await prisma.event.count({ where: { userId: person.id } }), 0)
+})
+
+t.test('a request that changes nothing leaves none', async (t) => {
+  const member = await askFor(server, 'updateMember')
+  t.equal((await send(member)).status, 200)
+  const key = await askFor(server, 'revokeApiKey')
+  t.equal((await send(key)).status, 204)
+  const before = await dump()
+  t.equal((await send(member)).status, 200, 'the role that the member has')
+  t.equal((await send({ ...member, body: {} })).status, 200, 'no role')
+  t.equal((await send(key)).status, 204, 'a key that is revoked')
+  t.same(await dump(), before)
+})
+
+t.test('a write that fails after its event leaves none of both', async (t) => {
+  const inside = new Map<string, string[]>()
+  const undoing = Object.fromEntries(operationIds.map((id) => [id, async (request: never, services: HandlerServices) => await services.db.transaction(async (tx) => {
+    await handlers[id](request, { ...services, db: tx } as never)
+    const { id: requestId } = request as { id: string }
+    inside.set(requestId, (await tx.prisma.event.findMany({ where: { requestId } })).map(({ type }) => type))
+    throw new Error('undone')
+  })])) as unknown as Operations
+  const failing = await startServer(t, { databaseUrl: server.databaseUrl, handlers: undoing })
+  for (const { id, idempotent } of writes) {
+    const ask = { ...await askFor(server, id), server: failing }
+    if (ask.caller !== server.admin) await listen(ask.caller)
+    for (const headers of idempotent ? [{}, { 'idempotency-key': 'undone' }] : [{}]) {
+      const before = await dump()
+      const reply = await send(ask, { headers: headers as Record<string, string> })
+      t.equal(reply.status, 500, id)
+      t.same(inside.get(reply.headers.get('x-request-id')!), [told[id]], `${id}: the event was there inside`)
+      t.same(await dump(), before, `${id} ${JSON.stringify(headers)}: no event, no delivery, no job and no effect`)
+    }
+  }
+})
+
+t.test('an answer that breaks the spec leaves none, where the answer is remembered with its effect', async (t) => {
+  const bent = Object.fromEntries(operationIds.map((id) => [id, async (request: never, services: never) => {
+    const answer = await handlers[id](request, services) as { status: number, body: object }
+    return { ...answer, body: { ...answer.body, surprise: 1 } }
+  }])) as unknown as Operations
+  const bending = await startServer(t, { databaseUrl: server.databaseUrl, handlers: bent })
+  for (const { id } of writes.filter(({ idempotent }) => idempotent)) {
+    const ask = { ...await askFor(server, id), server: bending }
+    const before = await dump()
+    t.equal((await send(ask, { headers: { 'idempotency-key': 'bent' } })).status, 500, id)
+    t.same(await dump(), before, id)
+  }
+})
+
+t.test('no secret is in an event, nor a field that the spec does not declare', async (t) => {
+  const { database, events } = server.services
+  await database.transaction(async (tx) => {
+    const profile = toProfile(await tx.prisma.user.findUniqueOrThrow({ where: { id: server.admin.id } }))
+    const canary = { ...profile, password_hash: 'canary', metadata: { note: 'kept' } }
+    await events.emit(tx, 'profile.updated', canary, { previous: { ...canary, name: 'Before', secret: 'canary' } as never, userId: server.admin.id })
+  })
+  const rows = await prisma.event.findMany()
+  const text = JSON.stringify(rows.map(({ data }) => data))
+  const jobs = JSON.stringify(await prisma.$queryRaw`SELECT data FROM pgboss.job`)
+  t.ok(secrets.length >= 5, 'secrets were given out')
+  for (const secret of secrets) t.notOk(text.includes(secret) || jobs.includes(secret), 'and are in no event and no job')
+  t.notMatch(text, /plat_(live|test)_\w{10}|whsec_|canary/)
+  t.match(text, /"note":"kept"/)
+})
+
+async function jobsFor (deliveryId: string): Promise<number> {
+  const [{ n }] = await prisma.$queryRaw<[{ n: number }]>`SELECT count(*)::int AS n FROM pgboss.job WHERE data->>'delivery_id' = ${deliveryId}`
+  return n
+}
