@@ -2,6 +2,7 @@
 import Fastify, { LogController, type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify'
 import cors from '@fastify/cors'
 import glue from 'fastify-openapi-glue'
+import multipart from '@fastify/multipart'
 import { pino, type DestinationStream } from 'pino'
 import { skeleton, handlers as allHandlers } from '../generated/routes.ts'
 import { operations, type OperationId, type Operations } from '../generated/operations.ts'
@@ -15,6 +16,7 @@ import type { EventStream } from './event-stream.ts'
 import { answerClientError, answerError, bodyLimit } from './errors.ts'
 import { parseStrictJson } from './json.ts'
 import { serveMetrics } from './metrics.ts'
+import { watchBody } from './patience.ts'
 import { routeOf } from './operation.ts'
 
 export interface BuildOptions {
@@ -31,6 +33,7 @@ declare module 'fastify' {
 
 export async function buildApp ({ services, limits, handlers = allHandlers, logTo }: BuildOptions): Promise<FastifyInstance> {
   const { config } = services
+  const patience = { request: config.requestTimeout * 1000, upload: config.uploadTimeout * 1000 }
   const app = Fastify({
     loggerInstance: pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, logTo ?? logDestination()),
     // The one line a request has is written by the hook below.
@@ -39,8 +42,8 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     genReqId: (raw) => requestId(raw.headers['x-request-id']),
     bodyLimit,
     trustProxy: config.trustProxy,
-    // A client that dribbles its request is given this long for the whole of it.
-    requestTimeout: config.requestTimeout * 1000,
+    // Of the body; a file takes longer than any other.
+    requestTimeout: 0,
     // A connection on which nothing moves for this long is closed; streams send a ping more often.
     connectionTimeout: 120_000,
     keepAliveTimeout: 72_000,
@@ -76,7 +79,9 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
     // Before anything of a body is read. An empty segment matches a parameter, but is no id.
-    done(request.is404 || hasEmptySegment(request) ? unrouted(request) : undefined)
+    if (request.is404 || hasEmptySegment(request)) return done(unrouted(request))
+    watchBody(request, patience)
+    done()
   })
   app.addHook('onResponse', (request, reply, done) => {
     request.log.info({
@@ -94,18 +99,22 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   if (config.corsOrigins.length > 0) {
     await app.register(cors, {
       origin: config.corsOrigins,
-      methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
-      exposedHeaders: ['ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-ID', 'Idempotent-Replayed'],
+      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      exposedHeaders: ['Accept-Ranges', 'Content-Disposition', 'Content-Range', 'ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-ID', 'Idempotent-Replayed'],
       maxAge: 600
     })
   }
 
   const publicUrl = () => config.publicUrl ?? addressOf(app)
   checkComplete(handlers)
-  await app.register(glue, {
-    specification: skeleton,
-    operationResolver: (id: string) => routeOf(operations[id as OperationId], handlers[id as OperationId] as never, { services, limits, publicUrl, streams })
-  } as never)
+  const edge = { services, limits, publicUrl, streams }
+  const route = (id: string) => routeOf(operations[id as OperationId], handlers[id as OperationId] as never, edge)
+  await app.register(glue, { specification: skeletonOf((info) => info.body?.streamed !== true), operationResolver: route } as never)
+  // Only where a body is streamed the parser of forms and its hooks are in the way.
+  await app.register(async (scope) => {
+    await scope.register(multipart)
+    await scope.register(glue, { specification: skeletonOf((info) => info.body?.streamed === true), operationResolver: route } as never)
+  })
   docsAssets(app)
   return app
 }
@@ -136,6 +145,13 @@ function refuseOtherTypes (request: FastifyRequest): void {
   if (lines.length > 1) throw unsupportedMediaType(['application/json, said once'])
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)"?/i.exec(request.headers['content-type'] ?? '')?.[1]
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw unsupportedMediaType(['application/json in UTF-8'])
+}
+
+/** The routes of those operations alone. */
+function skeletonOf (wanted: (info: OperationInfo) => boolean): object {
+  const paths = Object.entries(skeleton.paths).map(([path, item]) =>
+    [path, Object.fromEntries(Object.entries(item).filter(([, { operationId }]) => wanted(operations[operationId])))])
+  return { ...skeleton, paths: Object.fromEntries(paths.filter(([, item]) => Object.keys(item).length > 0)) }
 }
 
 /** The compiler knows this too; a start with a missing handler must fail, not its first request. */

@@ -2,7 +2,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
 import { translated } from '../services/database.ts'
-import { ApiError, invalidField, notFound, payloadTooLarge, unsupportedMediaType } from '../services/errors.ts'
+import { ApiError, invalidField, notFound, payloadTooLarge, requestTimeout, unsupportedMediaType } from '../services/errors.ts'
 import { newRequestId } from '../services/ids.ts'
 
 /** The largest JSON body, in bytes. */
@@ -41,10 +41,6 @@ function asApiError (error: unknown): ApiError {
   }
   if (statusCode === 408) return requestTimeout()
   return Object.assign(new ApiError(500, 'SERVER_ERROR', 'Something went wrong; it has been noted.'), { cause: error })
-}
-
-function requestTimeout (): ApiError {
-  return new ApiError(408, 'REQUEST_TIMEOUT', 'The request took too long to arrive.')
 }
 
 /** Answers what never became a request: a head that is no HTTP, is too large, or does not arrive. */

@@ -1,8 +1,10 @@
 // Idempotency-Key: the answer of a POST is remembered in the transaction that has its effect, so that both are there or
 // neither, even if the server dies in between. Only successes are remembered: a refusal had no effect to repeat.
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { statement, type Db } from '../services/database.ts'
-import { conflict, forbidden, idempotencyMismatch } from '../services/errors.ts'
+import { conflict, forbidden, idempotencyMismatch, RolledBack } from '../services/errors.ts'
+import type { FilePart } from '../services/operation.ts'
 import type { Principal } from '../services/principals.ts'
 import type { Rendered } from './render.ts'
 
@@ -19,6 +21,16 @@ const save = statement(`
 
 export interface KeyedRequest { principal: Principal, key: string, method: string, path: string, body: unknown, /** Whether the answer holds a secret. */ secretAnswer: boolean }
 
+/** Thrown out of the transaction of a handler whose answer was given before. */
+export class Replayed extends RolledBack {
+  rendered: Rendered
+
+  constructor (rendered: Rendered) {
+    super('answered before')
+    this.rendered = rendered
+  }
+}
+
 /** What is remembered: the answer, and what the key that had it was allowed. */
 interface Remembered { rendered: Rendered, scopes: string[], projectIds: string[] | null }
 
@@ -32,7 +44,7 @@ export async function once (db: Db, request: KeyedRequest, work: (tx: Db) => Pro
   const ownerId = principal.userId
   const name = `${method} ${path} ${key}`
   const digest = hash('sha256', name, 'buffer')
-  const bodyHash = hash('sha256', JSON.stringify(request.body ?? null), 'buffer')
+  const bodyHash = hash('sha256', JSON.stringify(request.body ?? null, shown), 'buffer')
   return await db.transaction(async (tx) => {
     const [{ taken }] = await tx.sql(take, [`idempotency ${ownerId} ${name}`])
     if (!taken) throw conflict('in_progress', 'A request with this Idempotency-Key is still running.', 'Idempotency-Key')
@@ -48,6 +60,12 @@ export async function once (db: Db, request: KeyedRequest, work: (tx: Db) => Pro
     await tx.sql(save, [ownerId, digest, bodyHash, rendered.status, seal(JSON.stringify(remembered), request)])
     return rendered
   })
+}
+
+/** Of a file that has arrived its digest stands for it. */
+function shown (_name: string, value: unknown): unknown {
+  const { content, sha256, declaredType } = (value ?? {}) as Partial<FilePart>
+  return content instanceof Readable ? { sha256, declaredType } : value
 }
 
 function mayAll (principal: Principal, { scopes, projectIds }: Omit<Remembered, 'rendered'>): boolean {

@@ -4,15 +4,18 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { preconditionFailed, notAcceptable } from '../services/errors.ts'
 import type { Db } from '../services/database.ts'
-import type { HandlerServices, OperationInfo } from '../services/operation.ts'
+import type { Bytes, HandlerServices, OperationInfo } from '../services/operation.ts'
 import type { Limits } from '../services/limits.ts'
 import type { Services } from '../services/services.ts'
 import { matches, noneMatches } from './conditional.ts'
+import { sendContent } from './content.ts'
 import { EventStream } from './event-stream.ts'
-import { once } from './idempotency.ts'
+import { readForm, type Form } from './form.ts'
+import { once, Replayed, type KeyedRequest } from './idempotency.ts'
+import { abandonBody } from './patience.ts'
 import { entityTag, eventText, pageLinks, render, type Rendered } from './render.ts'
 import { secure } from './security.ts'
-import { validate } from './validation.ts'
+import { requireMediaType, validate, type Input } from './validation.ts'
 
 type AnyHandler = (request: any, services: HandlerServices) => Promise<{ status: number, body?: any, headers?: Record<string, string> }>
 
@@ -27,27 +30,60 @@ export interface Edge {
 /** The whole route of an operation, but for its method, which the skeleton gives. */
 export function routeOf (info: OperationInfo, handler: AnyHandler, { services, limits, publicUrl, streams: open }: Edge): Partial<RouteOptions> {
   const { config, config: { validateResponses }, database } = services
-  const plain: HandlerServices = { ...services, db: database }
+  const plain: HandlerServices = { ...services, db: database, publicUrl }
   const writes = info.method !== 'GET'
   const streams = info.replies[200]?.events !== undefined
+  const binary = info.replies[200]?.binary === true
   return {
     url: info.url,
     config: { operation: info },
-    ...(info.scopes !== null && { onRequest: secure(info, services, limits) }),
+    ...(info.rateLimit !== null && { onRequest: secure(info, services, limits) }),
     handler: serve
   }
 
   async function serve (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    if (info.body?.streamed === true) reply.raw.once('finish', () => abandonBody(request))
     if (info.produces.length > 0 && !accepts(request.headers.accept, info.produces)) throw notAcceptable(info.produces)
-    const input = validate(info, request)
+    const input = info.body?.streamed === true ? await opened(request) : validate(info, request)
     const key = request.headers['idempotency-key'] as string | undefined
     if (streams) return await stream()
     // What is written says which request wrote it.
     const own = writes ? database.forRequest(request.id) : database
-    const rendered = info.idempotent && key !== undefined
-      ? await once(own, { principal: request.principal!, key, method: info.method, path: pathOf(request), body: input.body, secretAnswer: info.secretAnswer }, (tx) => run(tx))
-      : await run(own)
-    return send(request, reply, rendered)
+    if (binary) {
+      const answer = await ask(own)
+      if (answer.status === 200) return await sendBytes(answer.body)
+      return send(request, reply, render(info, answer, validateResponses))
+    }
+    return send(request, reply, info.idempotent && key !== undefined ? await keyed(key) : await run(own))
+
+    async function keyed (key: string): Promise<Rendered> {
+      const keyedRequest = { principal: request.principal!, key, method: info.method, path: pathOf(request), body: input.body, secretAnswer: info.secretAnswer }
+      if (info.body?.streamed !== true) return await once(own, keyedRequest, (tx) => run(tx))
+      try {
+        return await run(onceArrived(own, keyedRequest))
+      } catch (error) {
+        if (error instanceof Replayed) return error.rendered
+        throw error
+      }
+    }
+
+    /**
+     * A body that is still arriving cannot be told from another's, and no transaction waits for it: its key is looked up in the
+     * one transaction in which the handler then makes its answer.
+     */
+    function onceArrived (db: Db, keyedRequest: KeyedRequest): Db {
+      return withTransaction(db, async (work) => {
+        let answer: any
+        const rendered = await once(db, keyedRequest, async (tx) => render(info, answer = await work(tx) as any, validateResponses))
+        if (answer === undefined) throw new Replayed(rendered)
+        return answer
+      })
+    }
+
+    async function sendBytes (content: Bytes): Promise<FastifyReply> {
+      reply.headers({ 'cache-control': info.scopes === null ? 'no-cache' : 'no-store', 'content-security-policy': "default-src 'none'; sandbox" })
+      return await sendContent(request, reply, content)
+    }
 
     async function ask (db: Db): Promise<Awaited<ReturnType<AnyHandler>>> {
       const precondition = info.ifMatch === null ? unconditional : new Precondition(info, request.headers['if-match'])
@@ -62,7 +98,7 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
           principal: request.principal,
           ifMatch: precondition.hold
         },
-        db === database ? plain : { ...services, db: precondition.guard(db) }
+        db === database ? plain : { ...services, db: precondition.guard(db), publicUrl }
       )
     }
 
@@ -89,6 +125,18 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
       events.once('close', () => open.delete(events))
       return reply.send(events)
     }
+  }
+
+  /** The input of an operation whose body is still arriving: of a form the fields are there. */
+  async function opened (request: FastifyRequest): Promise<Input> {
+    requireMediaType(info, request)
+    const { form: declared } = info.body!
+    if (declared === undefined) return { ...validate(info, request), body: request.raw }
+    const form = await readForm(request, declared)
+    // Held against the same rules as a name that is given.
+    if (form.filename !== undefined && declared.named) form.fields.name ??= form.filename
+    const input = validate(info, request, form)
+    return { ...input, body: { ...input.body as object, [declared.file]: form.file } }
   }
 
   function send (request: FastifyRequest, reply: FastifyReply, { status, headers, text }: Rendered): FastifyReply {
@@ -126,17 +174,22 @@ class Precondition {
 
   guard (db: Db): Db {
     if (!this.given) return db
-    return {
-      prisma: db.prisma,
-      requestId: db.requestId,
-      sql: (statement, values) => db.sql(statement, values),
-      afterCommit: (effect) => db.afterCommit(effect),
-      transaction: (work) => db.transaction(async (tx) => {
-        const result = await work(tx)
-        if (!this.#held) throw new Error(`${this.#info.id} never held If-Match against its entity`)
-        return result
-      })
-    }
+    return withTransaction(db, (work) => db.transaction(async (tx) => {
+      const result = await work(tx)
+      if (!this.#held) throw new Error(`${this.#info.id} never held If-Match against its entity`)
+      return result
+    }))
+  }
+}
+
+/** The same database with another way of running a transaction. */
+function withTransaction (db: Db, transaction: Db['transaction']): Db {
+  return {
+    prisma: db.prisma,
+    requestId: db.requestId,
+    sql: (statement, values) => db.sql(statement, values),
+    afterCommit: (effect) => db.afterCommit(effect),
+    transaction
   }
 }
 

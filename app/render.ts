@@ -27,7 +27,7 @@ export function render (info: OperationInfo, answer: Answer, strict: boolean): R
   if (declared.contentType === null) return { status, headers, text: null }
   const text = serialize(info, status, body, strict)
   headers['content-type'] = `${declared.contentType}; charset=utf-8`
-  if (info.etag && status < 300) headers.etag = etagOf(text)
+  if (info.etag && status < 300) headers.etag = tagOf(info, status, body, text)
   return { status, headers, text }
 }
 
@@ -47,7 +47,17 @@ export function eventText (info: OperationInfo, status: number, event: string, d
 
 /** The ETag that the GET of this operation's path would give for `entity`: what If-Match is held against. */
 export function entityTag (info: OperationInfo, entity: unknown): string {
-  return etagOf(serialize(operations[info.ifMatch as OperationId], 200, entity, false))
+  const read = operations[info.ifMatch as OperationId]
+  return tagOf(read, 200, entity, serialize(read, 200, entity, false))
+}
+
+/** Counters that others move would make every precondition fail: they have no part in the tag. */
+function tagOf (info: OperationInfo, status: number, body: unknown, text: string): string {
+  const { volatile } = info.replies[status]
+  if (volatile === undefined) return etagOf(text)
+  const steady = { ...(body as Record<string, unknown>) }
+  for (const field of volatile) steady[field] = typeof steady[field] === 'number' ? 0 : null
+  return etagOf(serialize(info, status, steady, false))
 }
 
 function serialize (info: OperationInfo, status: number, body: unknown, strict: boolean): string {

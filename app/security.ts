@@ -10,16 +10,22 @@ declare module 'fastify' {
   interface FastifyRequest { principal: Principal | null }
 }
 
-/** The hook of an operation that needs a key. */
+/** The hook of an operation that takes a key, or counts the requests of those who have none by their address. */
 export function secure (info: OperationInfo, { principals, lastUsed }: Services, limits: Limits) {
   return async function (request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (info.scopes === null || (info.keyOptional === true && request.headers.authorization === undefined)) {
+      const verdict = await limits.consume(info.rateLimit!, request.ip)
+      announce(reply, verdict)
+      if (!verdict.allowed) throw rateLimited(verdict.reset)
+      return
+    }
     const principal = await identify(request, reply)
     request.principal = principal
     lastUsed.touch(principal.keyId)
     const verdict = await limits.consume(info.rateLimit!, principal.keyId)
     announce(reply, verdict)
     if (!verdict.allowed) throw rateLimited(verdict.reset)
-    for (const scope of info.scopes!) {
+    for (const scope of info.scopes) {
       if (!principal.scopes.has(scope)) throw forbidden(`This needs a key with the scope ${scope}.`, 'scope')
     }
   }

@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import validators from '../generated/validators.js'
 import { invalidRequest, unsupportedMediaType, type Location, type Problem } from '../services/errors.ts'
 import type { OperationInfo } from '../services/operation.ts'
+import type { Form } from './form.ts'
 
 const mostProblems = 100
 
@@ -13,10 +14,10 @@ export interface Input { params: unknown, query: unknown, body: unknown }
  * The parts of the request, with the spec's defaults filled in.
  * Throws 400 with all problems, or 415 for a body of a type that the operation does not take.
  */
-export function validate (info: OperationInfo, request: FastifyRequest): Input {
+export function validate (info: OperationInfo, request: FastifyRequest, form?: Form): Input {
   const { params, query, headers } = request
-  let { body } = request
-  const problems: Problem[] = []
+  let body: unknown = form === undefined ? request.body : form.fields
+  const problems: Problem[] = form === undefined ? [] : [...form.problems]
   const { validators: names } = info
   check(names.path, params, 'path', problems)
   const raw = { ...(query as Record<string, unknown>) }
@@ -32,13 +33,18 @@ export function validate (info: OperationInfo, request: FastifyRequest): Input {
   } else if (body === undefined && info.body.required) {
     problems.push({ field: 'body', constraint: 'required', message: 'a body is required', location: 'body' })
   } else {
-    const type = mediaType(headers['content-type'])
-    if (body !== undefined && !info.body.contentTypes.includes(type)) throw unsupportedMediaType(info.body.contentTypes)
+    if (body !== undefined) requireMediaType(info, request)
     if (body === undefined) body = {}
     check(names.body, body, 'body', problems)
   }
   if (problems.length > 0) throw invalidRequest(problems.slice(0, mostProblems))
   return { params, query, body }
+}
+
+/** Throws 415 unless the body has a type that the operation takes. */
+export function requireMediaType ({ body }: OperationInfo, request: FastifyRequest): void {
+  const { contentTypes } = body!
+  if (!contentTypes.includes(mediaType(request.headers['content-type']))) throw unsupportedMediaType(contentTypes)
 }
 
 /** The media type of a Content-Type without its parameters, in lower case. */

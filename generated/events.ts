@@ -22,6 +22,13 @@ export interface EventObjects {
   'member.removed': components['schemas']['Member']
   'invitation.created': components['schemas']['Invitation']
   'invitation.revoked': components['schemas']['Invitation']
+  'avatar.updated': components['schemas']['Avatar']
+  'avatar.deleted': components['schemas']['Avatar']
+  'file.created': components['schemas']['File']
+  'file.updated': components['schemas']['File']
+  'file.deleted': components['schemas']['File']
+  'file_link.created': components['schemas']['FileLink']
+  'file_link.revoked': components['schemas']['FileLink']
   'webhook_endpoint.created': components['schemas']['WebhookEndpoint']
   'webhook_endpoint.updated': components['schemas']['WebhookEndpoint']
   'webhook_endpoint.deleted': components['schemas']['WebhookEndpoint']
@@ -64,6 +71,13 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'member.removed': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMember', payload: 'payloadMemberRemovedEvent' },
   'invitation.created': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationCreatedEvent' },
   'invitation.revoked': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationRevokedEvent' },
+  'avatar.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarUpdatedEvent' },
+  'avatar.deleted': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarDeletedEvent' },
+  'file.created': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyFile', payload: 'payloadFileCreatedEvent' },
+  'file.updated': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyFile', payload: 'payloadFileUpdatedEvent' },
+  'file.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyFile', payload: 'payloadFileDeletedEvent' },
+  'file_link.created': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'editor', serializer: 'replyFileLink', payload: 'payloadFileLinkCreatedEvent' },
+  'file_link.revoked': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'editor', serializer: 'replyFileLink', payload: 'payloadFileLinkRevokedEvent' },
   'webhook_endpoint.created': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointCreatedEvent' },
   'webhook_endpoint.updated': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointUpdatedEvent' },
   'webhook_endpoint.deleted': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointDeletedEvent' },

@@ -10,6 +10,11 @@ export interface OperationsByTag {
     | 'getApiKey'
     | 'revokeApiKey'
     | 'rotateApiKey'
+  'avatar':
+    | 'getAvatar'
+    | 'uploadAvatar'
+    | 'deleteAvatar'
+    | 'getAvatarImage'
   'events':
     | 'listEvents'
     | 'streamEvents'
@@ -35,6 +40,20 @@ export interface OperationsByTag {
     | 'restoreProject'
     | 'archiveProject'
     | 'unarchiveProject'
+  'storage':
+    | 'listFiles'
+    | 'uploadFile'
+    | 'getFile'
+    | 'updateFile'
+    | 'deleteFile'
+    | 'downloadFile'
+    | 'getStorageUsage'
+  'storage-links':
+    | 'listFileLinks'
+    | 'createFileLink'
+    | 'getFileLink'
+    | 'revokeFileLink'
+    | 'downloadByLink'
   'system':
     | 'getHealth'
     | 'getReadiness'
@@ -71,11 +90,29 @@ export type OperationId = OperationsByTag[Tag]
 
 /** The operations that need no key. */
 export type PublicOperationId =
+  | 'getAvatarImage'
+  | 'downloadByLink'
   | 'getHealth'
   | 'getReadiness'
   | 'getOpenapiJson'
   | 'getOpenapiYaml'
   | 'getDocs'
+
+/** The operations that are also served to whoever has no key. */
+export type KeyOptionalOperationId =
+  | 'downloadFile'
+
+/** The operations whose body is a form with a file, and the name of the file. */
+export interface FormFiles {
+  uploadAvatar: 'file'
+  uploadFile: 'file'
+}
+
+/** The operations that answer 200 with bytes. */
+export type BinaryOperationId =
+  | 'getAvatarImage'
+  | 'downloadFile'
+  | 'downloadByLink'
 
 /** What the handler module of a tag has to hold: one handler for each of its operations. */
 export type Handlers<T extends Tag> = { [Id in OperationsByTag[T]]: Handler<Id> }
@@ -206,6 +243,130 @@ export const operations: Record<OperationId, OperationInfo> = {
     produces: ["application/json"],
     idempotent: false,
     ifMatch: "getSettings",
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  getAvatar: {
+    id: "getAvatar",
+    method: "GET",
+    path: "/v1/user/avatar",
+    url: "/v1/user/avatar",
+    tag: "avatar",
+    scopes: ["user:read"],
+    rateLimit: "default",
+    validators: {"query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyAvatar"},
+      304: {"contentType":null},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      406: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  uploadAvatar: {
+    id: "uploadAvatar",
+    method: "POST",
+    path: "/v1/user/avatar",
+    url: "/v1/user/avatar",
+    tag: "avatar",
+    scopes: ["user:write"],
+    rateLimit: "upload",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"formUploadAvatar"},
+    body: {"required":true,"contentTypes":["multipart/form-data"],"form":{"file":"file","named":false,"json":[],"lists":[]},"streamed":true},
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyAvatar"},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      406: {"contentType":"application/json","serializer":"replyError"},
+      408: {"contentType":"application/json","serializer":"replyError"},
+      409: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
+      422: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  deleteAvatar: {
+    id: "deleteAvatar",
+    method: "DELETE",
+    path: "/v1/user/avatar",
+    url: "/v1/user/avatar",
+    tag: "avatar",
+    scopes: ["user:write"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    replies: {
+      204: {"contentType":null},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      412: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getAvatar",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  getAvatarImage: {
+    id: "getAvatarImage",
+    method: "GET",
+    path: "/v1/avatars/{id}/{size}",
+    url: "/v1/avatars/:id/:size",
+    tag: "avatar",
+    scopes: null,
+    rateLimit: "default",
+    validators: {"path":"pathGetAvatarImage","query":"queryNone","header":"headerIfNoneMatchRangeIfRangeIfModifiedSince"},
+    body: null,
+    replies: {
+      200: {"contentType":"*/*","binary":true},
+      206: {"contentType":"*/*","binary":true},
+      304: {"contentType":null},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      406: {"contentType":"application/json","serializer":"replyError"},
+      416: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: ["*/*"],
+    idempotent: false,
+    ifMatch: null,
     etag: true,
     paged: false,
     projectAccess: null,
@@ -1078,6 +1239,384 @@ export const operations: Record<OperationId, OperationInfo> = {
     etag: false,
     paged: false,
     projectAccess: {"role":"none","states":["active"]},
+    secretAnswer: false
+  },
+  listFiles: {
+    id: "listFiles",
+    method: "GET",
+    path: "/v1/storage/files",
+    url: "/v1/storage/files",
+    tag: "storage",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListFiles"},
+    body: null,
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyFileList"},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      406: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  uploadFile: {
+    id: "uploadFile",
+    method: "POST",
+    path: "/v1/storage/upload",
+    url: "/v1/storage/upload",
+    tag: "storage",
+    scopes: ["storage:write"],
+    rateLimit: "upload",
+    validators: {"query":"queryNone","header":"headerUploadFile","body":"formUploadFile"},
+    body: {"required":true,"contentTypes":["multipart/form-data"],"form":{"file":"file","named":true,"json":["metadata"],"lists":["tags"]},"streamed":true},
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyFile","volatile":["download_count"]},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      406: {"contentType":"application/json","serializer":"replyError"},
+      408: {"contentType":"application/json","serializer":"replyError"},
+      409: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
+      422: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  getFile: {
+    id: "getFile",
+    method: "GET",
+    path: "/v1/storage/files/{id}",
+    url: "/v1/storage/files/:id",
+    tag: "storage",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"path":"pathFileId","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyFile","volatile":["download_count"]},
+      304: {"contentType":null},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      406: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  updateFile: {
+    id: "updateFile",
+    method: "PUT",
+    path: "/v1/storage/files/{id}",
+    url: "/v1/storage/files/:id",
+    tag: "storage",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathFileId","query":"queryNone","header":"headerIfMatch","body":"bodyFileUpdate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyFile","volatile":["download_count"]},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      406: {"contentType":"application/json","serializer":"replyError"},
+      409: {"contentType":"application/json","serializer":"replyError"},
+      412: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getFile",
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  deleteFile: {
+    id: "deleteFile",
+    method: "DELETE",
+    path: "/v1/storage/files/{id}",
+    url: "/v1/storage/files/:id",
+    tag: "storage",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathFileId","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    replies: {
+      204: {"contentType":null},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      409: {"contentType":"application/json","serializer":"replyError"},
+      412: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getFile",
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  downloadFile: {
+    id: "downloadFile",
+    method: "GET",
+    path: "/v1/storage/files/{id}/download",
+    url: "/v1/storage/files/:id/download",
+    tag: "storage",
+    scopes: ["storage:read"],
+    keyOptional: true,
+    rateLimit: "default",
+    validators: {"path":"pathFileId","query":"queryDispositionFilename","header":"headerIfNoneMatchIfModifiedSinceRangeIfRange"},
+    body: null,
+    replies: {
+      200: {"contentType":"*/*","binary":true},
+      206: {"contentType":"*/*","binary":true},
+      302: {"contentType":null},
+      304: {"contentType":null},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      406: {"contentType":"application/json","serializer":"replyError"},
+      416: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: ["*/*"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  listFileLinks: {
+    id: "listFileLinks",
+    method: "GET",
+    path: "/v1/storage/files/{id}/links",
+    url: "/v1/storage/files/:id/links",
+    tag: "storage-links",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"path":"pathFileId","query":"queryListFileLinks"},
+    body: null,
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyFileLinkList"},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      406: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: {"role":"editor"},
+    secretAnswer: false
+  },
+  createFileLink: {
+    id: "createFileLink",
+    method: "POST",
+    path: "/v1/storage/files/{id}/links",
+    url: "/v1/storage/files/:id/links",
+    tag: "storage-links",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathFileId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyFileLinkCreate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyFileLinkWithUrl"},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      406: {"contentType":"application/json","serializer":"replyError"},
+      409: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
+      422: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: true
+  },
+  getFileLink: {
+    id: "getFileLink",
+    method: "GET",
+    path: "/v1/storage/files/{id}/links/{link_id}",
+    url: "/v1/storage/files/:id/links/:link_id",
+    tag: "storage-links",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"path":"pathGetFileLink","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyFileLink","volatile":["download_count"]},
+      304: {"contentType":null},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      406: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor"},
+    secretAnswer: false
+  },
+  revokeFileLink: {
+    id: "revokeFileLink",
+    method: "DELETE",
+    path: "/v1/storage/files/{id}/links/{link_id}",
+    url: "/v1/storage/files/:id/links/:link_id",
+    tag: "storage-links",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathGetFileLink","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    replies: {
+      204: {"contentType":null},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      409: {"contentType":"application/json","serializer":"replyError"},
+      412: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getFileLink",
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  downloadByLink: {
+    id: "downloadByLink",
+    method: "GET",
+    path: "/v1/storage/links/{token}",
+    url: "/v1/storage/links/:token",
+    tag: "storage-links",
+    scopes: null,
+    rateLimit: "default",
+    validators: {"path":"pathDownloadByLink","query":"queryDispositionFilename","header":"headerIfNoneMatchIfModifiedSinceRangeIfRange"},
+    body: null,
+    replies: {
+      200: {"contentType":"*/*","binary":true},
+      206: {"contentType":"*/*","binary":true},
+      302: {"contentType":null},
+      304: {"contentType":null},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      406: {"contentType":"application/json","serializer":"replyError"},
+      410: {"contentType":"application/json","serializer":"replyError"},
+      416: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: ["*/*"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  getStorageUsage: {
+    id: "getStorageUsage",
+    method: "GET",
+    path: "/v1/storage/usage",
+    url: "/v1/storage/usage",
+    tag: "storage",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"query":"queryGetStorageUsage","header":"headerIfNoneMatch"},
+    body: null,
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyStorageUsage"},
+      304: {"contentType":null},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      406: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
     secretAnswer: false
   },
   listEvents: {

@@ -1061,6 +1061,293 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
+  get replyAvatar () { return define(this, 'replyAvatar', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/AvatarVariant"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_size_5 = obj["size"]
+      if (value_size_5 !== undefined) {
+        json += "{\"size\":"
+        json += asInteger(value_size_5)
+      } else {
+        throw new Error('"size" is required!')
+      }
+      
+      const value_url_6 = obj["url"]
+      if (value_url_6 !== undefined) {
+        json += ",\"url\":"
+        
+        if (typeof value_url_6 !== 'string') {
+          if (value_url_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_url_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_url_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_url_6 instanceof RegExp) {
+            json += asString(value_url_6.source)
+          } else {
+            json += asString(value_url_6.toString())
+          }
+        } else {
+          json += asString(value_url_6)
+        }
+        
+      } else {
+        throw new Error('"url" is required!')
+      }
+      
+      const value_bytes_7 = obj["bytes"]
+      if (value_bytes_7 !== undefined) {
+        json += ",\"bytes\":"
+        json += asInteger(value_bytes_7)
+      } else {
+        throw new Error('"bytes" is required!')
+      }
+      
+      const value_sha256_8 = obj["sha256"]
+      if (value_sha256_8 !== undefined) {
+        json += ",\"sha256\":"
+        
+        if (typeof value_sha256_8 !== 'string') {
+          if (value_sha256_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_sha256_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_sha256_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_sha256_8 instanceof RegExp) {
+            json += asString(value_sha256_8.source)
+          } else {
+            json += asString(value_sha256_8.toString())
+          }
+        } else {
+          json += asString(value_sha256_8)
+        }
+        
+      } else {
+        throw new Error('"sha256" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/Avatar/properties/variants"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/Avatar/properties/variants' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Avatar"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_url_2 = obj["url"]
+      if (value_url_2 !== undefined) {
+        json += ",\"url\":"
+        
+        if (typeof value_url_2 !== 'string') {
+          if (value_url_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_url_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_url_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_url_2 instanceof RegExp) {
+            json += asString(value_url_2.source)
+          } else {
+            json += asString(value_url_2.toString())
+          }
+        } else {
+          json += asString(value_url_2)
+        }
+        
+      } else {
+        throw new Error('"url" is required!')
+      }
+      
+      const value_variants_3 = obj["variants"]
+      if (value_variants_3 !== undefined) {
+        json += ",\"variants\":"
+        json += anonymous1(value_variants_3)
+      } else {
+        throw new Error('"variants" is required!')
+      }
+      
+      const value_content_type_9 = obj["content_type"]
+      if (value_content_type_9 !== undefined) {
+        json += ",\"content_type\":"
+        
+        if (typeof value_content_type_9 !== 'string') {
+          if (value_content_type_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_content_type_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_content_type_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_content_type_9 instanceof RegExp) {
+            json += asString(value_content_type_9.source)
+          } else {
+            json += asString(value_content_type_9.toString())
+          }
+        } else {
+          json += asString(value_content_type_9)
+        }
+        
+      } else {
+        throw new Error('"content_type" is required!')
+      }
+      
+      const value_bytes_10 = obj["bytes"]
+      if (value_bytes_10 !== undefined) {
+        json += ",\"bytes\":"
+        json += asInteger(value_bytes_10)
+      } else {
+        throw new Error('"bytes" is required!')
+      }
+      
+      const value_width_11 = obj["width"]
+      if (value_width_11 !== undefined) {
+        json += ",\"width\":"
+        json += asInteger(value_width_11)
+      } else {
+        throw new Error('"width" is required!')
+      }
+      
+      const value_height_12 = obj["height"]
+      if (value_height_12 !== undefined) {
+        json += ",\"height\":"
+        json += asInteger(value_height_12)
+      } else {
+        throw new Error('"height" is required!')
+      }
+      
+      const value_sha256_13 = obj["sha256"]
+      if (value_sha256_13 !== undefined) {
+        json += ",\"sha256\":"
+        
+        if (typeof value_sha256_13 !== 'string') {
+          if (value_sha256_13 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_sha256_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_sha256_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_sha256_13 instanceof RegExp) {
+            json += asString(value_sha256_13.source)
+          } else {
+            json += asString(value_sha256_13.toString())
+          }
+        } else {
+          json += asString(value_sha256_13)
+        }
+        
+      } else {
+        throw new Error('"sha256" is required!')
+      }
+      
+      const value_updated_at_14 = obj["updated_at"]
+      if (value_updated_at_14 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_14)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
   get replyInvitationList () { return define(this, 'replyInvitationList', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
@@ -6013,6 +6300,2050 @@ const asInteger = serializer.asInteger.bind(serializer)
         json += asDateTime(value_expires_at_8)
       } else {
         throw new Error('"expires_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyFileList () { return define(this, 'replyFileList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Metadata"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_15 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_15 ? JSON_STR_COMMA : ((addComma_15 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_15) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous4 (obj) {
+      // "spec#/$defs/FileTags"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/FileTags' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/File"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_project_id_4 = obj["project_id"]
+      if (value_project_id_4 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_4 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_4 === "string" ||
+            value_project_id_4 === null ||
+            value_project_id_4 instanceof Date ||
+            value_project_id_4 instanceof RegExp ||
+            (
+              typeof value_project_id_4 === "object" &&
+              typeof value_project_id_4.toString === "function" &&
+              value_project_id_4.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_4 !== 'string') {
+          if (value_project_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_4 instanceof RegExp) {
+            json += asString(value_project_id_4.source)
+          } else {
+            json += asString(value_project_id_4.toString())
+          }
+        } else {
+          json += asString(value_project_id_4)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/File/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_name_5 = obj["name"]
+      if (value_name_5 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_5 !== 'string') {
+          if (value_name_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_5 instanceof RegExp) {
+            json += asString(value_name_5.source)
+          } else {
+            json += asString(value_name_5.toString())
+          }
+        } else {
+          json += asString(value_name_5)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_path_6 = obj["path"]
+      if (value_path_6 !== undefined) {
+        json += ",\"path\":"
+        
+        if (typeof value_path_6 !== 'string') {
+          if (value_path_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_path_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_path_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_path_6 instanceof RegExp) {
+            json += asString(value_path_6.source)
+          } else {
+            json += asString(value_path_6.toString())
+          }
+        } else {
+          json += asString(value_path_6)
+        }
+        
+      } else {
+        throw new Error('"path" is required!')
+      }
+      
+      const value_content_type_7 = obj["content_type"]
+      if (value_content_type_7 !== undefined) {
+        json += ",\"content_type\":"
+        
+        if (typeof value_content_type_7 !== 'string') {
+          if (value_content_type_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_content_type_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_content_type_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_content_type_7 instanceof RegExp) {
+            json += asString(value_content_type_7.source)
+          } else {
+            json += asString(value_content_type_7.toString())
+          }
+        } else {
+          json += asString(value_content_type_7)
+        }
+        
+      } else {
+        throw new Error('"content_type" is required!')
+      }
+      
+      const value_declared_content_type_8 = obj["declared_content_type"]
+      if (value_declared_content_type_8 !== undefined) {
+        json += ",\"declared_content_type\":"
+        
+          if (value_declared_content_type_8 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_declared_content_type_8 === "string" ||
+            value_declared_content_type_8 === null ||
+            value_declared_content_type_8 instanceof Date ||
+            value_declared_content_type_8 instanceof RegExp ||
+            (
+              typeof value_declared_content_type_8 === "object" &&
+              typeof value_declared_content_type_8.toString === "function" &&
+              value_declared_content_type_8.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_declared_content_type_8 !== 'string') {
+          if (value_declared_content_type_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_declared_content_type_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_declared_content_type_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_declared_content_type_8 instanceof RegExp) {
+            json += asString(value_declared_content_type_8.source)
+          } else {
+            json += asString(value_declared_content_type_8.toString())
+          }
+        } else {
+          json += asString(value_declared_content_type_8)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/File/properties/declared_content_type' does not match schema definition.")
+  
+      } else {
+        throw new Error('"declared_content_type" is required!')
+      }
+      
+      const value_bytes_9 = obj["bytes"]
+      if (value_bytes_9 !== undefined) {
+        json += ",\"bytes\":"
+        json += asInteger(value_bytes_9)
+      } else {
+        throw new Error('"bytes" is required!')
+      }
+      
+      const value_sha256_10 = obj["sha256"]
+      if (value_sha256_10 !== undefined) {
+        json += ",\"sha256\":"
+        
+        if (typeof value_sha256_10 !== 'string') {
+          if (value_sha256_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_sha256_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_sha256_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_sha256_10 instanceof RegExp) {
+            json += asString(value_sha256_10.source)
+          } else {
+            json += asString(value_sha256_10.toString())
+          }
+        } else {
+          json += asString(value_sha256_10)
+        }
+        
+      } else {
+        throw new Error('"sha256" is required!')
+      }
+      
+      const value_etag_11 = obj["etag"]
+      if (value_etag_11 !== undefined) {
+        json += ",\"etag\":"
+        
+        if (typeof value_etag_11 !== 'string') {
+          if (value_etag_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_etag_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_etag_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_etag_11 instanceof RegExp) {
+            json += asString(value_etag_11.source)
+          } else {
+            json += asString(value_etag_11.toString())
+          }
+        } else {
+          json += asString(value_etag_11)
+        }
+        
+      } else {
+        throw new Error('"etag" is required!')
+      }
+      
+      const value_visibility_12 = obj["visibility"]
+      if (value_visibility_12 !== undefined) {
+        json += ",\"visibility\":"
+        
+        if (typeof value_visibility_12 !== 'string') {
+          if (value_visibility_12 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_visibility_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_visibility_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_visibility_12 instanceof RegExp) {
+            json += asString(value_visibility_12.source)
+          } else {
+            json += asString(value_visibility_12.toString())
+          }
+        } else {
+          json += asString(value_visibility_12)
+        }
+        
+      } else {
+        throw new Error('"visibility" is required!')
+      }
+      
+      const value_owner_id_13 = obj["owner_id"]
+      if (value_owner_id_13 !== undefined) {
+        json += ",\"owner_id\":"
+        
+        if (typeof value_owner_id_13 !== 'string') {
+          if (value_owner_id_13 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_owner_id_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_owner_id_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_owner_id_13 instanceof RegExp) {
+            json += asString(value_owner_id_13.source)
+          } else {
+            json += asString(value_owner_id_13.toString())
+          }
+        } else {
+          json += asString(value_owner_id_13)
+        }
+        
+      } else {
+        throw new Error('"owner_id" is required!')
+      }
+      
+      const value_metadata_14 = obj["metadata"]
+      if (value_metadata_14 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous3(value_metadata_14)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_tags_16 = obj["tags"]
+      if (value_tags_16 !== undefined) {
+        json += ",\"tags\":"
+        json += anonymous4(value_tags_16)
+      } else {
+        throw new Error('"tags" is required!')
+      }
+      
+      const value_download_count_17 = obj["download_count"]
+      if (value_download_count_17 !== undefined) {
+        json += ",\"download_count\":"
+        json += asInteger(value_download_count_17)
+      } else {
+        throw new Error('"download_count" is required!')
+      }
+      
+      const value_expires_at_18 = obj["expires_at"]
+      if (value_expires_at_18 !== undefined) {
+        json += ",\"expires_at\":"
+        
+          if (value_expires_at_18 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_expires_at_18 === "string" ||
+            value_expires_at_18 === null ||
+            value_expires_at_18 instanceof Date ||
+            value_expires_at_18 instanceof RegExp ||
+            (
+              typeof value_expires_at_18 === "object" &&
+              typeof value_expires_at_18.toString === "function" &&
+              value_expires_at_18.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_expires_at_18)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/File/properties/expires_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"expires_at" is required!')
+      }
+      
+      const value_created_at_19 = obj["created_at"]
+      if (value_created_at_19 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_19)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_20 = obj["updated_at"]
+      if (value_updated_at_20 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_20)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/FileList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/FileList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous5 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_23 = obj["page"]
+      if (value_page_23 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_23)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_24 = obj["limit"]
+      if (value_limit_24 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_24)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_25 = obj["total"]
+      if (value_total_25 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_25)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_26 = obj["total_pages"]
+      if (value_total_pages_26 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_26)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/FileList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_21 = obj["pagination"]
+      if (value_pagination_21 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous5(value_pagination_21)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyFile () { return define(this, 'replyFile', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Metadata"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_13 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_13 ? JSON_STR_COMMA : ((addComma_13 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_13) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous2 (obj) {
+      // "spec#/$defs/FileTags"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/FileTags' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/File"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_project_id_2 = obj["project_id"]
+      if (value_project_id_2 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_2 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_2 === "string" ||
+            value_project_id_2 === null ||
+            value_project_id_2 instanceof Date ||
+            value_project_id_2 instanceof RegExp ||
+            (
+              typeof value_project_id_2 === "object" &&
+              typeof value_project_id_2.toString === "function" &&
+              value_project_id_2.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_2 !== 'string') {
+          if (value_project_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_2 instanceof RegExp) {
+            json += asString(value_project_id_2.source)
+          } else {
+            json += asString(value_project_id_2.toString())
+          }
+        } else {
+          json += asString(value_project_id_2)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/File/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_name_3 = obj["name"]
+      if (value_name_3 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_3 !== 'string') {
+          if (value_name_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_3 instanceof RegExp) {
+            json += asString(value_name_3.source)
+          } else {
+            json += asString(value_name_3.toString())
+          }
+        } else {
+          json += asString(value_name_3)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_path_4 = obj["path"]
+      if (value_path_4 !== undefined) {
+        json += ",\"path\":"
+        
+        if (typeof value_path_4 !== 'string') {
+          if (value_path_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_path_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_path_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_path_4 instanceof RegExp) {
+            json += asString(value_path_4.source)
+          } else {
+            json += asString(value_path_4.toString())
+          }
+        } else {
+          json += asString(value_path_4)
+        }
+        
+      } else {
+        throw new Error('"path" is required!')
+      }
+      
+      const value_content_type_5 = obj["content_type"]
+      if (value_content_type_5 !== undefined) {
+        json += ",\"content_type\":"
+        
+        if (typeof value_content_type_5 !== 'string') {
+          if (value_content_type_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_content_type_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_content_type_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_content_type_5 instanceof RegExp) {
+            json += asString(value_content_type_5.source)
+          } else {
+            json += asString(value_content_type_5.toString())
+          }
+        } else {
+          json += asString(value_content_type_5)
+        }
+        
+      } else {
+        throw new Error('"content_type" is required!')
+      }
+      
+      const value_declared_content_type_6 = obj["declared_content_type"]
+      if (value_declared_content_type_6 !== undefined) {
+        json += ",\"declared_content_type\":"
+        
+          if (value_declared_content_type_6 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_declared_content_type_6 === "string" ||
+            value_declared_content_type_6 === null ||
+            value_declared_content_type_6 instanceof Date ||
+            value_declared_content_type_6 instanceof RegExp ||
+            (
+              typeof value_declared_content_type_6 === "object" &&
+              typeof value_declared_content_type_6.toString === "function" &&
+              value_declared_content_type_6.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_declared_content_type_6 !== 'string') {
+          if (value_declared_content_type_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_declared_content_type_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_declared_content_type_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_declared_content_type_6 instanceof RegExp) {
+            json += asString(value_declared_content_type_6.source)
+          } else {
+            json += asString(value_declared_content_type_6.toString())
+          }
+        } else {
+          json += asString(value_declared_content_type_6)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/File/properties/declared_content_type' does not match schema definition.")
+  
+      } else {
+        throw new Error('"declared_content_type" is required!')
+      }
+      
+      const value_bytes_7 = obj["bytes"]
+      if (value_bytes_7 !== undefined) {
+        json += ",\"bytes\":"
+        json += asInteger(value_bytes_7)
+      } else {
+        throw new Error('"bytes" is required!')
+      }
+      
+      const value_sha256_8 = obj["sha256"]
+      if (value_sha256_8 !== undefined) {
+        json += ",\"sha256\":"
+        
+        if (typeof value_sha256_8 !== 'string') {
+          if (value_sha256_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_sha256_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_sha256_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_sha256_8 instanceof RegExp) {
+            json += asString(value_sha256_8.source)
+          } else {
+            json += asString(value_sha256_8.toString())
+          }
+        } else {
+          json += asString(value_sha256_8)
+        }
+        
+      } else {
+        throw new Error('"sha256" is required!')
+      }
+      
+      const value_etag_9 = obj["etag"]
+      if (value_etag_9 !== undefined) {
+        json += ",\"etag\":"
+        
+        if (typeof value_etag_9 !== 'string') {
+          if (value_etag_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_etag_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_etag_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_etag_9 instanceof RegExp) {
+            json += asString(value_etag_9.source)
+          } else {
+            json += asString(value_etag_9.toString())
+          }
+        } else {
+          json += asString(value_etag_9)
+        }
+        
+      } else {
+        throw new Error('"etag" is required!')
+      }
+      
+      const value_visibility_10 = obj["visibility"]
+      if (value_visibility_10 !== undefined) {
+        json += ",\"visibility\":"
+        
+        if (typeof value_visibility_10 !== 'string') {
+          if (value_visibility_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_visibility_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_visibility_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_visibility_10 instanceof RegExp) {
+            json += asString(value_visibility_10.source)
+          } else {
+            json += asString(value_visibility_10.toString())
+          }
+        } else {
+          json += asString(value_visibility_10)
+        }
+        
+      } else {
+        throw new Error('"visibility" is required!')
+      }
+      
+      const value_owner_id_11 = obj["owner_id"]
+      if (value_owner_id_11 !== undefined) {
+        json += ",\"owner_id\":"
+        
+        if (typeof value_owner_id_11 !== 'string') {
+          if (value_owner_id_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_owner_id_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_owner_id_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_owner_id_11 instanceof RegExp) {
+            json += asString(value_owner_id_11.source)
+          } else {
+            json += asString(value_owner_id_11.toString())
+          }
+        } else {
+          json += asString(value_owner_id_11)
+        }
+        
+      } else {
+        throw new Error('"owner_id" is required!')
+      }
+      
+      const value_metadata_12 = obj["metadata"]
+      if (value_metadata_12 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous1(value_metadata_12)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_tags_14 = obj["tags"]
+      if (value_tags_14 !== undefined) {
+        json += ",\"tags\":"
+        json += anonymous2(value_tags_14)
+      } else {
+        throw new Error('"tags" is required!')
+      }
+      
+      const value_download_count_15 = obj["download_count"]
+      if (value_download_count_15 !== undefined) {
+        json += ",\"download_count\":"
+        json += asInteger(value_download_count_15)
+      } else {
+        throw new Error('"download_count" is required!')
+      }
+      
+      const value_expires_at_16 = obj["expires_at"]
+      if (value_expires_at_16 !== undefined) {
+        json += ",\"expires_at\":"
+        
+          if (value_expires_at_16 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_expires_at_16 === "string" ||
+            value_expires_at_16 === null ||
+            value_expires_at_16 instanceof Date ||
+            value_expires_at_16 instanceof RegExp ||
+            (
+              typeof value_expires_at_16 === "object" &&
+              typeof value_expires_at_16.toString === "function" &&
+              value_expires_at_16.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_expires_at_16)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/File/properties/expires_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"expires_at" is required!')
+      }
+      
+      const value_created_at_17 = obj["created_at"]
+      if (value_created_at_17 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_17)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_18 = obj["updated_at"]
+      if (value_updated_at_18 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_18)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyFileLinkList () { return define(this, 'replyFileLinkList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/FileLink"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_file_id_4 = obj["file_id"]
+      if (value_file_id_4 !== undefined) {
+        json += ",\"file_id\":"
+        
+        if (typeof value_file_id_4 !== 'string') {
+          if (value_file_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_file_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_file_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_file_id_4 instanceof RegExp) {
+            json += asString(value_file_id_4.source)
+          } else {
+            json += asString(value_file_id_4.toString())
+          }
+        } else {
+          json += asString(value_file_id_4)
+        }
+        
+      } else {
+        throw new Error('"file_id" is required!')
+      }
+      
+      const value_project_id_5 = obj["project_id"]
+      if (value_project_id_5 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_5 === "string" ||
+            value_project_id_5 === null ||
+            value_project_id_5 instanceof Date ||
+            value_project_id_5 instanceof RegExp ||
+            (
+              typeof value_project_id_5 === "object" &&
+              typeof value_project_id_5.toString === "function" &&
+              value_project_id_5.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_5 !== 'string') {
+          if (value_project_id_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_5 instanceof RegExp) {
+            json += asString(value_project_id_5.source)
+          } else {
+            json += asString(value_project_id_5.toString())
+          }
+        } else {
+          json += asString(value_project_id_5)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/FileLink/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_status_6 = obj["status"]
+      if (value_status_6 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_6 !== 'string') {
+          if (value_status_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_6 instanceof RegExp) {
+            json += asString(value_status_6.source)
+          } else {
+            json += asString(value_status_6.toString())
+          }
+        } else {
+          json += asString(value_status_6)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_max_downloads_7 = obj["max_downloads"]
+      if (value_max_downloads_7 !== undefined) {
+        json += ",\"max_downloads\":"
+        
+          if (value_max_downloads_7 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Number.isInteger(value_max_downloads_7) || value_max_downloads_7 === null) {
+            json += asInteger(value_max_downloads_7)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/FileLink/properties/max_downloads' does not match schema definition.")
+  
+      } else {
+        throw new Error('"max_downloads" is required!')
+      }
+      
+      const value_download_count_8 = obj["download_count"]
+      if (value_download_count_8 !== undefined) {
+        json += ",\"download_count\":"
+        json += asInteger(value_download_count_8)
+      } else {
+        throw new Error('"download_count" is required!')
+      }
+      
+      const value_created_by_9 = obj["created_by"]
+      if (value_created_by_9 !== undefined) {
+        json += ",\"created_by\":"
+        
+        if (typeof value_created_by_9 !== 'string') {
+          if (value_created_by_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_9 instanceof RegExp) {
+            json += asString(value_created_by_9.source)
+          } else {
+            json += asString(value_created_by_9.toString())
+          }
+        } else {
+          json += asString(value_created_by_9)
+        }
+        
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_expires_at_10 = obj["expires_at"]
+      if (value_expires_at_10 !== undefined) {
+        json += ",\"expires_at\":"
+        json += asDateTime(value_expires_at_10)
+      } else {
+        throw new Error('"expires_at" is required!')
+      }
+      
+      const value_created_at_11 = obj["created_at"]
+      if (value_created_at_11 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_11)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/FileLinkList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/FileLinkList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_14 = obj["page"]
+      if (value_page_14 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_14)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_15 = obj["limit"]
+      if (value_limit_15 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_15)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_16 = obj["total"]
+      if (value_total_16 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_16)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_17 = obj["total_pages"]
+      if (value_total_pages_17 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_17)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/FileLinkList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_12 = obj["pagination"]
+      if (value_pagination_12 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous3(value_pagination_12)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyFileLinkWithUrl () { return define(this, 'replyFileLinkWithUrl', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/FileLinkWithUrl"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_file_id_2 = obj["file_id"]
+      if (value_file_id_2 !== undefined) {
+        json += ",\"file_id\":"
+        
+        if (typeof value_file_id_2 !== 'string') {
+          if (value_file_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_file_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_file_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_file_id_2 instanceof RegExp) {
+            json += asString(value_file_id_2.source)
+          } else {
+            json += asString(value_file_id_2.toString())
+          }
+        } else {
+          json += asString(value_file_id_2)
+        }
+        
+      } else {
+        throw new Error('"file_id" is required!')
+      }
+      
+      const value_project_id_3 = obj["project_id"]
+      if (value_project_id_3 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_3 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_3 === "string" ||
+            value_project_id_3 === null ||
+            value_project_id_3 instanceof Date ||
+            value_project_id_3 instanceof RegExp ||
+            (
+              typeof value_project_id_3 === "object" &&
+              typeof value_project_id_3.toString === "function" &&
+              value_project_id_3.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_3 !== 'string') {
+          if (value_project_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_3 instanceof RegExp) {
+            json += asString(value_project_id_3.source)
+          } else {
+            json += asString(value_project_id_3.toString())
+          }
+        } else {
+          json += asString(value_project_id_3)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/FileLinkWithUrl/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_status_4 = obj["status"]
+      if (value_status_4 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_4 !== 'string') {
+          if (value_status_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_4 instanceof RegExp) {
+            json += asString(value_status_4.source)
+          } else {
+            json += asString(value_status_4.toString())
+          }
+        } else {
+          json += asString(value_status_4)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_max_downloads_5 = obj["max_downloads"]
+      if (value_max_downloads_5 !== undefined) {
+        json += ",\"max_downloads\":"
+        
+          if (value_max_downloads_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Number.isInteger(value_max_downloads_5) || value_max_downloads_5 === null) {
+            json += asInteger(value_max_downloads_5)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/FileLinkWithUrl/properties/max_downloads' does not match schema definition.")
+  
+      } else {
+        throw new Error('"max_downloads" is required!')
+      }
+      
+      const value_download_count_6 = obj["download_count"]
+      if (value_download_count_6 !== undefined) {
+        json += ",\"download_count\":"
+        json += asInteger(value_download_count_6)
+      } else {
+        throw new Error('"download_count" is required!')
+      }
+      
+      const value_created_by_7 = obj["created_by"]
+      if (value_created_by_7 !== undefined) {
+        json += ",\"created_by\":"
+        
+        if (typeof value_created_by_7 !== 'string') {
+          if (value_created_by_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_7 instanceof RegExp) {
+            json += asString(value_created_by_7.source)
+          } else {
+            json += asString(value_created_by_7.toString())
+          }
+        } else {
+          json += asString(value_created_by_7)
+        }
+        
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_expires_at_8 = obj["expires_at"]
+      if (value_expires_at_8 !== undefined) {
+        json += ",\"expires_at\":"
+        json += asDateTime(value_expires_at_8)
+      } else {
+        throw new Error('"expires_at" is required!')
+      }
+      
+      const value_created_at_9 = obj["created_at"]
+      if (value_created_at_9 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_9)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_url_10 = obj["url"]
+      if (value_url_10 !== undefined) {
+        json += ",\"url\":"
+        
+        if (typeof value_url_10 !== 'string') {
+          if (value_url_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_url_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_url_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_url_10 instanceof RegExp) {
+            json += asString(value_url_10.source)
+          } else {
+            json += asString(value_url_10.toString())
+          }
+        } else {
+          json += asString(value_url_10)
+        }
+        
+      } else {
+        throw new Error('"url" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyFileLink () { return define(this, 'replyFileLink', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/FileLink"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_file_id_2 = obj["file_id"]
+      if (value_file_id_2 !== undefined) {
+        json += ",\"file_id\":"
+        
+        if (typeof value_file_id_2 !== 'string') {
+          if (value_file_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_file_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_file_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_file_id_2 instanceof RegExp) {
+            json += asString(value_file_id_2.source)
+          } else {
+            json += asString(value_file_id_2.toString())
+          }
+        } else {
+          json += asString(value_file_id_2)
+        }
+        
+      } else {
+        throw new Error('"file_id" is required!')
+      }
+      
+      const value_project_id_3 = obj["project_id"]
+      if (value_project_id_3 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_3 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_3 === "string" ||
+            value_project_id_3 === null ||
+            value_project_id_3 instanceof Date ||
+            value_project_id_3 instanceof RegExp ||
+            (
+              typeof value_project_id_3 === "object" &&
+              typeof value_project_id_3.toString === "function" &&
+              value_project_id_3.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_3 !== 'string') {
+          if (value_project_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_3 instanceof RegExp) {
+            json += asString(value_project_id_3.source)
+          } else {
+            json += asString(value_project_id_3.toString())
+          }
+        } else {
+          json += asString(value_project_id_3)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/FileLink/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_status_4 = obj["status"]
+      if (value_status_4 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_4 !== 'string') {
+          if (value_status_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_4 instanceof RegExp) {
+            json += asString(value_status_4.source)
+          } else {
+            json += asString(value_status_4.toString())
+          }
+        } else {
+          json += asString(value_status_4)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_max_downloads_5 = obj["max_downloads"]
+      if (value_max_downloads_5 !== undefined) {
+        json += ",\"max_downloads\":"
+        
+          if (value_max_downloads_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Number.isInteger(value_max_downloads_5) || value_max_downloads_5 === null) {
+            json += asInteger(value_max_downloads_5)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/FileLink/properties/max_downloads' does not match schema definition.")
+  
+      } else {
+        throw new Error('"max_downloads" is required!')
+      }
+      
+      const value_download_count_6 = obj["download_count"]
+      if (value_download_count_6 !== undefined) {
+        json += ",\"download_count\":"
+        json += asInteger(value_download_count_6)
+      } else {
+        throw new Error('"download_count" is required!')
+      }
+      
+      const value_created_by_7 = obj["created_by"]
+      if (value_created_by_7 !== undefined) {
+        json += ",\"created_by\":"
+        
+        if (typeof value_created_by_7 !== 'string') {
+          if (value_created_by_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_7 instanceof RegExp) {
+            json += asString(value_created_by_7.source)
+          } else {
+            json += asString(value_created_by_7.toString())
+          }
+        } else {
+          json += asString(value_created_by_7)
+        }
+        
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_expires_at_8 = obj["expires_at"]
+      if (value_expires_at_8 !== undefined) {
+        json += ",\"expires_at\":"
+        json += asDateTime(value_expires_at_8)
+      } else {
+        throw new Error('"expires_at" is required!')
+      }
+      
+      const value_created_at_9 = obj["created_at"]
+      if (value_created_at_9 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_9)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyStorageUsage () { return define(this, 'replyStorageUsage', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/StorageUsage"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_project_id_1 = obj["project_id"]
+      if (value_project_id_1 !== undefined) {
+        json += "{\"project_id\":"
+        
+          if (value_project_id_1 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_1 === "string" ||
+            value_project_id_1 === null ||
+            value_project_id_1 instanceof Date ||
+            value_project_id_1 instanceof RegExp ||
+            (
+              typeof value_project_id_1 === "object" &&
+              typeof value_project_id_1.toString === "function" &&
+              value_project_id_1.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_1 !== 'string') {
+          if (value_project_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_1 instanceof RegExp) {
+            json += asString(value_project_id_1.source)
+          } else {
+            json += asString(value_project_id_1.toString())
+          }
+        } else {
+          json += asString(value_project_id_1)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/StorageUsage/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_files_2 = obj["files"]
+      if (value_files_2 !== undefined) {
+        json += ",\"files\":"
+        json += asInteger(value_files_2)
+      } else {
+        throw new Error('"files" is required!')
+      }
+      
+      const value_bytes_3 = obj["bytes"]
+      if (value_bytes_3 !== undefined) {
+        json += ",\"bytes\":"
+        json += asInteger(value_bytes_3)
+      } else {
+        throw new Error('"bytes" is required!')
+      }
+      
+      const value_quota_bytes_4 = obj["quota_bytes"]
+      if (value_quota_bytes_4 !== undefined) {
+        json += ",\"quota_bytes\":"
+        json += asInteger(value_quota_bytes_4)
+      } else {
+        throw new Error('"quota_bytes" is required!')
       }
       
 return json + JSON_STR_END_OBJECT

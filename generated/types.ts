@@ -41,6 +41,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/user/avatar": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get your avatar */
+        get: operations["getAvatar"];
+        put?: never;
+        /**
+         * Upload your avatar
+         * @description PNG, JPEG, WebP, GIF or AVIF by its bytes, whatever its name says, of 5 MiB at most. It is cut to a square, made anew
+         *     as WebP in three sizes, and nothing else of the upload is kept.
+         */
+        post: operations["uploadAvatar"];
+        /** Delete your avatar */
+        delete: operations["deleteAvatar"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/avatars/{id}/{size}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["schemas"]["AvatarId"];
+                /** @description The width and height in pixels. */
+                size: 64 | 128 | 256;
+            };
+            cookie?: never;
+        };
+        /**
+         * Get an avatar's image
+         * @description For `<img>`, so it needs no key. The image of an id never changes; a new avatar has a new id.
+         */
+        get: operations["getAvatarImage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/user/invitations": {
         parameters: {
             query?: never;
@@ -408,6 +455,192 @@ export interface paths {
          *     or expired, or when the project is archived.
          */
         post: operations["acceptInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/storage/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List files
+         * @description With `project_id` the files of that project, else your own files that are in none.
+         */
+        get: operations["listFiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/storage/upload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload a file
+         * @description One part `file`, after all other parts. What is answered is whole and durable; an upload that is refused, cut off or
+         *     too large leaves nothing behind. Its type is found from the bytes. 413 with the constraint `quota` when the owner,
+         *     or the project, would have more than it may.
+         */
+        post: operations["uploadFile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/storage/files/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["FileId"];
+            };
+            cookie?: never;
+        };
+        /** Get what is known of a file */
+        get: operations["getFile"];
+        /**
+         * Change what is known of a file
+         * @description Its bytes never change.
+         */
+        put: operations["updateFile"];
+        post?: never;
+        /**
+         * Delete a file
+         * @description At once and for good, with its links. Downloads that have begun end well.
+         */
+        delete: operations["deleteFile"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/storage/files/{id}/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["FileId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Download a file
+         * @description Its bytes, or one range of them. What a browser could run is always an attachment. A file that is `public` needs no
+         *     key. Where the server is set to, 302 to an address of its own store that is good for some minutes.
+         */
+        get: operations["downloadFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/storage/files/{id}/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["FileId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the links of a file
+         * @description Expired and used up ones too, until they are removed.
+         */
+        get: operations["listFileLinks"];
+        put?: never;
+        /**
+         * Make a link to a file
+         * @description Whoever has its `url` can download the file without a key. The address is in this answer and never again.
+         */
+        post: operations["createFileLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/storage/files/{id}/links/{link_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["FileId"];
+                link_id: components["schemas"]["FileLinkId"];
+            };
+            cookie?: never;
+        };
+        /** Get a link */
+        get: operations["getFileLink"];
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a link
+         * @description Counts from the next request on.
+         */
+        delete: operations["revokeFileLink"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/storage/links/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The secret in a link's `url`. */
+                token: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * Download by a link
+         * @description No key needed. Every answer with bytes counts against `max_downloads`, ranges too. 410 when the link is expired,
+         *     revoked or used up.
+         */
+        get: operations["downloadByLink"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/storage/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what your files take
+         * @description With `project_id` the files of that project, else your own files that are in none.
+         */
+        get: operations["getStorageUsage"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1534,6 +1767,293 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "avatar.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * avatar.updated
+         * @description You have another avatar. For keys with the scope `user:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["AvatarUpdatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "avatar.deleted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * avatar.deleted
+         * @description Your avatar was deleted. For keys with the scope `user:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["AvatarDeletedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "file.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * file.created
+         * @description A file was uploaded. For keys with the scope `storage:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["FileCreatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "file.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * file.updated
+         * @description What is known of a file was changed. For keys with the scope `storage:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["FileUpdatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "file.deleted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * file.deleted
+         * @description A file was deleted, or its time was over. For keys with the scope `storage:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["FileDeletedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "file_link.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * file_link.created
+         * @description A link to a file was made. For keys with the scope `storage:read`, of members with the role editor or above.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["FileLinkCreatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "file_link.revoked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * file_link.revoked
+         * @description A link to a file was revoked. For keys with the scope `storage:read`, of members with the role editor or above.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["FileLinkRevokedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "webhook_endpoint.created": {
         parameters: {
             query?: never;
@@ -2026,6 +2546,38 @@ export interface components {
                 };
             };
         };
+        /** @example avt_01jd6y8m5qe8btc4y5w1r0n3fz */
+        AvatarId: string;
+        /** @description SHA-256 in lower-case hex. */
+        Sha256: string;
+        AvatarVariant: {
+            /**
+             * @description Width and height in pixels.
+             * @enum {integer}
+             */
+            size: 64 | 128 | 256;
+            url: string;
+            bytes: number;
+            sha256: components["schemas"]["Sha256"];
+        };
+        Avatar: {
+            id: components["schemas"]["AvatarId"];
+            /** @description The largest variant, as in `avatar_url`. */
+            url: string;
+            variants: components["schemas"]["AvatarVariant"][];
+            /** @example image/webp */
+            content_type: string;
+            /** @description Of the largest variant. */
+            bytes: number;
+            width: number;
+            height: number;
+            sha256: components["schemas"]["Sha256"];
+            updated_at: components["schemas"]["Timestamp"];
+        };
+        AvatarUpload: {
+            /** Format: binary */
+            file: string;
+        };
         /** @example inv_01jd6y8m5qe8btc4y5w1r0n3fz */
         InvitationId: string;
         /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
@@ -2317,11 +2869,154 @@ export interface components {
             role?: components["schemas"]["Role"];
         };
         /**
+         * @description A `public` file can be downloaded by anyone who knows its id.
+         * @enum {string}
+         */
+        Visibility: "private" | "public";
+        /** @example file_01jd6y8m5qe8btc4y5w1r0n3fz */
+        FileId: string;
+        /**
+         * @description No folders, no control characters, and none that change the direction of writing.
+         * @example report.pdf
+         */
+        FileName: string;
+        /**
+         * @description The folder that it is shown in, such as `reports/2026`; empty for none.
+         * @example reports/2026
+         */
+        FilePath: string;
+        /**
+         * @example [
+         *       "q4"
+         *     ]
+         */
+        FileTags: string[];
+        File: {
+            id: components["schemas"]["FileId"];
+            project_id: string | null;
+            name: components["schemas"]["FileName"];
+            path: components["schemas"]["FilePath"];
+            /**
+             * @description Found from the bytes.
+             * @example application/pdf
+             */
+            content_type: string;
+            /** @description What the upload said it was. */
+            declared_content_type: string | null;
+            bytes: number;
+            sha256: components["schemas"]["Sha256"];
+            /** @description The `ETag` of its download. */
+            etag: string;
+            visibility: components["schemas"]["Visibility"];
+            owner_id: components["schemas"]["UserId"];
+            metadata: components["schemas"]["Metadata"];
+            tags: components["schemas"]["FileTags"];
+            /** @description Downloads that have begun, some seconds late. It has no part in the `ETag`. */
+            download_count: number;
+            /**
+             * Format: date-time
+             * @description When it ends: from then on it is not there.
+             */
+            expires_at: string | null;
+            created_at: components["schemas"]["Timestamp"];
+            updated_at: components["schemas"]["Timestamp"];
+        };
+        FileList: {
+            data: components["schemas"]["File"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        FileUpload: {
+            /**
+             * Format: binary
+             * @description The bytes, as the last part. Its filename is the name, unless `name` says another.
+             */
+            file: string;
+            name?: components["schemas"]["FileName"];
+            project_id?: components["schemas"]["ProjectId"];
+            path?: components["schemas"]["FilePath"];
+            visibility?: components["schemas"]["Visibility"];
+            metadata?: components["schemas"]["Metadata"];
+            tags?: components["schemas"]["FileTags"];
+            /** Format: date-time */
+            expires_at?: string;
+            sha256?: components["schemas"]["Sha256"];
+        };
+        /**
+         * @example {
+         *       "name": "final.pdf",
+         *       "path": "reports/2026",
+         *       "visibility": "public",
+         *       "expires_at": null
+         *     }
+         */
+        FileUpdate: {
+            name?: components["schemas"]["FileName"];
+            path?: components["schemas"]["FilePath"];
+            visibility?: components["schemas"]["Visibility"];
+            metadata?: components["schemas"]["Metadata"];
+            tags?: components["schemas"]["FileTags"];
+            /** Format: date-time */
+            expires_at?: string | null;
+        };
+        /** @example lnk_01jd6y8m5qe8btc4y5w1r0n3fz */
+        FileLinkId: string;
+        FileLink: {
+            id: components["schemas"]["FileLinkId"];
+            file_id: components["schemas"]["FileId"];
+            project_id: string | null;
+            /** @enum {string} */
+            status: "active" | "expired" | "revoked" | "used_up";
+            max_downloads: number | null;
+            download_count: number;
+            created_by: components["schemas"]["UserId"];
+            expires_at: components["schemas"]["Timestamp"];
+            created_at: components["schemas"]["Timestamp"];
+        };
+        FileLinkList: {
+            data: components["schemas"]["FileLink"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * @example {
+         *       "expires_in_seconds": 3600,
+         *       "max_downloads": 5
+         *     }
+         */
+        FileLinkCreate: {
+            /** @description Default a day, at most a year. */
+            expires_in_seconds?: number;
+            max_downloads?: number | null;
+        };
+        FileLinkWithUrl: {
+            id: components["schemas"]["FileLinkId"];
+            file_id: components["schemas"]["FileId"];
+            project_id: string | null;
+            /** @enum {string} */
+            status: "active" | "expired" | "revoked" | "used_up";
+            max_downloads: number | null;
+            download_count: number;
+            created_by: components["schemas"]["UserId"];
+            expires_at: components["schemas"]["Timestamp"];
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * Format: uri
+             * @description The address to give away. It is shown here only.
+             */
+            url: string;
+        };
+        StorageUsage: {
+            project_id: string | null;
+            files: number;
+            bytes: number;
+            /** @description What `bytes` may be at most. */
+            quota_bytes: number;
+        };
+        /**
          * @description What happened.
          * @example project.created
          * @enum {string}
          */
-        EventType: "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+        EventType: "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "file_link.created" | "file_link.revoked" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
         /** @example evt_01jd6y8m5qe8btc4y5w1r0n3fz */
         EventId: string;
         /** @description Something that happened. The webhooks of this document say what `data` holds for each type. */
@@ -2379,7 +3074,7 @@ export interface components {
          * @example project.created
          * @enum {string}
          */
-        EventSelector: "*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+        EventSelector: "*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "file_link.created" | "file_link.revoked" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
         EventSelectors: components["schemas"]["EventSelector"][];
         WebhookEndpoint: {
             id: components["schemas"]["WebhookEndpointId"];
@@ -3070,6 +3765,219 @@ export interface components {
             };
         };
         /** @description The former values of the fields that an update changed; else empty. */
+        AvatarBefore: {
+            id?: components["schemas"]["AvatarId"];
+            /** @description The largest variant, as in `avatar_url`. */
+            url?: string;
+            variants?: components["schemas"]["AvatarVariant"][];
+            /** @example image/webp */
+            content_type?: string;
+            /** @description Of the largest variant. */
+            bytes?: number;
+            width?: number;
+            height?: number;
+            sha256?: components["schemas"]["Sha256"];
+            updated_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description You have another avatar. */
+        AvatarUpdatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "avatar.updated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Avatar"];
+                previous_attributes: components["schemas"]["AvatarBefore"];
+            };
+        };
+        /** @description Your avatar was deleted. */
+        AvatarDeletedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "avatar.deleted";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Avatar"];
+                previous_attributes: components["schemas"]["AvatarBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        FileBefore: {
+            id?: components["schemas"]["FileId"];
+            project_id?: string | null;
+            name?: components["schemas"]["FileName"];
+            path?: components["schemas"]["FilePath"];
+            /**
+             * @description Found from the bytes.
+             * @example application/pdf
+             */
+            content_type?: string;
+            /** @description What the upload said it was. */
+            declared_content_type?: string | null;
+            bytes?: number;
+            sha256?: components["schemas"]["Sha256"];
+            /** @description The `ETag` of its download. */
+            etag?: string;
+            visibility?: components["schemas"]["Visibility"];
+            owner_id?: components["schemas"]["UserId"];
+            metadata?: components["schemas"]["Metadata"];
+            tags?: components["schemas"]["FileTags"];
+            /** @description Downloads that have begun, some seconds late. It has no part in the `ETag`. */
+            download_count?: number;
+            /**
+             * Format: date-time
+             * @description When it ends: from then on it is not there.
+             */
+            expires_at?: string | null;
+            created_at?: components["schemas"]["Timestamp"];
+            updated_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description A file was uploaded. */
+        FileCreatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "file.created";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["File"];
+                previous_attributes: components["schemas"]["FileBefore"];
+            };
+        };
+        /** @description What is known of a file was changed. */
+        FileUpdatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "file.updated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["File"];
+                previous_attributes: components["schemas"]["FileBefore"];
+            };
+        };
+        /** @description A file was deleted, or its time was over. */
+        FileDeletedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "file.deleted";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["File"];
+                previous_attributes: components["schemas"]["FileBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        FileLinkBefore: {
+            id?: components["schemas"]["FileLinkId"];
+            file_id?: components["schemas"]["FileId"];
+            project_id?: string | null;
+            /** @enum {string} */
+            status?: "active" | "expired" | "revoked" | "used_up";
+            max_downloads?: number | null;
+            download_count?: number;
+            created_by?: components["schemas"]["UserId"];
+            expires_at?: components["schemas"]["Timestamp"];
+            created_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description A link to a file was made. */
+        FileLinkCreatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "file_link.created";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["FileLink"];
+                previous_attributes: components["schemas"]["FileLinkBefore"];
+            };
+        };
+        /** @description A link to a file was revoked. */
+        FileLinkRevokedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "file_link.revoked";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["FileLink"];
+                previous_attributes: components["schemas"]["FileLinkBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
         WebhookEndpointBefore: {
             id?: components["schemas"]["WebhookEndpointId"];
             url?: components["schemas"]["WebhookUrl"];
@@ -3361,7 +4269,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The body is larger than 1 MiB. */
+        /** @description The body is larger than it may be: JSON than 1 MiB, an upload than the server takes or the `quota` leaves. */
         PayloadTooLarge: {
             headers: {
                 [name: string]: unknown;
@@ -3407,7 +4315,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The database cannot be reached or is overloaded; try again after `Retry-After` seconds. */
+        /** @description The database or the store of files cannot be reached, is overloaded, or has no room; try again after `Retry-After` seconds. */
         Unavailable: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];
@@ -3421,6 +4329,60 @@ export interface components {
         NotModified: {
             headers: {
                 ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** @description The body stopped arriving, or took too long. */
+        RequestTimeout: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The bytes. */
+        Content: {
+            headers: {
+                ETag: components["headers"]["ETag"];
+                "Last-Modified": components["headers"]["LastModified"];
+                "Accept-Ranges": components["headers"]["AcceptRanges"];
+                "Content-Disposition": components["headers"]["ContentDisposition"];
+                [name: string]: unknown;
+            };
+            content: {
+                "*/*": string;
+            };
+        };
+        /** @description The bytes of the range. */
+        PartialContent: {
+            headers: {
+                ETag: components["headers"]["ETag"];
+                "Last-Modified": components["headers"]["LastModified"];
+                "Accept-Ranges": components["headers"]["AcceptRanges"];
+                "Content-Disposition": components["headers"]["ContentDisposition"];
+                "Content-Range": components["headers"]["ContentRange"];
+                [name: string]: unknown;
+            };
+            content: {
+                "*/*": string;
+            };
+        };
+        /** @description The range begins after the end. */
+        RangeNotSatisfiable: {
+            headers: {
+                "Content-Range": components["headers"]["ContentRange"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The bytes are at `Location`, for some minutes. */
+        Elsewhere: {
+            headers: {
+                Location: components["headers"]["Location"];
                 [name: string]: unknown;
             };
             content?: never;
@@ -3440,20 +4402,31 @@ export interface components {
         IfNoneMatch: string;
         /** @description The `ETag` you last saw; 412 when the resource has changed since. */
         IfMatch: string;
+        /**
+         * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+         *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+         */
+        IdempotencyKey: string;
+        /** @description One range of bytes (RFC 9110, section 14); several are answered with the whole. */
+        Range: string;
+        /** @description The range only while this ETag or date still holds, else the whole. */
+        IfRange: string;
+        /** @description Without If-None-Match, 304 when it has not changed since this date. */
+        IfModifiedSince: string;
         /** @description Which page, from 1. A page past the end is empty. */
         Page: number;
         /** @description How many items a page has. */
         Limit: number;
         /** @description The direction of `sort`; ties are broken by id. */
         Order: "asc" | "desc";
-        /**
-         * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-         *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-         */
-        IdempotencyKey: string;
         /** @description Only items whose text contains this, whatever the case. */
         Search: string;
         ProjectId: components["schemas"]["ProjectId"];
+        FileId: components["schemas"]["FileId"];
+        /** @description Whether a browser should show it or save it; what it could run is saved whatever this says. */
+        Disposition: "inline" | "attachment";
+        /** @description The name to save it under, instead of its own. */
+        Filename: components["schemas"]["FileName"];
         /** @description Only events with a higher `sequence`. */
         After: number;
         /** @description Only events of this type. */
@@ -3467,12 +4440,20 @@ export interface components {
     headers: {
         /** @description A strong validator of this representation. */
         ETag: string;
+        /** @description When the bytes came to be (RFC 9110). */
+        LastModified: string;
+        /** @description `bytes`. */
+        AcceptRanges: "bytes";
+        /** @description The name and whether to show or save (RFC 6266). */
+        ContentDisposition: string;
+        /** @description Which bytes of how many. */
+        ContentRange: string;
+        /** @description Seconds to wait. */
+        RetryAfter: number;
         /** @description The first, previous, next and last page (RFC 8288). */
         Link: string;
         /** @description Where the new resource is. */
         Location: string;
-        /** @description Seconds to wait. */
-        RetryAfter: number;
         /** @description How to authenticate (RFC 6750). */
         WWWAuthenticate: string;
     };
@@ -3616,6 +4597,147 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAvatar: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The avatar. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Avatar"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    uploadAvatar: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": components["schemas"]["AvatarUpload"];
+            };
+        };
+        responses: {
+            /** @description The avatar. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Avatar"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteAvatar: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAvatarImage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /** @description One range of bytes (RFC 9110, section 14); several are answered with the whole. */
+                Range?: components["parameters"]["Range"];
+                /** @description The range only while this ETag or date still holds, else the whole. */
+                "If-Range"?: components["parameters"]["IfRange"];
+                /** @description Without If-None-Match, 304 when it has not changed since this date. */
+                "If-Modified-Since"?: components["parameters"]["IfModifiedSince"];
+            };
+            path: {
+                id: components["schemas"]["AvatarId"];
+                /** @description The width and height in pixels. */
+                size: 64 | 128 | 256;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Content"];
+            206: components["responses"]["PartialContent"];
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            416: components["responses"]["RangeNotSatisfiable"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
             503: components["responses"]["Unavailable"];
@@ -4711,6 +5833,480 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listFiles: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1. A page past the end is empty. */
+                page?: components["parameters"]["Page"];
+                /** @description How many items a page has. */
+                limit?: components["parameters"]["Limit"];
+                sort?: "created_at" | "name" | "bytes";
+                /** @description The direction of `sort`; ties are broken by id. */
+                order?: components["parameters"]["Order"];
+                project_id?: components["schemas"]["ProjectId"];
+                /** @description Only files whose type begins so, such as `image/` or `image/png`. */
+                content_type?: string;
+                visibility?: components["schemas"]["Visibility"];
+                tag?: string;
+                /** @description Only files in this folder or below it. */
+                path?: string;
+                /** @description Only files whose name contains this, whatever the case. */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of files. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    uploadFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The same as the part `sha256`. */
+                "X-Content-SHA256"?: components["schemas"]["Sha256"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": components["schemas"]["FileUpload"];
+            };
+        };
+        responses: {
+            /** @description The file. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["File"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["FileId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["File"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                id: components["parameters"]["FileId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FileUpdate"];
+            };
+        };
+        responses: {
+            /** @description The file as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["File"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                id: components["parameters"]["FileId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    downloadFile: {
+        parameters: {
+            query?: {
+                /** @description Whether a browser should show it or save it; what it could run is saved whatever this says. */
+                disposition?: components["parameters"]["Disposition"];
+                /** @description The name to save it under, instead of its own. */
+                filename?: components["parameters"]["Filename"];
+            };
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /** @description Without If-None-Match, 304 when it has not changed since this date. */
+                "If-Modified-Since"?: components["parameters"]["IfModifiedSince"];
+                /** @description One range of bytes (RFC 9110, section 14); several are answered with the whole. */
+                Range?: components["parameters"]["Range"];
+                /** @description The range only while this ETag or date still holds, else the whole. */
+                "If-Range"?: components["parameters"]["IfRange"];
+            };
+            path: {
+                id: components["parameters"]["FileId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Content"];
+            206: components["responses"]["PartialContent"];
+            302: components["responses"]["Elsewhere"];
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            416: components["responses"]["RangeNotSatisfiable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listFileLinks: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1. A page past the end is empty. */
+                page?: components["parameters"]["Page"];
+                /** @description How many items a page has. */
+                limit?: components["parameters"]["Limit"];
+                sort?: "created_at" | "expires_at";
+                /** @description The direction of `sort`; ties are broken by id. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["FileId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of links. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileLinkList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createFileLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["FileId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FileLinkCreate"];
+            };
+        };
+        responses: {
+            /** @description The link, with its address. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileLinkWithUrl"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getFileLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["FileId"];
+                link_id: components["schemas"]["FileLinkId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link, without its address. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileLink"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeFileLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                id: components["parameters"]["FileId"];
+                link_id: components["schemas"]["FileLinkId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Revoked. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    downloadByLink: {
+        parameters: {
+            query?: {
+                /** @description Whether a browser should show it or save it; what it could run is saved whatever this says. */
+                disposition?: components["parameters"]["Disposition"];
+                /** @description The name to save it under, instead of its own. */
+                filename?: components["parameters"]["Filename"];
+            };
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /** @description Without If-None-Match, 304 when it has not changed since this date. */
+                "If-Modified-Since"?: components["parameters"]["IfModifiedSince"];
+                /** @description One range of bytes (RFC 9110, section 14); several are answered with the whole. */
+                Range?: components["parameters"]["Range"];
+                /** @description The range only while this ETag or date still holds, else the whole. */
+                "If-Range"?: components["parameters"]["IfRange"];
+            };
+            path: {
+                /** @description The secret in a link's `url`. */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Content"];
+            206: components["responses"]["PartialContent"];
+            302: components["responses"]["Elsewhere"];
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            410: components["responses"]["Gone"];
+            416: components["responses"]["RangeNotSatisfiable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getStorageUsage: {
+        parameters: {
+            query?: {
+                project_id?: components["schemas"]["ProjectId"];
+            };
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The usage. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StorageUsage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
             503: components["responses"]["Unavailable"];

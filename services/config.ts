@@ -1,7 +1,17 @@
 // The settings, read once from the environment, validated and frozen. A bad one stops the start and is named.
 import { isIP } from 'node:net'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { isWellFormed, type KeyMode } from './keys.ts'
+
+export interface S3Config {
+  bucket: string
+  region: string
+  endpoint: string | null
+  /** null where the machine's own role or profile gives them. */
+  credentials: { accessKeyId: string, secretAccessKey: string } | null
+  /** S3_REDIRECT: true sends downloads on to a presigned address instead of through this server. Default false. */
+  redirect: boolean
+}
 
 /** A setting that cannot be used. The message names the variable and what it takes. */
 export class ConfigError extends Error {}
@@ -45,6 +55,22 @@ export interface Config {
   validateResponses: boolean
   /** REQUEST_TIMEOUT: seconds in which a request's head and body must have arrived. Default 30. */
   requestTimeout: number
+  /** STORAGE: where files are: disk or s3. Default disk. */
+  storage: 'disk' | 's3'
+  /** STORAGE_DIR: where the files are on disk, and, with S3, what is still arriving. Default DATA_DIR/files. */
+  storageDir: string
+  /** S3_BUCKET, S3_REGION (default us-east-1), S3_ENDPOINT (null for AWS), S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY; null without STORAGE=s3. */
+  s3: S3Config | null
+  /** UPLOAD_MAX_BYTES: the largest file. Default 5 GiB. */
+  uploadMaxBytes: number
+  /** UPLOAD_TIMEOUT: seconds in which a file must have arrived; it also must never stop for REQUEST_TIMEOUT. Default 6 hours. */
+  uploadTimeout: number
+  /** RESUMABLE_UPLOAD_HOURS: how long a resumable upload is kept while it is not finished. Default 24. */
+  resumableUploadHours: number
+  /** STORAGE_QUOTA_USER: bytes that a user's files outside of projects may have. Default 50 GiB. */
+  storageQuotaUser: number
+  /** STORAGE_QUOTA_PROJECT: bytes that a project's files may have. Default 200 GiB. */
+  storageQuotaProject: number
   /** WORKER: false leaves the sending of webhooks to other processes, such as `npm run worker`. Default true. */
   worker: boolean
   /**
@@ -111,6 +137,23 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
   const publicUrl = url('PUBLIC_URL', ['http', 'https'])?.replace(/\/+$/, '') ?? null
   if (publicUrl !== null && /[?#]/.test(publicUrl)) throw new ConfigError('PUBLIC_URL must have no query and no fragment.')
 
+  const dataDir = resolve(text('DATA_DIR') ?? '.data')
+  const storage = oneOf('STORAGE', 'disk', ['disk', 's3'])
+  const s3 = (): S3Config => {
+    const bucket = text('S3_BUCKET')
+    if (bucket === null) throw new ConfigError('STORAGE=s3 needs S3_BUCKET.')
+    const accessKeyId = text('S3_ACCESS_KEY_ID')
+    const secretAccessKey = text('S3_SECRET_ACCESS_KEY')
+    if ((accessKeyId === null) !== (secretAccessKey === null)) throw new ConfigError('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY go together.')
+    return {
+      bucket,
+      region: text('S3_REGION') ?? 'us-east-1',
+      endpoint: url('S3_ENDPOINT', ['http', 'https']),
+      credentials: accessKeyId === null || secretAccessKey === null ? null : { accessKeyId, secretAccessKey },
+      redirect: boolean('S3_REDIRECT')
+    }
+  }
+
   const bootstrapApiKey = text('BOOTSTRAP_API_KEY')
   if (bootstrapApiKey !== null && !isWellFormed(bootstrapApiKey)) {
     throw new ConfigError('BOOTSTRAP_API_KEY is not a well-formed key; make one with `npm run admin -- new-key`.')
@@ -139,7 +182,7 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
     host: text('HOST') ?? '127.0.0.1',
     port: integer('PORT', 3000, 0, 65535),
     publicUrl,
-    dataDir: resolve(text('DATA_DIR') ?? '.data'),
+    dataDir,
     databaseUrl: url('DATABASE_URL', ['postgres', 'postgresql']),
     databasePoolSize: integer('DATABASE_POOL_SIZE', 10, 1, 500),
     redisUrl: url('REDIS_URL', ['redis', 'rediss']),
@@ -157,6 +200,14 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
     metrics: boolean('METRICS'),
     validateResponses: boolean('VALIDATE_RESPONSES'),
     requestTimeout: integer('REQUEST_TIMEOUT', 30, 1, 3600),
+    storage,
+    storageDir: resolve(text('STORAGE_DIR') ?? join(dataDir, 'files')),
+    s3: storage === 's3' ? s3() : null,
+    uploadMaxBytes: integer('UPLOAD_MAX_BYTES', 5 * 1024 ** 3, 1, 2 ** 50),
+    uploadTimeout: integer('UPLOAD_TIMEOUT', 6 * 3600, 1, 7 * 86_400),
+    resumableUploadHours: integer('RESUMABLE_UPLOAD_HOURS', 24, 1, 720),
+    storageQuotaUser: integer('STORAGE_QUOTA_USER', 50 * 1024 ** 3, 0, 2 ** 53 - 1),
+    storageQuotaProject: integer('STORAGE_QUOTA_PROJECT', 200 * 1024 ** 3, 0, 2 ** 53 - 1),
     worker: boolean('WORKER', true),
     webhookConcurrency: integer('WEBHOOK_CONCURRENCY', 100, 1, 10_000),
     webhookAllowedNetworks: networks('WEBHOOK_ALLOWED_NETWORKS'),

@@ -29,6 +29,9 @@ export class ApiError extends Error {
   }
 }
 
+/** Thrown to leave a transaction with nothing done, where that is no error. */
+export class RolledBack extends Error {}
+
 export function invalidRequest (problems: Problem[]): ApiError {
   const [first] = problems
   return new ApiError(400, 'INVALID_REQUEST', first.message, { field: first.field, constraint: first.constraint, errors: problems })
@@ -83,6 +86,19 @@ export function gone (constraint: string, message: string, field?: string): ApiE
 
 export function preconditionFailed (): ApiError {
   return new ApiError(412, 'PRECONDITION_FAILED', 'The resource has changed since; get it again.', { field: 'If-Match', constraint: 'etag' })
+}
+
+/** What was uploaded would be more than may be kept. */
+export function overQuota (limit: number): ApiError {
+  return new ApiError(413, 'PAYLOAD_TOO_LARGE', `This would be more than the quota of ${limit} bytes.`, { constraint: 'quota' })
+}
+
+export function rangeNotSatisfiable (bytes: number): ApiError {
+  return new ApiError(416, 'RANGE_NOT_SATISFIABLE', `The range begins after the end: there are ${bytes} bytes.`, { field: 'Range', constraint: 'satisfiable' }, { 'content-range': `bytes */${bytes}` })
+}
+
+export function requestTimeout (): ApiError {
+  return new ApiError(408, 'REQUEST_TIMEOUT', 'The request took too long to arrive.')
 }
 
 export function payloadTooLarge (limit: number): ApiError {

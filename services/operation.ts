@@ -1,7 +1,8 @@
 // The types between the contract and its handlers: what a handler of an operation is given and what it may answer.
 // Derived from generated/types.ts, so that an undeclared status or a wrong body does not compile.
 import type { components, operations } from '../generated/types.ts'
-import type { PublicOperationId, StreamEvents } from '../generated/operations.ts'
+import type { Readable } from 'node:stream'
+import type { BinaryOperationId, FormFiles, KeyOptionalOperationId, PublicOperationId, StreamEvents } from '../generated/operations.ts'
 import type { Db } from './database.ts'
 import type { Principal } from './principals.ts'
 import type { Services } from './services.ts'
@@ -25,16 +26,47 @@ export type SentEvent<Events> = { id: string, event?: undefined } | {
 /** The body of an answer that is a stream: started by the edge, which aborts the signal when the client is gone. */
 type Streamed<Events> = (signal: AbortSignal) => AsyncIterable<SentEvent<Events>>
 
-/** The answers an operation declares, but for the errors, which are thrown, and 304, which the edge gives. */
+/** Bytes to be answered. The edge sends them whole or a range of them, or not at all where the client has them already. */
+export interface Bytes {
+  type: string
+  bytes: number
+  /** A strong validator, quotes included. */
+  etag: string
+  modifiedAt: Date
+  /** Further header fields. */
+  headers: Record<string, string>
+  /** Opens the bytes, or those from `start` to `end`, both included. Called when they are really sent, and once. */
+  open (range?: { start: number, end: number }): Promise<Readable>
+}
+
+/** A file of a form while it arrives. */
+export interface FilePart {
+  /** Its media type as the client declares it. */
+  declaredType: string | null
+  /** Ends when the whole form has arrived and was well-formed, and fails otherwise. */
+  content: Readable
+  /** SHA-256 in hex, for whoever asks whether the same body came before; set by who reads the content. */
+  sha256?: string
+}
+
+/** What the edge answers by itself. */
+type OfEdge = 206 | 304
+
+/** The answers an operation declares, but for the errors, which are thrown, and those that the edge gives. */
 export type Answer<Id extends OperationId> = {
-  [S in Exclude<keyof Declared<Id>, 304>]: Content<Declared<Id>[S]> extends ErrorBody ? never
-    : Reply<S, Id extends keyof StreamEvents ? Streamed<StreamEvents[Id]> : Content<Declared<Id>[S]>>
-}[Exclude<keyof Declared<Id>, 304>]
+  [S in Exclude<keyof Declared<Id>, OfEdge>]: Content<Declared<Id>[S]> extends ErrorBody ? never
+    : Reply<S, Id extends keyof StreamEvents ? Streamed<StreamEvents[Id]>
+      : S extends 200 ? Id extends BinaryOperationId ? Bytes : Content<Declared<Id>[S]> : Content<Declared<Id>[S]>>
+}[Exclude<keyof Declared<Id>, OfEdge>]
 
 type Parameters<Id extends OperationId, Place extends 'path' | 'query' | 'header'> =
   operations[Id]['parameters'] extends { [P in Place]?: infer V } ? NonNullable<V> : Record<string, never>
 
-type RequestBody<Id extends OperationId> =
+type RequestBody<Id extends OperationId> = Id extends keyof FormFiles
+  ? Omit<DeclaredBody<Id>, FormFiles[Id]> & { [File in FormFiles[Id]]: FilePart }
+  : DeclaredBody<Id>
+
+type DeclaredBody<Id extends OperationId> =
   operations[Id] extends { requestBody: { content: infer C } } ? C[keyof C]
     : operations[Id] extends { requestBody?: { content: infer C } } ? C[keyof C]
       : undefined
@@ -49,7 +81,7 @@ export interface Request<Id extends OperationId> {
   /** The declared header fields, in lower case as they arrive. */
   headers: { [K in keyof Parameters<Id, 'header'> as K extends string ? Lowercase<K> : never]: Parameters<Id, 'header'>[K] }
   body: RequestBody<Id>
-  principal: Id extends PublicOperationId ? null : Principal
+  principal: Id extends PublicOperationId ? null : Id extends KeyOptionalOperationId ? Principal | null : Principal
   /**
    * Holds If-Match against the entity as its GET would answer it. To be called after the row is locked and before it
    * changes; the edge refuses to commit an answer when it was not.
@@ -61,12 +93,15 @@ export interface Request<Id extends OperationId> {
 type WithDefaults<Q> = { [K in keyof Q as K extends Defaulted ? K : never]-?: NonNullable<Q[K]> } &
   { [K in keyof Q as K extends Defaulted ? never : K]: Q[K] }
 
-type Defaulted = 'page' | 'limit' | 'sort' | 'order'
+type Defaulted = 'page' | 'limit' | 'sort' | 'order' | 'disposition'
 
 /** What a handler works with. `db` is the database, or the transaction that the edge has already opened. */
-export type HandlerServices = Services & { db: Db }
+export type HandlerServices = Services & { db: Db, /** How clients reach this server, without a slash at the end. */ publicUrl: () => string }
 
 export type Handler<Id extends OperationId> = (request: Request<Id>, services: HandlerServices) => Promise<Answer<Id>>
+
+/** A form's file, whether it has a field for the file's name, and which fields are JSON or may come several times. */
+export interface FormInfo { file: string, named: boolean, json: string[], lists: string[] }
 
 /** One row of the table of operations: what the spec declares, for the edge. */
 export interface OperationInfo {
@@ -79,11 +114,17 @@ export interface OperationInfo {
   tag: string
   /** null for a public operation. */
   scopes: string[] | null
+  /** Whether a request without a key is let through to the handler. */
+  keyOptional?: boolean
   rateLimit: string | null
   validators: { path?: string, query?: string, header?: string, body?: string }
-  body: { required: boolean, contentTypes: string[] } | null
-  /** `events`, where the body is a stream: what writes the data of each, by its name. */
-  replies: Record<string, { contentType: string | null, serializer?: string, events?: Record<string, string> }>
+  /** `form`, where it is one with a file; `streamed`, where its handler reads it while it arrives. */
+  body: { required: boolean, contentTypes: string[], form?: FormInfo, streamed?: boolean } | null
+  /**
+   * `events`, where the body is a stream: what writes the data of each, by its name. `volatile` are fields that have no part
+   * in the ETag. `binary`, where the body is bytes.
+   */
+  replies: Record<string, { contentType: string | null, serializer?: string, events?: Record<string, string>, volatile?: string[], binary?: boolean }>
   produces: string[]
   idempotent: boolean
   /** The GET whose answer If-Match is held against. */

@@ -7,6 +7,7 @@ import { createJobs, deliveryQueue, type Jobs, type Queue } from './jobs.ts'
 import { createLastUsed, type LastUsed } from './last-used.ts'
 import { createListener, type Listener } from './listener.ts'
 import { createPrincipals, type Principals } from './principals.ts'
+import { createStorage, type Storage } from './storage/storage.ts'
 import { createEgress, type Egress } from './webhooks/egress.ts'
 
 export interface Services {
@@ -21,6 +22,7 @@ export interface Services {
   events: Emitter
   tail: Tail
   egress: Egress
+  storage: Storage
   /** What a request may need, each with a check that throws when it is out of reach. */
   checks: Record<string, () => Promise<void>>
   close (): Promise<void>
@@ -43,6 +45,7 @@ export function createServices ({ config, databaseUrl, onError = () => {}, onSta
   const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
   const tail = createTail({ db: database, principals, listener, streamsPerUser: config.streamsPerUser, positionInterval: config.streamPing * 1000, onError })
   const events = createEmitter({ deliveries, onEmitted: tail.nudge, strict: config.validateResponses })
+  const storage = createStorage(database, config, { onError })
   const egress = createEgress({ allowed: config.webhookAllowedNetworks })
   // When everybody above has said what to hear.
   listener.start()
@@ -58,12 +61,14 @@ export function createServices ({ config, databaseUrl, onError = () => {}, onSta
     events,
     tail,
     egress,
-    checks: { database: () => database.ping(), queue: () => jobs.ping() },
+    storage,
+    checks: { database: () => database.ping(), queue: () => jobs.ping(), storage: () => storage.ping() },
     async close () {
       // First what calls into the others, last what they all need.
       await tail.close()
       await listener.close()
       await egress.close()
+      await storage.close()
       await jobs.close()
       await lastUsed.close()
       await database.close()

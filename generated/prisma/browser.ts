@@ -78,3 +78,28 @@ export type WebhookEndpoint = Prisma.WebhookEndpointModel
  * One event on its way to one endpoint. A pending one has exactly one job in the queue.
  */
 export type WebhookDelivery = Prisma.WebhookDeliveryModel
+/**
+ * Model File
+ * A file whose bytes are whole and durable in the store, under `blobKey`. They never change.
+ */
+export type File = Prisma.FileModel
+/**
+ * Model StorageUsage
+ * How many files a space has and what they take: kept by a trigger on files, and what a quota is held against.
+ */
+export type StorageUsage = Prisma.StorageUsageModel
+/**
+ * Model DoomedBlob
+ * A blob whose row is gone: a job removes it from the store, and then this.
+ */
+export type DoomedBlob = Prisma.DoomedBlobModel
+/**
+ * Model FileLink
+ * Whoever has the token may download the file. Only its SHA-256 is kept.
+ */
+export type FileLink = Prisma.FileLinkModel
+/**
+ * Model Avatar
+ * The variants of a user's picture: squares of 64, 128 and 256 pixels, each a blob `<id>-<size>`.
+ */
+export type Avatar = Prisma.AvatarModel

@@ -501,6 +501,50 @@ export type JsonNullableWithAggregatesFilterBase<$PrismaModel = never> = {
   _max?: Prisma.NestedJsonNullableFilter<$PrismaModel>
 }
 
+export type EnumFileVisibilityFilter<$PrismaModel = never> = {
+  equals?: $Enums.FileVisibility | Prisma.EnumFileVisibilityFieldRefInput<$PrismaModel>
+  in?: $Enums.FileVisibility[] | Prisma.ListEnumFileVisibilityFieldRefInput<$PrismaModel>
+  notIn?: $Enums.FileVisibility[] | Prisma.ListEnumFileVisibilityFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumFileVisibilityFilter<$PrismaModel> | $Enums.FileVisibility
+}
+
+export type EnumFileVisibilityWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.FileVisibility | Prisma.EnumFileVisibilityFieldRefInput<$PrismaModel>
+  in?: $Enums.FileVisibility[] | Prisma.ListEnumFileVisibilityFieldRefInput<$PrismaModel>
+  notIn?: $Enums.FileVisibility[] | Prisma.ListEnumFileVisibilityFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumFileVisibilityWithAggregatesFilter<$PrismaModel> | $Enums.FileVisibility
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumFileVisibilityFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumFileVisibilityFilter<$PrismaModel>
+}
+
+export type IntNullableFilter<$PrismaModel = never> = {
+  equals?: number | Prisma.IntFieldRefInput<$PrismaModel> | null
+  in?: number[] | Prisma.ListIntFieldRefInput<$PrismaModel> | null
+  notIn?: number[] | Prisma.ListIntFieldRefInput<$PrismaModel> | null
+  lt?: number | Prisma.IntFieldRefInput<$PrismaModel>
+  lte?: number | Prisma.IntFieldRefInput<$PrismaModel>
+  gt?: number | Prisma.IntFieldRefInput<$PrismaModel>
+  gte?: number | Prisma.IntFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedIntNullableFilter<$PrismaModel> | number | null
+}
+
+export type IntNullableWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: number | Prisma.IntFieldRefInput<$PrismaModel> | null
+  in?: number[] | Prisma.ListIntFieldRefInput<$PrismaModel> | null
+  notIn?: number[] | Prisma.ListIntFieldRefInput<$PrismaModel> | null
+  lt?: number | Prisma.IntFieldRefInput<$PrismaModel>
+  lte?: number | Prisma.IntFieldRefInput<$PrismaModel>
+  gt?: number | Prisma.IntFieldRefInput<$PrismaModel>
+  gte?: number | Prisma.IntFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedIntNullableWithAggregatesFilter<$PrismaModel> | number | null
+  _count?: Prisma.NestedIntNullableFilter<$PrismaModel>
+  _avg?: Prisma.NestedFloatNullableFilter<$PrismaModel>
+  _sum?: Prisma.NestedIntNullableFilter<$PrismaModel>
+  _min?: Prisma.NestedIntNullableFilter<$PrismaModel>
+  _max?: Prisma.NestedIntNullableFilter<$PrismaModel>
+}
+
 export type NestedStringFilter<$PrismaModel = never> = {
   equals?: string | Prisma.StringFieldRefInput<$PrismaModel>
   in?: string[] | Prisma.ListStringFieldRefInput<$PrismaModel>
@@ -956,6 +1000,39 @@ export type NestedJsonNullableFilterBase<$PrismaModel = never> = {
   gt?: runtime.InputJsonValue | Prisma.JsonFieldRefInput<$PrismaModel>
   gte?: runtime.InputJsonValue | Prisma.JsonFieldRefInput<$PrismaModel>
   not?: runtime.InputJsonValue | Prisma.JsonFieldRefInput<$PrismaModel> | Prisma.JsonNullValueFilter
+}
+
+export type NestedEnumFileVisibilityFilter<$PrismaModel = never> = {
+  equals?: $Enums.FileVisibility | Prisma.EnumFileVisibilityFieldRefInput<$PrismaModel>
+  in?: $Enums.FileVisibility[] | Prisma.ListEnumFileVisibilityFieldRefInput<$PrismaModel>
+  notIn?: $Enums.FileVisibility[] | Prisma.ListEnumFileVisibilityFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumFileVisibilityFilter<$PrismaModel> | $Enums.FileVisibility
+}
+
+export type NestedEnumFileVisibilityWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.FileVisibility | Prisma.EnumFileVisibilityFieldRefInput<$PrismaModel>
+  in?: $Enums.FileVisibility[] | Prisma.ListEnumFileVisibilityFieldRefInput<$PrismaModel>
+  notIn?: $Enums.FileVisibility[] | Prisma.ListEnumFileVisibilityFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumFileVisibilityWithAggregatesFilter<$PrismaModel> | $Enums.FileVisibility
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumFileVisibilityFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumFileVisibilityFilter<$PrismaModel>
+}
+
+export type NestedIntNullableWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: number | Prisma.IntFieldRefInput<$PrismaModel> | null
+  in?: number[] | Prisma.ListIntFieldRefInput<$PrismaModel> | null
+  notIn?: number[] | Prisma.ListIntFieldRefInput<$PrismaModel> | null
+  lt?: number | Prisma.IntFieldRefInput<$PrismaModel>
+  lte?: number | Prisma.IntFieldRefInput<$PrismaModel>
+  gt?: number | Prisma.IntFieldRefInput<$PrismaModel>
+  gte?: number | Prisma.IntFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedIntNullableWithAggregatesFilter<$PrismaModel> | number | null
+  _count?: Prisma.NestedIntNullableFilter<$PrismaModel>
+  _avg?: Prisma.NestedFloatNullableFilter<$PrismaModel>
+  _sum?: Prisma.NestedIntNullableFilter<$PrismaModel>
+  _min?: Prisma.NestedIntNullableFilter<$PrismaModel>
+  _max?: Prisma.NestedIntNullableFilter<$PrismaModel>
 }
 
 

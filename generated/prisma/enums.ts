@@ -79,3 +79,11 @@ export const WebhookDeliveryStatus = {
 } as const
 
 export type WebhookDeliveryStatus = (typeof WebhookDeliveryStatus)[keyof typeof WebhookDeliveryStatus]
+
+
+export const FileVisibility = {
+  private: 'private',
+  public: 'public'
+} as const
+
+export type FileVisibility = (typeof FileVisibility)[keyof typeof FileVisibility]

@@ -14,7 +14,7 @@ export const conditions: Record<string, (declared: Declared) => boolean> = {
   answer: ({ document, operation }) => Object.entries<Json>(operation.responses).some(([status, r]) => status < '300' && resolve(document, r).content !== undefined),
   secured: ({ document, operation }) => (operation.security ?? document.security ?? []).length > 0,
   // Whether the operation takes a body or not: a client may send one.
-  body: ({ method }) => method !== 'get',
+  body: ({ method }) => method !== 'get' && method !== 'options',
   resource: ({ parameters }) => parameters.some((p) => p.in === 'path'),
   idempotent: takes('Idempotency-Key'),
   'idempotent-body': (declared) => takes('Idempotency-Key')(declared) && hasBody(declared),
@@ -26,7 +26,7 @@ export const conditions: Record<string, (declared: Declared) => boolean> = {
 export function addImpliedResponses (document: Json): void {
   const implied = Object.entries<Record<string, string>>(document['x-implied-responses'] ?? {})
   for (const path of Object.values<Json>(document.paths)) {
-    for (const method of ['get', 'put', 'post', 'delete', 'patch']) {
+    for (const method of ['get', 'put', 'post', 'delete', 'patch', 'options']) {
       const operation = path[method]
       if (!operation) continue
       const parameters = [...path.parameters ?? [], ...operation.parameters ?? []].map((p) => resolve(document, p))

@@ -11,6 +11,10 @@ export interface Response {
   schema: Json | null
   /** The data of each kind of event, where the body is a stream of them. */
   events: Record<string, Json> | null
+  /** Its fields that have no part in the ETag. */
+  volatile: string[]
+  /** Whether the body is bytes that no schema describes. */
+  binary: boolean
   headers: string[]
 }
 
@@ -23,9 +27,20 @@ export interface Parameter {
   component?: string
 }
 
+export interface Body {
+  required: boolean
+  contentTypes: string[]
+  /** What JSON, or the fields of a form, have to be. */
+  schema: Json | null
+  /** The form's file, whether it has a field for the file's name, and which fields are JSON or may come several times. */
+  form: { file: string, named: boolean, json: string[], lists: string[] } | null
+  /** Whether it is bytes, or has them in it: then its handler reads it while it arrives. */
+  streamed: boolean
+}
+
 export interface Operation {
   id: string
-  method: 'get' | 'put' | 'post' | 'delete' | 'patch'
+  method: 'get' | 'put' | 'post' | 'delete' | 'patch' | 'options'
   /** As in the spec, without the server's prefix. */
   path: string
   /** As in the spec, with the server's prefix. */
@@ -33,11 +48,13 @@ export interface Operation {
   tag: string
   /** null for a public operation. */
   scopes: string[] | null
+  /** Whether a request without a key is let through to the handler. */
+  keyOptional: boolean
   rateLimit: string | null
   path_: Parameter[]
   query: Parameter[]
   header: Parameter[]
-  body: { required: boolean, contentTypes: string[], schema: Json | null } | null
+  body: Body | null
   responses: Response[]
   projectAccess: { role: string, states?: string[] } | null
   secretAnswer: boolean
@@ -48,11 +65,12 @@ export interface Operation {
 export function operationsOf (document: Json): Operation[] {
   const found: Operation[] = []
   for (const [path, item] of Object.entries<Json>(document.paths)) {
-    for (const method of ['get', 'put', 'post', 'delete', 'patch'] as const) {
+    for (const method of ['get', 'put', 'post', 'delete', 'patch', 'options'] as const) {
       const operation = item[method]
       if (!operation) continue
       const parameters = mergedParameters(document, item, operation)
-      const scopes = scopesOf(operation.security ?? document.security)
+      const security = operation.security ?? document.security
+      const scopes = scopesOf(security)
       const body = resolve(document, operation.requestBody)
       found.push({
         id: operation.operationId,
@@ -61,15 +79,12 @@ export function operationsOf (document: Json): Operation[] {
         fullPath: prefixOf(operation.servers ?? item.servers ?? document.servers) + path,
         tag: operation.tags[0],
         scopes,
-        rateLimit: scopes === null ? null : operation['x-rate-limit'] ?? (method === 'get' ? 'default' : 'write'),
+        keyOptional: scopes !== null && security.some((alternative: Json) => Object.keys(alternative).length === 0),
+        rateLimit: operation['x-rate-limit'] ?? (scopes === null ? null : method === 'get' ? 'default' : 'write'),
         path_: parameters.filter((p) => p.in === 'path'),
         query: parameters.filter((p) => p.in === 'query'),
         header: parameters.filter((p) => p.in === 'header'),
-        body: body === undefined ? null : {
-          required: body.required === true,
-          contentTypes: Object.keys(body.content),
-          schema: body.content['application/json']?.schema ?? null
-        },
+        body: body === undefined ? null : bodyOf(document, body),
         responses: Object.entries<Json>(operation.responses).map(([status, node]) => {
           const response = resolve(document, node)
           const contentType = Object.keys(response.content ?? {})[0] ?? null
@@ -78,6 +93,8 @@ export function operationsOf (document: Json): Operation[] {
             contentType,
             schema: contentType === null ? null : response.content[contentType].schema,
             events: contentType === null ? null : response.content[contentType]['x-stream-events'] ?? null,
+            volatile: contentType === null ? [] : volatileOf(document, response.content[contentType].schema),
+            binary: contentType !== null && resolve(document, response.content[contentType].schema)?.format === 'binary',
             headers: Object.keys(response.headers ?? {}).map((name) => name.toLowerCase())
           }
         }),
@@ -88,6 +105,29 @@ export function operationsOf (document: Json): Operation[] {
     }
   }
   return found
+}
+
+function volatileOf (document: Json, schema: Json): string[] {
+  const properties = Object.entries<Json>(resolve(document, schema)?.properties ?? {})
+  return properties.filter(([, property]) => property['x-volatile'] === true).map(([name]) => name)
+}
+
+function bodyOf (document: Json, body: Json): Body {
+  const contentTypes = Object.keys(body.content)
+  const shared = { required: body.required === true, contentTypes }
+  const media = body.content['multipart/form-data']
+  if (media === undefined) return { ...shared, schema: body.content['application/json']?.schema ?? null, form: null, streamed: contentTypes.some((type) => resolve(document, body.content[type].schema)?.format === 'binary') }
+  const { properties, required = [], ...rest } = resolve(document, media.schema)
+  const typeOf = (name: string): Json => resolve(document, properties[name])
+  const names = Object.keys(properties)
+  const file = names.find((name) => typeOf(name).format === 'binary')!
+  const fields = Object.fromEntries(Object.entries(properties).filter(([name]) => name !== file))
+  return {
+    ...shared,
+    schema: { ...rest, properties: fields, required: required.filter((name: string) => name !== file) },
+    streamed: true,
+    form: { file, named: names.includes('name'), json: names.filter((name) => typeOf(name).type === 'object'), lists: names.filter((name) => typeOf(name).type === 'array') }
+  }
 }
 
 /** An operation's parameter replaces the path's of the same name and place. */

@@ -28,6 +28,16 @@ export type OperationId = OperationsByTag[Tag]
 /** The operations that need no key. */
 export type PublicOperationId =${union(operations.filter((o) => o.scopes === null), '  ')}
 
+/** The operations that are also served to whoever has no key. */
+export type KeyOptionalOperationId =${union(operations.filter((o) => o.keyOptional), '  ')}
+
+/** The operations whose body is a form with a file, and the name of the file. */
+export interface FormFiles {${operations.filter((o) => o.body?.form).map((o) => `\n  ${o.id}: ${text(o.body!.form!.file)}`).join('')}
+}
+
+/** The operations that answer 200 with bytes. */
+export type BinaryOperationId =${union(operations.filter((o) => o.responses.some((r) => r.status === 200 && r.binary)), '  ')}
+
 /** What the handler module of a tag has to hold: one handler for each of its operations. */
 export type Handlers<T extends Tag> = { [Id in OperationsByTag[T]]: Handler<Id> }
 
@@ -79,10 +89,11 @@ function tableRow (o: Operation, names: ValidatorNames): object {
     url: routerUrl(o.fullPath),
     tag: o.tag,
     scopes: o.scopes,
+    keyOptional: o.keyOptional ? true : undefined,
     rateLimit: o.rateLimit,
     validators: { path: names.path, query: names.query, header: names.header, body: names.body },
-    body: o.body === null ? null : { required: o.body.required, contentTypes: o.body.contentTypes },
-    replies: Object.fromEntries(o.responses.map((r) => [r.status, { contentType: r.contentType, serializer: names.responses[r.status], events: names.streams[r.status] }])),
+    body: o.body === null ? null : { required: o.body.required, contentTypes: o.body.contentTypes, form: o.body.form ?? undefined, streamed: o.body.streamed ? true : undefined },
+    replies: Object.fromEntries(o.responses.map((r) => [r.status, { contentType: r.contentType, serializer: names.responses[r.status], events: names.streams[r.status], volatile: r.volatile.length > 0 ? r.volatile : undefined, binary: r.binary ? true : undefined }])),
     produces: [...new Set(success.map((r) => r.contentType).filter((t) => t !== null))],
     idempotent: takes('Idempotency-Key'),
     // If-Match is held against what the GET of the same path answers.

@@ -1,4 +1,7 @@
 // A running server on a fresh database, and people with keys on it: what every test of the API starts with.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
 import { addressOf, buildApp } from '../../app/build.ts'
@@ -36,12 +39,13 @@ export interface TestServerOptions {
   databaseUrl?: string
 }
 
-const quiet = { PORT: '0', LOG_LEVEL: 'info', VALIDATE_RESPONSES: 'true', RATE_LIMIT_DEFAULT: '1000000', RATE_LIMIT_WRITE: '1000000', RATE_LIMIT_ADDRESS: '1000000', STREAMS_PER_USER: '10000', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128' }
+const quiet = { PORT: '0', LOG_LEVEL: 'info', VALIDATE_RESPONSES: 'true', RATE_LIMIT_DEFAULT: '1000000', RATE_LIMIT_WRITE: '1000000', RATE_LIMIT_UPLOAD: '1000000', RATE_LIMIT_ADDRESS: '1000000', STREAMS_PER_USER: '10000', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128' }
 
 /** Starts a server on a port of its own; it is closed when the test ends. Every answer is held against the spec. */
 export async function startServer (t: Pick<Test, 'teardown'>, options: TestServerOptions = {}): Promise<TestServer> {
   const databaseUrl = options.databaseUrl ?? (await createTestDatabase(t)).url
-  const config = readConfig({ ...quiet, DATABASE_URL: databaseUrl, ...options.env })
+  const storageDir = options.env?.STORAGE_DIR ?? mkdtempSync(join(tmpdir(), 'storage-'))
+  const config = readConfig({ ...quiet, DATABASE_URL: databaseUrl, STORAGE_DIR: storageDir, ...options.env })
   const logs: string[] = []
   const statements: string[] = []
   const errors: Error[] = []
@@ -60,6 +64,7 @@ export async function startServer (t: Pick<Test, 'teardown'>, options: TestServe
     await app?.close()
     await limits.close()
     await services.close()
+    if (options.env?.STORAGE_DIR === undefined) rmSync(storageDir, { recursive: true, force: true })
   }
   let count = 0
   const person: TestServer['person'] = async ({ role = 'user', scopes = scopesFor(role), projectIds, expiresAt, name, email } = {}) => {

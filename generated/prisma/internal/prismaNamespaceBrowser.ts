@@ -62,7 +62,12 @@ export const ModelName = {
   Event: 'Event',
   EventLog: 'EventLog',
   WebhookEndpoint: 'WebhookEndpoint',
-  WebhookDelivery: 'WebhookDelivery'
+  WebhookDelivery: 'WebhookDelivery',
+  File: 'File',
+  StorageUsage: 'StorageUsage',
+  DoomedBlob: 'DoomedBlob',
+  FileLink: 'FileLink',
+  Avatar: 'Avatar'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -265,6 +270,72 @@ export const WebhookDeliveryScalarFieldEnum = {
 } as const
 
 export type WebhookDeliveryScalarFieldEnum = (typeof WebhookDeliveryScalarFieldEnum)[keyof typeof WebhookDeliveryScalarFieldEnum]
+
+
+export const FileScalarFieldEnum = {
+  id: 'id',
+  projectId: 'projectId',
+  ownerId: 'ownerId',
+  spaceId: 'spaceId',
+  name: 'name',
+  path: 'path',
+  contentType: 'contentType',
+  declaredContentType: 'declaredContentType',
+  bytes: 'bytes',
+  sha256: 'sha256',
+  visibility: 'visibility',
+  metadata: 'metadata',
+  tags: 'tags',
+  downloadCount: 'downloadCount',
+  blobKey: 'blobKey',
+  expiresAt: 'expiresAt',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
+} as const
+
+export type FileScalarFieldEnum = (typeof FileScalarFieldEnum)[keyof typeof FileScalarFieldEnum]
+
+
+export const StorageUsageScalarFieldEnum = {
+  spaceId: 'spaceId',
+  files: 'files',
+  bytes: 'bytes'
+} as const
+
+export type StorageUsageScalarFieldEnum = (typeof StorageUsageScalarFieldEnum)[keyof typeof StorageUsageScalarFieldEnum]
+
+
+export const DoomedBlobScalarFieldEnum = {
+  key: 'key',
+  doomedAt: 'doomedAt'
+} as const
+
+export type DoomedBlobScalarFieldEnum = (typeof DoomedBlobScalarFieldEnum)[keyof typeof DoomedBlobScalarFieldEnum]
+
+
+export const FileLinkScalarFieldEnum = {
+  id: 'id',
+  fileId: 'fileId',
+  digest: 'digest',
+  maxDownloads: 'maxDownloads',
+  downloadCount: 'downloadCount',
+  createdById: 'createdById',
+  expiresAt: 'expiresAt',
+  revokedAt: 'revokedAt',
+  createdAt: 'createdAt'
+} as const
+
+export type FileLinkScalarFieldEnum = (typeof FileLinkScalarFieldEnum)[keyof typeof FileLinkScalarFieldEnum]
+
+
+export const AvatarScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  variants: 'variants',
+  updatedAt: 'updatedAt'
+} as const
+
+export type AvatarScalarFieldEnum = (typeof AvatarScalarFieldEnum)[keyof typeof AvatarScalarFieldEnum]
 
 
 export const SortOrder = {

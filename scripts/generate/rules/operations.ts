@@ -2,6 +2,16 @@
 import { eachOperation, header, parametersOf, resolved } from './visit.ts'
 
 export const operationRules = {
+  /** A form's file is streamed on to its place: it is one, and it comes last. */
+  'form-has-one-file': eachOperation((operation, { ctx, location }) => {
+    const media = resolved(operation.requestBody, ctx)?.content?.['multipart/form-data']
+    if (media === undefined) return
+    const schema = resolved(media.schema, ctx)
+    const files = Object.keys(schema?.properties ?? {}).filter((name) => resolved(schema.properties[name], ctx)?.format === 'binary')
+    if (files.length !== 1 || !schema.required?.includes(files[0])) {
+      ctx.report({ message: 'a multipart/form-data body has exactly one property of format `binary`, and it is required', location: location.child('requestBody').key() })
+    }
+  }),
   /** Generated code, handlers, logs and clients all call an operation by this one name. */
   'operation-name': eachOperation((operation, { ctx, location }) => {
     if (operation.operationId !== undefined && !/^[a-z][A-Za-z0-9]+$/.test(operation.operationId)) {
@@ -27,7 +37,7 @@ export const operationRules = {
         })
       }
     })
-    if (security.length > 1) ctx.report({ message: 'one security scheme an operation: with alternatives the last refusal would win', location: location.child('security') })
+    if (security.filter((alternative: any) => Object.keys(alternative).length > 0).length > 1) ctx.report({ message: 'one security scheme an operation: with alternatives the last refusal would win', location: location.child('security') })
   }),
   'known-rate-limit': eachOperation((operation, { root, ctx, location }) => {
     const policy = operation['x-rate-limit']

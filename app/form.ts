@@ -1,0 +1,101 @@
+// Reads a form (multipart/form-data, RFC 7578): its fields first, then its file as a stream. The stream ends only when the
+// whole form has arrived and was well-formed, so that whoever waits for its end has nothing else to ask.
+import { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import type { MultipartFields, MultipartFile } from '@fastify/multipart'
+import { ApiError, invalidField, type Problem } from '../services/errors.ts'
+import type { FilePart, FormInfo } from '../services/operation.ts'
+import { parseStrictJson } from './json.ts'
+
+export interface Form {
+  fields: Record<string, unknown>
+  /** What is wrong with it whatever its schema says. */
+  problems: Problem[]
+  /** null where there is none. */
+  file: FilePart | null
+  /** The name that the client gives the file. */
+  filename: string | undefined
+}
+
+type Part = MultipartFile | Extract<MultipartFields[string], { type: 'field' }>
+type Parts = AsyncIterator<Part>
+
+// Few: a form is what a person fills in.
+const limits = { fields: 50, files: 2, parts: 60, fieldNameSize: 100, fieldSize: 64 * 1024, fileSize: Infinity }
+
+export async function readForm (request: FastifyRequest, info: FormInfo): Promise<Form> {
+  const parts = (request.parts({ limits }) as AsyncIterable<Part>)[Symbol.asyncIterator]()
+  const form: Form = { fields: {}, problems: [], file: null, filename: undefined }
+  for (let part = await next(parts); part !== null; part = await next(parts)) {
+    if (part.type === 'file') {
+      if (part.fieldname !== info.file) throw unknown(part.fieldname)
+      form.filename = part.filename
+      form.file = { declaredType: declared(part.mimetype), content: Readable.from(contentOf(part, parts), { objectMode: false, highWaterMark: 64 * 1024 }) }
+      break
+    }
+    addField(form, info, part)
+  }
+  if (form.file === null) form.problems.push({ field: info.file, constraint: 'required', message: `${info.file} is required, as a part with a filename`, location: 'body' })
+  return form
+}
+
+function addField ({ fields, problems }: Form, info: FormInfo, part: Extract<Part, { type: 'field' }>): void {
+  const field = part.fieldname
+  const problem = (constraint: string, message: string): void => { problems.push({ field: field ?? 'body', constraint, message, location: 'body' }) }
+  if (typeof field !== 'string' || field === '' || part.fieldnameTruncated) return problem('maxLength', 'a part has no name, or one that is too long')
+  if (part.valueTruncated) return problem('maxLength', `${field} is longer than ${limits.fieldSize} bytes`)
+  if (field === info.file) return problem('file', `${field} must be sent as a file, with a filename`)
+  const text = typeof part.value === 'string' ? part.value : JSON.stringify(part.value)
+  // A replacement character stands where the bytes were no UTF-8.
+  if (/[\0\ufffd]/.test(text)) return problem('well_formed', `${field} is not valid text`)
+  let value: unknown = text
+  if (info.json.includes(field)) {
+    try {
+      value = parseStrictJson(Buffer.from(text))
+    } catch {
+      return problem('type', `${field} must be JSON`)
+    }
+  }
+  if (info.lists.includes(field)) value = [...(fields[field] as unknown[] | undefined) ?? [], value]
+  else if (Object.hasOwn(fields, field)) return problem('once', `${field} is given twice`)
+  fields[field] = value
+}
+
+async function * contentOf (part: MultipartFile, parts: Parts): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of part.file) yield chunk as Buffer
+  } catch (error) {
+    throw asFormError(error)
+  }
+  const after = await next(parts)
+  if (after === null) return
+  throw invalidField(String(after.fieldname), 'order', `${after.fieldname} comes after the file: the file is one, and the last part`)
+}
+
+async function next (parts: Parts): Promise<Part | null> {
+  try {
+    const { done, value } = await parts.next()
+    return done === true ? null : value
+  } catch (error) {
+    throw asFormError(error)
+  }
+}
+
+function declared (type: string | undefined): string | null {
+  return type === undefined || type === '' || type.length > 255 ? null : type
+}
+
+function unknown (field: string): ApiError {
+  return invalidField(field, 'additionalProperties', `${field} is not known`)
+}
+
+/** Whatever the parser says: the client sent no form. */
+function asFormError (error: unknown): unknown {
+  if (error instanceof ApiError) return error
+  const { code = '', message = '' } = error as { code?: string, message?: string }
+  if (/^FST_(PARTS|FIELDS|FILES)_LIMIT$/.test(code)) return invalidField('body', 'max_parts', `A form has at most ${limits.fields} fields and one file.`)
+  if (code === 'FST_PROTO_VIOLATION') return invalidField('body', 'additionalProperties', 'A part has a name that is not known.')
+  if (code === 'FST_INVALID_JSON_FIELD_ERROR') return invalidField('body', 'type', 'A part that is declared to be JSON is none.')
+  if (/boundary/i.test(message)) return invalidField('Content-Type', 'boundary', 'The form has no boundary.')
+  return invalidField('body', 'multipart', 'The form is cut off or malformed.')
+}

@@ -1,0 +1,68 @@
+// Links to files: made, listed, revoked, and followed by whoever has one.
+import { randomBytes } from 'node:crypto'
+import type { Handlers } from '../generated/operations.ts'
+import { gone, notFound } from '../services/errors.ts'
+import { newId, timeOf } from '../services/ids.ts'
+import { addressOf, bytesOf } from '../services/storage/download.ts'
+import { openFile } from '../services/storage/files.ts'
+import { countLink, findByToken, findLink, insertLink, listLinks, revokeLink } from '../services/storage/links.ts'
+
+const defaultSeconds = 86_400
+
+export const storageLinks = {
+  async listFileLinks (request, { db }) {
+    const file = await openFile(db, request)
+    return { status: 200, body: await listLinks(db, file, request.query) }
+  },
+
+  async createFileLink (request, { db, events, publicUrl }) {
+    const { expires_in_seconds: seconds = defaultSeconds, max_downloads: maxDownloads = null } = request.body
+    return await db.transaction(async (tx) => {
+      const file = await openFile(tx, request, { lock: true })
+      const id = newId('lnk')
+      const token = randomBytes(32).toString('base64url')
+      const link = await insertLink(tx, file, {
+        id, token, maxDownloads, createdBy: request.principal.userId, createdAt: timeOf(id), expiresAt: new Date(timeOf(id).getTime() + seconds * 1000)
+      })
+      await events.emit(tx, 'file_link.created', link, { userId: file.owner_id })
+      return { status: 201, body: { ...link, url: `${publicUrl()}/v1/storage/links/${token}` }, headers: { location: `/v1/storage/files/${file.id}/links/${id}` } }
+    })
+  },
+
+  async getFileLink (request, { db }) {
+    const file = await openFile(db, request)
+    return { status: 200, body: await findLink(db, file, request.params.link_id) }
+  },
+
+  async revokeFileLink (request, { db, events }) {
+    return await db.transaction(async (tx) => {
+      const file = await openFile(tx, request, { lock: true })
+      const previous = await findLink(tx, file, request.params.link_id)
+      request.ifMatch(previous)
+      if (previous.status === 'revoked') return { status: 204 }
+      const link = await revokeLink(tx, file, previous.id)
+      await events.emit(tx, 'file_link.revoked', link, { previous, userId: file.owner_id })
+      return { status: 204 }
+    })
+  },
+
+  async downloadByLink ({ params: { token }, query }, { db, storage }) {
+    const found = await findByToken(db, token)
+    if (found === null) throw notFound('link')
+    const { link, file } = found
+    if (link.status !== 'active') throw over(link.status)
+    const blobs = await storage.blobs()
+    const count = async (): Promise<void> => {
+      const status = await countLink(db, link.id)
+      if (status !== 'active') throw over(status)
+      storage.countDownload(file.id)
+    }
+    if (!blobs.redirects) return { status: 200, body: bytesOf(file, blobs, query, count) }
+    await count()
+    return { status: 302, headers: { location: await addressOf(file, blobs, query) } }
+  }
+} satisfies Handlers<'storage-links'>
+
+function over (status: string): Error {
+  return gone(status, `The link is ${status.replace('_', ' ')}.`)
+}

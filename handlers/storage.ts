@@ -1,0 +1,105 @@
+// Files: uploaded, listed, inspected, changed, deleted and downloaded.
+import type { Handlers } from '../generated/operations.ts'
+import { openProject } from '../services/access.ts'
+import { timestampAfter } from '../services/clock.ts'
+import type { Config } from '../services/config.ts'
+import type { Db } from '../services/database.ts'
+import { invalidField, overQuota, payloadTooLarge, unauthorized } from '../services/errors.ts'
+import type { OperationInfo } from '../services/operation.ts'
+import type { Principal } from '../services/principals.ts'
+import { addressOf, bytesOf } from '../services/storage/download.ts'
+import { fileById, insertFile, listFiles, newFileId, openDownload, openFile, requireOwnSpace, usageOf } from '../services/storage/files.ts'
+
+export const storage = {
+  async listFiles ({ operation, principal, query }, { db }) {
+    return { status: 200, body: await listFiles(db, await openSpace(db, { operation, principal }, query.project_id), query) }
+  },
+
+  async uploadFile ({ operation, principal, body, headers }, { db, config, events, storage }) {
+    const { file, name, project_id: projectId = null, sha256 = headers['x-content-sha256'], expires_at: expiresAt, ...fields } = body
+    requireFuture(expiresAt)
+    const spaceId = await openSpace(db, { operation, principal }, projectId)
+    const quota = quotaOf(config, projectId)
+    const left = quota - (await usageOf(db, spaceId)).bytes
+    const room = Math.min(left, config.uploadMaxBytes)
+    const arrived = await storage.incoming.receive(file, { maxBytes: Math.max(0, room), name, tooLarge: () => left < config.uploadMaxBytes ? overQuota(quota) : payloadTooLarge(room) })
+    try {
+      if (sha256 !== undefined && sha256 !== arrived.sha256) throw invalidField('sha256', 'sha256', `What arrived has the SHA-256 ${arrived.sha256}.`)
+      const id = newFileId()
+      return await storage.keep(id, arrived, () => db.transaction(async (tx) => {
+        // It may have taken long: who may, and whether there is room, is asked again.
+        await openSpace(tx, { operation, principal }, projectId, { lock: true })
+        const { bytes, contentType } = arrived
+        const created = await insertFile(tx, id, {
+          ...fields, projectId, ownerId: principal.userId, name: name!, contentType, declaredContentType: file.declaredType, bytes, sha256: arrived.sha256, expiresAt
+        })
+        if ((await usageOf(tx, spaceId)).bytes > quota) throw overQuota(quota)
+        await events.emit(tx, 'file.created', created, { userId: principal.userId })
+        return { status: 201, body: created, headers: { location: `/v1/storage/files/${id}` } }
+      }))
+    } finally {
+      await arrived.discard()
+    }
+  },
+
+  async getFile (request, { db }) {
+    return { status: 200, body: await openFile(db, request) }
+  },
+
+  async updateFile (request, { db, events }) {
+    const { metadata, expires_at: expiresAt, ...fields } = request.body
+    requireFuture(expiresAt)
+    return await db.transaction(async (tx) => {
+      const previous = await openFile(tx, request, { lock: true })
+      request.ifMatch(previous)
+      await tx.prisma.file.update({
+        where: { id: previous.id }, data: { ...fields, metadata, expiresAt, updatedAt: timestampAfter(new Date(previous.updated_at)) }, select: { id: true }
+      })
+      const file = await fileById(tx, previous.id)
+      await events.emit(tx, 'file.updated', file, { previous, userId: file.owner_id })
+      return { status: 200, body: file }
+    })
+  },
+
+  async deleteFile (request, { db, events }) {
+    return await db.transaction(async (tx) => {
+      const file = await openFile(tx, request, { lock: true })
+      request.ifMatch(file)
+      await tx.prisma.file.delete({ where: { id: file.id }, select: { id: true } })
+      await events.emit(tx, 'file.deleted', file, { userId: file.owner_id })
+      return { status: 204 }
+    })
+  },
+
+  async downloadFile (request, { db, storage }) {
+    const file = await openDownload(db, request)
+    if (file === null) throw unauthorized('missing')
+    const blobs = await storage.blobs()
+    const count = (): void => storage.countDownload(file.id)
+    if (!blobs.redirects) return { status: 200, body: bytesOf(file, blobs, request.query, count) }
+    count()
+    return { status: 302, headers: { location: await addressOf(file, blobs, request.query) } }
+  },
+
+  async getStorageUsage ({ operation, principal, query: { project_id: projectId = null } }, { db, config }) {
+    const { files, bytes } = await usageOf(db, await openSpace(db, { operation, principal }, projectId))
+    return { status: 200, body: { project_id: projectId, files, bytes, quota_bytes: quotaOf(config, projectId) } }
+  }
+} satisfies Handlers<'storage'>
+
+/** @returns the id of the space: the project's, where the caller may do there what the operation does, or else the caller's own. */
+async function openSpace (db: Db, { operation, principal }: { operation: OperationInfo, principal: Principal }, projectId: string | null | undefined, options: { lock?: boolean } = {}): Promise<string> {
+  if (projectId == null) {
+    requireOwnSpace(principal)
+    return principal.userId
+  }
+  return (await openProject(db, { operation, principal, params: { id: projectId } }, options)).id
+}
+
+function quotaOf (config: Readonly<Config>, projectId: string | null): number {
+  return projectId === null ? config.storageQuotaUser : config.storageQuotaProject
+}
+
+function requireFuture (expiresAt: string | null | undefined): void {
+  if (expiresAt != null && Date.parse(expiresAt) <= Date.now()) throw invalidField('expires_at', 'future', 'expires_at is over already')
+}

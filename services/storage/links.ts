@@ -1,0 +1,92 @@
+// Links to files: whoever has the token may download, until it is over. How often is counted in one conditional update, so
+// that `max_downloads` holds however many come at once.
+import { hash } from 'node:crypto'
+import type { components } from '../../generated/types.ts'
+import { statement, statementOf, type Db } from '../database.ts'
+import { notFound } from '../errors.ts'
+import { offsetOf, pageOfRows, type Page } from '../pages.ts'
+import { fileColumns, type StoredFile } from './files.ts'
+
+export type FileLink = components['schemas']['FileLink']
+
+const status = `CASE WHEN l.revoked_at IS NOT NULL THEN 'revoked' WHEN l.download_count >= l.max_downloads THEN 'used_up'
+  WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END`
+const columns = `l.id, l.file_id, f.project_id, ${status} AS status, l.max_downloads, l.download_count, l.created_by, l.expires_at, l.created_at`
+
+export interface NewLink {
+  id: string
+  token: string
+  maxDownloads: number | null
+  createdBy: string
+  createdAt: Date
+  expiresAt: Date
+}
+
+const insert = statement<FileLink>(`
+  WITH l AS (
+    INSERT INTO file_links (id, file_id, digest, max_downloads, created_by, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING *
+  ) SELECT ${columns} FROM l JOIN files f ON f.id = l.file_id`)
+
+export async function insertLink (db: Db, file: StoredFile, { id, token, maxDownloads, createdBy, expiresAt, createdAt }: NewLink): Promise<FileLink> {
+  const [link] = await db.sql(insert, [id, file.id, digestOf(token), maxDownloads, createdBy, expiresAt, createdAt])
+  return link
+}
+
+const read = statement<FileLink>(`SELECT ${columns} FROM file_links l JOIN files f ON f.id = l.file_id WHERE l.file_id = $1 AND l.id = $2`)
+
+/** Throws 404 when the file has no such link. */
+export async function findLink (db: Db, file: StoredFile, id: string): Promise<FileLink> {
+  const [link] = await db.sql(read, [file.id, id])
+  if (link === undefined) throw notFound('link', id)
+  return link
+}
+
+const revoke = statement('UPDATE file_links SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1')
+
+export async function revokeLink (db: Db, file: StoredFile, id: string): Promise<FileLink> {
+  await db.sql(revoke, [id])
+  return await findLink(db, file, id)
+}
+
+export interface LinkListQuery { page: number, limit: number, sort: 'created_at' | 'expires_at', order: 'asc' | 'desc' }
+
+const sortKeys = { created_at: 'l.created_at', expires_at: 'l.expires_at' }
+
+export async function listLinks (db: Db, file: StoredFile, query: LinkListQuery): Promise<Page<FileLink>> {
+  const direction = query.order === 'asc' ? 'ASC' : 'DESC'
+  const list = statementOf<FileLink & { total: number }>(`
+    SELECT t.total, x.* FROM (SELECT count(*)::int AS total FROM file_links WHERE file_id = $1) t LEFT JOIN LATERAL (
+      SELECT ${columns} FROM file_links l JOIN files f ON f.id = l.file_id WHERE l.file_id = $1
+      ORDER BY ${sortKeys[query.sort]} ${direction}, l.id ${direction} LIMIT $2 OFFSET $3) x ON true`)
+  return pageOfRows(await db.sql(list, [file.id, query.limit, offsetOf(query)]), query)
+}
+
+type Found = StoredFile & { link_id: string, link_status: string }
+
+const byDigest = statement<Found>(`
+  SELECT l.id AS link_id, ${status} AS link_status, ${fileColumns}, f.blob_key
+  FROM file_links l JOIN files f ON f.id = l.file_id JOIN users u ON u.id = f.owner_id LEFT JOIN projects p ON p.id = f.project_id
+  WHERE l.digest = $1 AND (f.expires_at IS NULL OR f.expires_at > now())
+    AND CASE WHEN f.project_id IS NULL THEN u.status = 'active' ELSE p.status <> 'deleted' END`)
+
+/** @returns null when there is no such link, or its file is not there any more. */
+export async function findByToken (db: Db, token: string): Promise<{ link: { id: string, status: string }, file: StoredFile } | null> {
+  const [found] = await db.sql(byDigest, [digestOf(token)])
+  if (found === undefined) return null
+  const { link_id: id, link_status: status, ...file } = found
+  return { link: { id, status }, file }
+}
+
+const count = statement(`UPDATE file_links l SET download_count = download_count + 1 WHERE l.id = $1 AND ${status} = 'active' RETURNING l.id`)
+const readStatus = statement<{ status: string }>(`SELECT ${status} AS status FROM file_links l WHERE l.id = $1`)
+
+/** Counts a download. @returns `active` when it may begin, else why not. */
+export async function countLink (db: Db, id: string): Promise<string> {
+  if ((await db.sql(count, [id])).length > 0) return 'active'
+  const [found] = await db.sql(readStatus, [id])
+  return found?.status ?? 'revoked'
+}
+
+function digestOf (token: string): Buffer {
+  return hash('sha256', token, 'buffer')
+}

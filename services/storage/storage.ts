@@ -1,0 +1,82 @@
+// The store of files as the handlers use it: what arrives, where it is kept, and how often it was fetched.
+import type { Config } from '../config.ts'
+import { statement, type Database } from '../database.ts'
+import { ApiError, RolledBack } from '../errors.ts'
+import { createBlobs, type Blobs, type Received } from './blobs.ts'
+import { createIncoming, type Incoming } from './incoming.ts'
+
+export interface Storage {
+  incoming: Incoming
+  /** Connected on first use. */
+  blobs (): Promise<Blobs>
+  /**
+   * Keeps what has arrived as `key`, then runs the work that makes its row. Where that did nothing, the blob goes again;
+   * where nobody knows, such as when the connection broke at the commit, it stays, and the sweep decides.
+   */
+  keep<T> (key: string, received: Received, work: () => Promise<T>): Promise<T>
+  /** Notes that a download of the file has begun. The count in the database follows within seconds. */
+  countDownload (fileId: string): void
+  /** Throws when the store is out of reach. */
+  ping (): Promise<void>
+  close (): Promise<void>
+}
+
+export interface StorageOptions {
+  onError?: (error: Error) => void
+  /** Milliseconds between two writes of the counts. Default 2,000. */
+  interval?: number
+}
+
+const writeCounts = statement(`
+  UPDATE files f SET download_count = f.download_count + c.n
+  FROM unnest($1::text[], $2::int[]) AS c (id, n) WHERE f.id = c.id`)
+
+export function createStorage (db: Database, config: Readonly<Config>, { onError = () => {}, interval = 2_000 }: StorageOptions = {}): Storage {
+  const incoming = createIncoming(config.storageDir)
+  let opened: Promise<Blobs> | undefined
+  const blobs = (): Promise<Blobs> => opened ??= createBlobs(config).catch((error) => {
+    opened = undefined
+    throw error
+  })
+  let counts = new Map<string, number>()
+  let writing: Promise<void> = Promise.resolve()
+  const timer = setInterval(() => { if (counts.size > 0) writing = flush() }, interval)
+  timer.unref()
+
+  return {
+    incoming,
+    blobs,
+    async keep (key, received, work) {
+      const store = await blobs()
+      await store.put(key, received)
+      try {
+        return await work()
+      } catch (error) {
+        if (error instanceof RolledBack || (error instanceof ApiError && error.status < 500)) await store.remove([key]).catch(onError)
+        throw error
+      }
+    },
+    countDownload (fileId) { counts.set(fileId, (counts.get(fileId) ?? 0) + 1) },
+    async ping () { await (await blobs()).ping() },
+    async close () {
+      clearInterval(timer)
+      await writing
+      await flush()
+      if (opened !== undefined) await (await opened).close()
+    }
+  }
+
+  async function flush (): Promise<void> {
+    const taken = counts
+    counts = new Map()
+    if (taken.size === 0) return
+    // In one order, so that two processes never wait for each other.
+    const rows = [...taken].sort(([a], [b]) => a < b ? -1 : 1)
+    try {
+      await db.sql(writeCounts, [rows.map(([id]) => id), rows.map(([, n]) => n)])
+    } catch (error) {
+      for (const [id, n] of rows) counts.set(id, (counts.get(id) ?? 0) + n)
+      onError(error as Error)
+    }
+  }
+}
