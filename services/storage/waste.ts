@@ -1,0 +1,125 @@
+// What time makes superfluous in the store of files: files whose time is over, blobs whose row is gone, and what was left by
+// processes that died. Nothing is removed from the store that a row still names.
+import { statement, type Db } from '../database.ts'
+import type { Emitter } from '../events/emit.ts'
+import type { Kind } from '../housekeeping.ts'
+import { fileColumns, type File } from './files.ts'
+import type { Storage } from './storage.ts'
+
+export interface StorageWaste {
+  storage: Storage
+  events: Emitter
+}
+
+/** What is removed at once. */
+const most = { files: 100, orphaned: 1000, blobs: 200 }
+
+/** What somebody may wait for: looked after every minute. */
+export function kindsOfEnding ({ storage, events }: StorageWaste): Kind[] {
+  return [
+    { name: 'expired files', step: (db) => db.transaction((tx) => removeExpired(tx, events)) },
+    { name: 'blobs', step: (db) => removeDoomed(db, storage) }
+  ]
+}
+
+export interface SweepOptions {
+  /** Seconds that an upload may take at most: what is younger than that, and an hour, may still get its row. */
+  uploadTimeout: number
+  /** Hours between two sweeps of the whole store. Default 24. */
+  hours?: number
+}
+
+/** What only crashes and deleted accounts leave. */
+export function kindsOfRemains ({ storage }: StorageWaste, { uploadTimeout, hours = 24 }: SweepOptions): Kind[] {
+  const sweep = createSweep(storage)
+  let next = 0
+  return [
+    { name: 'files of deleted users', step: removeOfDeleted },
+    {
+      name: 'orphans',
+      async step (db) {
+        if (!sweep.underWay && Date.now() < next) return { removed: 0, more: false }
+        const done = await sweep.step(db, new Date(Date.now() - (uploadTimeout + 3600) * 1000))
+        if (!done.more) next = Date.now() + hours * 3_600_000
+        return done
+      }
+    }
+  ]
+}
+
+const expired = statement<File>(`SELECT ${fileColumns} FROM files f WHERE f.expires_at <= now() ORDER BY f.expires_at LIMIT $1 FOR UPDATE OF f SKIP LOCKED`)
+const deleteFiles = statement('DELETE FROM files WHERE id = ANY($1)')
+
+async function removeExpired (tx: Db, events: Emitter): Promise<{ removed: number, more: boolean }> {
+  const files = await tx.sql(expired, [most.files])
+  if (files.length > 0) await tx.sql(deleteFiles, [files.map(({ id }) => id)])
+  for (const file of files) await events.emit(tx, 'file.deleted', file, { userId: file.owner_id })
+  return { removed: files.length, more: files.length === most.files }
+}
+
+const ofDeletedUsers = statement<{ n: number }>(`
+  WITH gone AS (DELETE FROM files WHERE id IN (
+    SELECT f.id FROM users u JOIN files f ON f.space_id = u.id WHERE u.status = 'deleted' LIMIT $1
+  ) RETURNING 1) SELECT count(*)::int AS n FROM gone`)
+
+/** Nobody is left who could read of them. */
+async function removeOfDeleted (db: Db): Promise<{ removed: number, more: boolean }> {
+  const [{ n }] = await db.sql(ofDeletedUsers, [most.orphaned])
+  return { removed: n, more: n === most.orphaned }
+}
+
+const doomed = statement<{ key: string }>('SELECT key FROM doomed_blobs ORDER BY doomed_at LIMIT $1')
+const forget = statement('DELETE FROM doomed_blobs WHERE key = ANY($1)')
+
+/** First the bytes, then the note that they have to go: done twice where a process dies in between, which changes nothing. */
+async function removeDoomed (db: Db, storage: Storage): Promise<{ removed: number, more: boolean }> {
+  const keys = (await db.sql(doomed, [most.blobs])).map(({ key }) => key)
+  if (keys.length === 0) return { removed: 0, more: false }
+  await (await storage.blobs()).remove(keys)
+  await db.sql(forget, [keys])
+  return { removed: keys.length, more: keys.length === most.blobs }
+}
+
+const unnamed = statement<{ key: string }>(`
+  SELECT k.key FROM unnest($1::text[]) AS k (key)
+  WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.blob_key = k.key)
+    AND NOT EXISTS (SELECT 1 FROM avatars a WHERE a.id = split_part(k.key, '-', 1))`)
+
+/** Whatever else is in the store is none of ours. */
+const ours = /^(file|avt)_[0-9a-z]{26}(-\d+)?$/
+
+export interface Sweep {
+  /** Whether the last step left more to do. */
+  readonly underWay: boolean
+  /** Looks at the next page of the store and removes what no row names and is older than `before`. */
+  step (db: Db, before: Date): Promise<{ removed: number, more: boolean }>
+}
+
+export function createSweep (storage: Storage): Sweep {
+  let pages: AsyncIterator<Array<{ key: string, modifiedAt: Date }>> | null = null
+  return {
+    get underWay () { return pages !== null },
+    async step (db, before) {
+      const blobs = await storage.blobs()
+      try {
+        if (pages === null) {
+          pages = blobs.list()[Symbol.asyncIterator]()
+          await blobs.tidy(before)
+          return { removed: await storage.incoming.tidy(before), more: true }
+        }
+        const { done, value } = await pages.next()
+        if (done === true) {
+          pages = null
+          return { removed: 0, more: false }
+        }
+        const old = value.filter(({ key, modifiedAt }) => ours.test(key) && modifiedAt < before).map(({ key }) => key)
+        const orphans = old.length === 0 ? [] : (await db.sql(unnamed, [old])).map(({ key }) => key)
+        await blobs.remove(orphans)
+        return { removed: orphans.length, more: true }
+      } catch (error) {
+        pages = null
+        throw error
+      }
+    }
+  }
+}
