@@ -24,8 +24,11 @@ export interface NewJob<Data> {
 export interface Queue<Data> {
   /** Puts jobs into the queue in the transaction `tx`. */
   add (tx: Db, jobs: Array<NewJob<Data>>): Promise<void>
-  /** Takes at most `count` jobs of a tier that are due. Whoever does not settle one in time will see it taken by another. */
-  take (count: number, tier?: string): Promise<Array<Job<Data>>>
+  /**
+   * Takes at most `count` jobs of a tier that are due, of all groups `except` some. Whoever does not settle one in time will
+   * see it taken by another.
+   */
+  take (count: number, options?: { tier?: string, except?: string[] }): Promise<Array<Job<Data>>>
   /**
    * Removes jobs from the queue in the transaction `tx`.
    * @returns the ids of those that were still this taker's; the others belong to somebody else by now.
@@ -58,8 +61,9 @@ export const deliveryQueue: QueueOptions = {
   // An attempt takes 15 s at most, and some for what stands around it.
   expireInSeconds: 30,
   groupConcurrency: 10,
-  // What was recovered may be a great deal at once; nothing that happens now waits behind it.
-  tiers: { failing: 1, recovered: 10 }
+  // What was recovered may be a great deal at once; nothing that happens now waits behind it. Where too much of an owner's
+  // is slow, each endpoint of his gets one place, so that none of them holds up the others.
+  tiers: { failing: 1, recovered: 10, slow: 1 }
 }
 const queues = [deliveryQueue]
 
@@ -105,18 +109,20 @@ export function createJobs ({ database, onError = () => {} }: { database: Databa
   let supervising = false
   return {
     queue<Data extends object> ({ name, groupConcurrency, tiers = {} }: QueueOptions): Queue<Data> {
+      const groupOf = (group: string, tier: string | undefined): string => tier === undefined ? group : `${group}/${tier}`
       // The queue's index begins with the priority, so that taking from one tier does not walk over what waits in another.
       const priorityOf = (tier: string | undefined): number => tier === undefined ? 0 : -1 - Object.keys(tiers).indexOf(tier)
       return {
         async add (tx, jobs) {
           await inside.run(tx, () => boss.insert(name, jobs.map(({ data, group, tier, startAfter }) => ({
-            data, group: { id: tier === undefined ? group : `${group}/${tier}` }, priority: priorityOf(tier), startAfter: startAfter?.toISOString()
+            data, group: { id: groupOf(group, tier) }, priority: priorityOf(tier), startAfter: startAfter?.toISOString()
           }))))
         },
-        async take (count, tier) {
+        async take (count, { tier, except = [] } = {}) {
           const priority = priorityOf(tier)
           const limit = tier === undefined ? groupConcurrency : tiers[tier]
-          const taken = await boss.fetch<Data>(name, { batchSize: count, groupConcurrency: limit, minPriority: priority, maxPriority: priority })
+          const ignoreGroups = except.map((group) => groupOf(group, tier))
+          const taken = await boss.fetch<Data>(name, { batchSize: count, groupConcurrency: limit, ignoreGroups, minPriority: priority, maxPriority: priority })
           return taken.map(({ id, data, retryCount }: BossJob<Data>) => ({ id, data, retryCount }))
         },
         async settle (tx, jobs) {

@@ -1,6 +1,7 @@
 // Sends what is due: takes delivery jobs from the queue and posts each event to its endpoint, if it may still be told.
-// Endpoints at which everything fails have a lane of their own, and so has what was recovered: in neither of them anybody
-// else waits. A process that dies leaves its jobs to another, which sends them again.
+// Endpoints at which everything fails have a lane of their own, and so has what was recovered, and what is due to owners
+// of whom too much is slow already: in none of them anybody else waits. A process that dies leaves its jobs to another,
+// which sends them again.
 import serializers from '../../generated/serializers.js'
 import { operations } from '../../generated/operations.ts'
 import { statement, type Database } from '../database.ts'
@@ -10,9 +11,10 @@ import type { Job, Queue } from '../jobs.ts'
 import { delayAfter, type Attempt } from './deliveries.ts'
 import { EgressError, type Egress } from './egress.ts'
 import { isFailing } from './endpoints.ts'
-import { createLane } from './lane.ts'
+import { createLane, type Begun } from './lane.ts'
 import { createOutcomes, type Outcome } from './outcomes.ts'
 import { signedHeaders } from './signature.ts'
+import { createSlowness } from './slowness.ts'
 
 export interface Sender {
   /** Something may be due. */
@@ -27,7 +29,10 @@ export interface SenderOptions {
   deliveries: Queue<DeliveryJob>
   egress: Egress
   events: Emitter
-  /** Deliveries under way at once, four times as many beside them whose endpoints are slow, and the same again to failing endpoints. */
+  /**
+   * Deliveries under way at once, and four times as many beside them whose endpoints are slow; the same again of what was
+   * recovered, to failing endpoints, and to those of owners of whom too much is slow.
+   */
   concurrency: number
   onError?: (error: Error) => void
   /** How often the queue is looked at even if nothing was said, in ms. Default 1,000. */
@@ -44,6 +49,7 @@ interface Due {
   id: string
   tries: number
   endpoint_id: string
+  owner: string
   url: string
   secrets: string[]
   enabled: boolean
@@ -56,7 +62,7 @@ interface Due {
 type Loaded = Omit<Due, 'id' | 'event'> & Due['event'] & { delivery_id: string }
 
 const load = statement<Loaded>(`
-  SELECT d.id AS delivery_id, d.tries, d.endpoint_id, w.url, w.enabled AND w.deleted_at IS NULL AS enabled,
+  SELECT d.id AS delivery_id, d.tries, d.endpoint_id, w.user_id AS owner, w.url, w.enabled AND w.deleted_at IS NULL AS enabled,
     ${isFailing} AS failing,
     CASE WHEN w.previous_expires_at > now() THEN ARRAY[w.secret, w.previous_secret] ELSE ARRAY[w.secret] END AS secrets,
     u.status = 'active' AND e.scope = ANY(w.scopes) AND coalesce(CASE
@@ -77,17 +83,16 @@ export function createSender (options: SenderOptions): Sender {
   const { database, deliveries, egress, events, concurrency, onError = () => {}, interval = 1_000, grace = 5_000 } = options
   const outcomes = createOutcomes({ database, deliveries, events, onError })
   const cut = new AbortController()
-  const shared = { slots: concurrency, slow: 4 * concurrency, patience, interval, onError }
-  const failing = createLane({ ...shared, take: (count) => deliveries.take(count, 'failing'), begin })
-  const recovered = createLane({ ...shared, take: (count) => deliveries.take(count, 'recovered'), begin: setApart })
-  const usual = createLane({ ...shared, take: (count) => deliveries.take(count), begin: setApart })
-  const lanes = [usual, recovered, failing]
+  const slowness = createSlowness(wake)
+  const shared = { slowness, slots: concurrency, slow: 4 * concurrency, patience, interval, onError }
+  const usual = createLane({ ...shared, take: (count, except) => deliveries.take(count, { except }), begin: beginFair })
+  const recovered = createLane({ ...shared, take: (count, except) => deliveries.take(count, { tier: 'recovered', except }), begin: beginFair })
+  const slow = createLane({ ...shared, take: (count, except) => deliveries.take(count, { tier: 'slow', except }), begin: (jobs) => begin(jobs, failingTier) })
+  const failing = createLane({ ...shared, take: (count, except) => deliveries.take(count, { tier: 'failing', except }), begin: (jobs) => begin(jobs, () => undefined) })
+  const lanes = [usual, recovered, slow, failing]
 
   return {
-    wake () {
-      usual.wake()
-      recovered.wake()
-    },
+    wake,
     start () {
       for (const lane of lanes) lane.start()
     },
@@ -99,32 +104,41 @@ export function createSender (options: SenderOptions): Sender {
     }
   }
 
-  /** Leaves what goes to failing endpoints to their lane. */
-  async function setApart (jobs: Array<Job<DeliveryJob>>): Promise<Array<Promise<void>>> {
-    return await begin(jobs, true)
+  function wake (): void {
+    usual.wake()
+    recovered.wake()
+  }
+
+  /** Leaves to their lanes what goes to failing endpoints, and what is due to owners who have their share of this one. */
+  async function beginFair (jobs: Array<Job<DeliveryJob>>, hasShare: (owner: string) => boolean): Promise<Begun[]> {
+    return await begin(jobs, (due) => failingTier(due) ?? (hasShare(due.owner) ? 'slow' : undefined))
   }
 
   /** What cannot be loaded stays with its job, which another taker gets when it has expired. */
-  async function begin (jobs: Array<Job<DeliveryJob>>, apart = false): Promise<Array<Promise<void>>> {
+  async function begin (jobs: Array<Job<DeliveryJob>>, otherTier: (due: Due) => string | undefined): Promise<Begun[]> {
     const due = await loaded(jobs)
-    const under: Array<Promise<void>> = []
-    const away: Array<Job<DeliveryJob>> = []
+    const begun: Begun[] = []
+    const away: Array<{ job: Job<DeliveryJob>, delivery?: Due, tier?: string }> = []
     for (const job of jobs) {
       const delivery = due.get(job.data.delivery_id)
-      if (delivery !== undefined && !(apart && delivery.failing && delivery.enabled)) under.push(attempt(job, delivery))
-      else away.push(job)
+      const tier = delivery?.enabled ? otherTier(delivery) : undefined
+      if (delivery !== undefined && tier === undefined) begun.push({ done: attempt(job, delivery), source: { owner: delivery.owner, group: delivery.endpoint_id } })
+      else away.push({ job, delivery, tier })
+      if (delivery !== undefined && tier === 'slow') slowness.suspect(delivery.owner, delivery.endpoint_id)
     }
-    if (away.length > 0) under.push(putAway(away, due))
-    return under
+    if (away.length > 0) begun.push({ done: putAway(away), source: null })
+    return begun
   }
 
-  /** Jobs that are for the other lane are put there; what is pending no more, or gone, needs none. */
-  async function putAway (jobs: Array<Job<DeliveryJob>>, due: Map<string, Due>): Promise<void> {
+  /** Jobs that are for another lane are put there, untried; what is pending no more, or gone, needs none. */
+  async function putAway (away: Array<{ job: Job<DeliveryJob>, delivery?: Due, tier?: string }>): Promise<void> {
     await database.transaction(async (tx) => {
-      const mine = await deliveries.settle(tx, jobs)
-      const moving = jobs.filter(({ id, data }) => mine.has(id) && due.has(data.delivery_id))
-      if (moving.length > 0) await deliveries.add(tx, moving.map(({ data }) => ({ data, group: due.get(data.delivery_id)!.endpoint_id, tier: 'failing' })))
+      const mine = await deliveries.settle(tx, away.map(({ job }) => job))
+      const moving = away.flatMap(({ job, delivery, tier }) =>
+        delivery === undefined || !mine.has(job.id) ? [] : [{ data: job.data, group: delivery.endpoint_id, tier }])
+      if (moving.length > 0) await deliveries.add(tx, moving)
     })
+    slow.wake()
     failing.wake()
   }
 
@@ -135,15 +149,15 @@ export function createSender (options: SenderOptions): Sender {
       await numberEvents(database)
       rows = await database.sql(load, ids)
     }
-    return new Map(rows.map(({ delivery_id: id, tries, endpoint_id, url, secrets, enabled, failing, allowed, ...event }) =>
-      [id, { id, tries, endpoint_id, url, secrets, enabled, failing, allowed, event }]))
+    return new Map(rows.map(({ delivery_id: id, tries, endpoint_id, owner, url, secrets, enabled, failing, allowed, ...event }) =>
+      [id, { id, tries, endpoint_id, owner, url, secrets, enabled, failing, allowed, event }]))
   }
 
   /** One attempt, from the look at what stands against it to its record. */
   async function attempt (job: Job<DeliveryJob>, due: Due): Promise<void> {
     const refusal = !due.enabled ? 'The endpoint is disabled.' : !due.allowed ? 'The owner of the endpoint may no longer read this event.' : null
     const result = refusal === null ? await send(due) : refused(refusal)
-    await outcomes.record({ job, deliveryId: due.id, endpointId: due.endpoint_id, tier: due.failing ? 'failing' : undefined, ...result })
+    await outcomes.record({ job, deliveryId: due.id, endpointId: due.endpoint_id, tier: failingTier(due), ...result })
   }
 
   async function send (due: Due): Promise<Result> {
@@ -171,6 +185,10 @@ export function createSender (options: SenderOptions): Sender {
 }
 
 type Result = Pick<Outcome, 'status' | 'attempt' | 'request' | 'next' | 'gone'>
+
+function failingTier ({ failing }: Due): string | undefined {
+  return failing ? 'failing' : undefined
+}
 
 function refused (error: string): Result {
   const attempt = { started_at: new Date().toISOString(), duration_ms: 0, response_status: null, response_body: null, error }

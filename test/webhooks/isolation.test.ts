@@ -1,5 +1,5 @@
 // Endpoints do not wait for each other: whoever never answers, answers slowly or always fails takes no slot of the others
-// for long, however much waits for it.
+// for long, however much waits for it. Nor do owners, however many endpoints of theirs are slow.
 import t, { type Test } from 'tap'
 import { deliveryQueue } from '../../services/jobs.ts'
 import { statement } from '../../services/database.ts'
@@ -12,18 +12,18 @@ const quiet = { event_types: ['profile.updated'] }
 /** A stop cuts at once what hangs. */
 const start = (t: Test): Promise<WorkingServer> => startWorkingServer(t, { env: { WEBHOOK_CONCURRENCY: `${concurrency}`, SHUTDOWN_TIMEOUT: '0' } })
 
-/** So many test events for an endpoint at once. */
-async function send ({ admin, services: { database, events } }: WorkingServer, endpoint: Endpoint, count: number): Promise<void> {
-  const { body: object } = await admin.client.get(`/webhooks/endpoints/${endpoint.id}`)
+/** So many test events for an endpoint at once; it is the admin's unless somebody else is named. */
+async function send ({ admin, services: { database, events } }: WorkingServer, endpoint: Endpoint, count: number, owner = admin): Promise<void> {
+  const { body: object } = await owner.client.get(`/webhooks/endpoints/${endpoint.id}`)
   await database.transaction(async (tx) => {
-    for (let i = 0; i < count; i++) await events.emit(tx, 'webhook_endpoint.tested', object, { userId: admin.id, endpointId: endpoint.id })
+    for (let i = 0; i < count; i++) await events.emit(tx, 'webhook_endpoint.tested', object, { userId: owner.id, endpointId: endpoint.id })
   })
 }
 
 /** Sends 100 deliveries to an endpoint that answers at once. @returns the milliseconds until all had arrived. */
-async function pass (server: WorkingServer, good: Endpoint): Promise<number> {
+async function pass (server: WorkingServer, good: Endpoint, owner = server.admin): Promise<number> {
   const began = Date.now()
-  await send(server, good, 100)
+  await send(server, good, 100, owner)
   await waitUntil(() => good.receiver.received.length >= 100, 'the hundred')
   return Date.now() - began
 }
@@ -62,6 +62,34 @@ t.test('nor do many of them, which could take all slots', async (t) => {
   await waitUntil(() => slow.receiver.received.length === 30, 'the slow one, as it answers')
   await finish(t, server)
 })
+
+for (const senders of [1, 2]) {
+  t.test(`an owner whose endpoints all answer slowly, and well, holds up nobody else: ${senders} at work`, async (t) => {
+    const server = await start(t)
+    for (let more = 1; more < senders; more++) await server.work()
+    const hostile = await server.person()
+    const victim = await server.person()
+    let answer = (): void => {}
+    const when = new Promise<void>((resolve) => { answer = resolve })
+    const slow = await Promise.all(Array.from({ length: 15 * senders }, () => makeEndpoint(t, hostile, { ...quiet, answer: { when } })))
+    const good = await makeEndpoint(t, victim, quiet)
+    const waiting = (): number => slow.reduce((sum, { receiver }) => sum + receiver.waiting, 0)
+    for (const one of slow) await send(server, one, 40, hostile)
+    await waitUntil(() => waiting() >= concurrency, 'all slots taken')
+    t.comment(`100 deliveries beside an owner of ${slow.length} slow endpoints: ${await pass(server, good, victim)} ms; ${waiting()} under way`)
+    t.ok(slow.every(({ receiver }) => receiver.waiting === receiver.received.length), 'none of the slow ones was answered or given up yet')
+    t.equal(good.receiver.received.length, 100)
+    const before = waiting()
+    t.ok(before < senders * 2 * concurrency + slow.length, `${before} is less than half of the slow places, and one for each endpoint beside them`)
+    answer()
+    await waitUntil(() => slow.every(({ receiver }) => receiver.received.length === 40), 'the slow ones, as they answer')
+    const tried = statement('SELECT status::text, jsonb_array_length(attempts) AS attempts, count(*)::int AS n FROM webhook_deliveries GROUP BY 1, 2')
+    const all = 40 * slow.length + 100
+    await waitUntil(async () => (await server.services.database.sql(tried, [])).length === 1, 'the record of all')
+    t.same(await server.services.database.sql(tried, []), [{ status: 'succeeded', attempts: 1, n: all }], 'what was put back was tried once')
+    await finish(t, server)
+  })
+}
 
 t.test('those that fail for long are tried one by one, beside the others', async (t) => {
   const server = await start(t)
