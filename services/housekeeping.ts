@@ -1,68 +1,163 @@
 // What time makes superfluous: projects deleted 30 days ago with all that is in them, remembered answers after 24 hours,
-// events and their deliveries after the days that are configured. Of several processes one does the work at a time.
-import { statement, type Database } from './database.ts'
+// events and their deliveries after the days that are configured. Kind by kind and in small steps, so that no step is too
+// large for its transaction, and none that fails keeps the others. Of several processes one does the work at a time.
+import pg from 'pg'
+import { statement, type Database, type Db } from './database.ts'
 import { restorableDays } from './projects.ts'
 
-const turn = statement<{ mine: boolean }>("SELECT pg_try_advisory_xact_lock(hashtextextended('housekeeping', 0)) AS mine")
-const purgeProjects = statement<{ id: string }>(`
-  DELETE FROM projects WHERE id IN (
-    SELECT id FROM projects WHERE deleted_at < now() - interval '${restorableDays} days' ORDER BY deleted_at LIMIT 100 FOR UPDATE SKIP LOCKED
-  ) RETURNING id`)
-const purgeTheirEvents = statement('DELETE FROM events WHERE project_id = ANY($1) AND sequence IS NOT NULL')
+/** A kind of thing that is removed some day. */
+export interface Kind {
+  name: string
+  /**
+   * Removes some, in its own transaction and in a second or two: a stop waits for it. Where two processes do it at once, or
+   * one dies in it, nothing is lost but time.
+   * @returns how many are gone, and whether there is more to do.
+   */
+  step (db: Db): Promise<{ removed: number, more: boolean }>
+}
+
+export interface KindsOptions {
+  /** How long events are kept. Default 30. */
+  eventDays?: number
+}
+
+export function kindsOfWaste ({ eventDays = 30 }: KindsOptions = {}): Kind[] {
+  return [
+    { name: 'projects', step: (db) => db.transaction(removeProject) },
+    { name: 'answers', step: removeAnswers },
+    { name: 'events', step: (db) => db.transaction((tx) => removeOldEvents(tx, eventDays)) },
+    { name: 'deliveries', step: (db) => db.transaction(removeDeliveries) }
+  ]
+}
+
+export interface TidyOptions {
+  /** Default those of this module. */
+  kinds?: Kind[]
+  /** Ends the round after the step that is under way. */
+  signal?: AbortSignal
+  /** Told of each kind that failed; without it the first failure ends the round and is thrown. */
+  onError?: (error: Error) => void
+}
+
+/** One round: a step of each kind, again and again until none has more. @returns how many of each were removed. */
+export async function tidy (db: Database, { kinds = kindsOfWaste(), signal, onError = (error) => { throw error } }: TidyOptions = {}): Promise<Record<string, number>> {
+  const done = Object.fromEntries(kinds.map(({ name }) => [name, 0]))
+  await inTurn(db, async () => {
+    for (let left = kinds; left.length > 0;) {
+      const unfinished: Kind[] = []
+      for (const kind of left) {
+        if (signal?.aborted) return
+        try {
+          const { removed, more } = await kind.step(db)
+          done[kind.name] += removed
+          if (more) unfinished.push(kind)
+        } catch (cause) {
+          onError(new Error(`housekeeping failed for the ${kind.name}`, { cause }))
+        }
+      }
+      left = unfinished
+    }
+  })
+  return done
+}
+
+const turn = "SELECT pg_try_advisory_lock(hashtextextended('housekeeping', 0)) AS mine"
+
+/** Does the work unless another process is at it. The turn belongs to a connection of its own, and ends with it. */
+async function inTurn (db: Database, work: () => Promise<void>): Promise<void> {
+  const connection = new pg.Client(db.pool.options)
+  // Whoever takes the turn then does the same work beside this one, which is allowed.
+  connection.on('error', () => {})
+  await connection.connect()
+  try {
+    const { rows: [{ mine }] } = await connection.query<{ mine: boolean }>(turn)
+    if (mine) await work()
+  } finally {
+    await connection.end()
+  }
+}
+
+/** What is removed at once; a row of a delivery with its attempts is the largest there is. */
+const most = { answers: 5000, events: 500, deliveries: 2000 }
+
+const project = statement<{ id: string }>(`
+  SELECT id FROM projects WHERE deleted_at < now() - interval '${restorableDays} days' ORDER BY deleted_at LIMIT 1 FOR UPDATE SKIP LOCKED`)
+const eventsOfProject = statement<{ id: string }>('SELECT id FROM events WHERE project_id = $1 AND sequence IS NOT NULL ORDER BY sequence LIMIT $2')
+const deleteProject = statement('DELETE FROM projects WHERE id = $1')
+
+/** The next project that can be restored no more, or some of its events. */
+async function removeProject (tx: Db): Promise<{ removed: number, more: boolean }> {
+  const [found] = await tx.sql(project, [])
+  if (found === undefined) return { removed: 0, more: false }
+  const events = await tx.sql(eventsOfProject, [found.id, most.events])
+  const gone = await removeEvents(tx, events)
+  if (gone < events.length || events.length === most.events) return { removed: 0, more: true }
+  await tx.sql(deleteProject, [found.id])
+  return { removed: 1, more: true }
+}
+
 const forgetAnswers = statement<{ n: number }>(`
   WITH gone AS (DELETE FROM idempotency_records WHERE (owner_id, key_digest) IN (
-    SELECT owner_id, key_digest FROM idempotency_records WHERE created_at < now() - interval '24 hours' LIMIT 5000
+    SELECT owner_id, key_digest FROM idempotency_records WHERE created_at < now() - interval '24 hours' LIMIT $1
   ) RETURNING 1) SELECT count(*)::int AS n FROM gone`)
+
+async function removeAnswers (db: Db): Promise<{ removed: number, more: boolean }> {
+  const [{ n }] = await db.sql(forgetAnswers, [most.answers])
+  return { removed: n, more: n === most.answers }
+}
 
 // From the oldest on and up to the first that is kept, so that the log begins in one place: two that were written at the
 // same time may be numbered the other way round.
-const forgetEvents = statement<{ n: number, through: number | null }>(`
+const oldEvents = statement<{ id: string, sequence: number }>(`
   WITH oldest AS (
-    SELECT sequence, created_at < now() - make_interval(days => $1) AS old
-    FROM events WHERE sequence > (SELECT removed_through FROM event_log) ORDER BY sequence LIMIT 1000
-  ), gone AS (
-    DELETE FROM events WHERE sequence IN (
-      SELECT sequence FROM oldest WHERE sequence < coalesce((SELECT min(sequence) FROM oldest WHERE NOT old), 9223372036854775807)
-    ) RETURNING sequence
+    SELECT id, sequence, created_at < now() - make_interval(days => $1) AS old
+    FROM events WHERE sequence > (SELECT removed_through FROM event_log) ORDER BY sequence LIMIT $2
   )
-  SELECT count(*)::int AS n, max(sequence) AS through FROM gone`)
+  SELECT id, sequence FROM oldest
+  WHERE sequence < coalesce((SELECT min(sequence) FROM oldest WHERE NOT old), 9223372036854775807) ORDER BY sequence`)
 const noteForgotten = statement('UPDATE event_log SET removed_through = greatest(removed_through, $1)')
-const purgeDeliveries = statement<{ n: number }>(`
+
+async function removeOldEvents (tx: Db, days: number): Promise<{ removed: number, more: boolean }> {
+  const events = await tx.sql(oldEvents, [days, most.events])
+  const gone = await removeEvents(tx, events)
+  if (gone > 0) await tx.sql(noteForgotten, [events[gone - 1].sequence])
+  return { removed: gone, more: gone < events.length || events.length === most.events }
+}
+
+// One event after the other, so that the first ones are done with while there is more of the last.
+const deliveriesOfEvents = statement<{ n: number, reached: number }>(`
+  WITH next AS (
+    SELECT d.id, e.position FROM unnest($1::text[]) WITH ORDINALITY e (id, position)
+    CROSS JOIN LATERAL (SELECT id FROM webhook_deliveries WHERE event_id = e.id LIMIT $2) d LIMIT $2
+  ), gone AS (DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM next))
+  SELECT count(*)::int AS n, max(position)::int AS reached FROM next`)
+const deleteEvents = statement('DELETE FROM events WHERE id = ANY($1)')
+
+/** Removes deliveries of events, and the events that have none left. @returns how many these were, from the first on. */
+async function removeEvents (tx: Db, events: Array<{ id: string }>): Promise<number> {
+  const ids = events.map(({ id }) => id)
+  const [{ n, reached }] = await tx.sql(deliveriesOfEvents, [ids, most.deliveries])
+  const gone = n < most.deliveries ? ids : ids.slice(0, reached - 1)
+  await tx.sql(deleteEvents, [gone])
+  return gone.length
+}
+
+const deliveriesOfDeleted = statement<{ n: number }>(`
   WITH gone AS (DELETE FROM webhook_deliveries WHERE id IN (
-    SELECT d.id FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint_id WHERE w.deleted_at IS NOT NULL LIMIT 1000
+    SELECT d.id FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint_id WHERE w.deleted_at IS NOT NULL LIMIT $1
   ) RETURNING 1) SELECT count(*)::int AS n FROM gone`)
 const purgeEndpoints = statement(`
   DELETE FROM webhook_endpoints w WHERE deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.endpoint_id = w.id)`)
 
-/** How many of each were removed. */
-export interface Tidied { projects: number, answers: number, events: number, deliveries: number }
-
-/** One round. */
-export async function tidy (db: Database, { eventDays = 30 } = {}): Promise<Tidied> {
-  const done = { projects: 0, answers: 0, events: 0, deliveries: 0 }
-  for (let more = true; more;) {
-    more = await db.transaction(async (tx) => {
-      const [{ mine }] = await tx.sql(turn, [])
-      if (!mine) return false
-      const projects = await tx.sql(purgeProjects, [])
-      if (projects.length > 0) await tx.sql(purgeTheirEvents, [projects.map(({ id }) => id)])
-      const [{ n: answers }] = await tx.sql(forgetAnswers, [])
-      const [{ n: events, through }] = await tx.sql(forgetEvents, [eventDays])
-      if (through !== null) await tx.sql(noteForgotten, [through])
-      const [{ n: deliveries }] = await tx.sql(purgeDeliveries, [])
-      if (deliveries < 1000) await tx.sql(purgeEndpoints, [])
-      done.projects += projects.length
-      done.answers += answers
-      done.events += events
-      done.deliveries += deliveries
-      return projects.length === 100 || answers === 5000 || events === 1000 || deliveries === 1000
-    })
-  }
-  return done
+/** Those of deleted endpoints, and then the endpoints. */
+async function removeDeliveries (tx: Db): Promise<{ removed: number, more: boolean }> {
+  const [{ n }] = await tx.sql(deliveriesOfDeleted, [most.deliveries])
+  if (n < most.deliveries) await tx.sql(purgeEndpoints, [])
+  return { removed: n, more: n === most.deliveries }
 }
 
 export interface HousekeepingOptions {
-  eventDays: number
+  kinds: Kind[]
   /** Milliseconds between two rounds. Default an hour. */
   interval?: number
   /** Milliseconds before the first, so that servers that are started often tidy too. Default a minute. */
@@ -71,20 +166,24 @@ export interface HousekeepingOptions {
 }
 
 /** Tidies again and again until stopped. */
-export function startHousekeeping (db: Database, { eventDays, interval = 3_600_000, delay = 60_000, onError = () => {} }: HousekeepingOptions): { stop (): Promise<void> } {
+export function startHousekeeping (db: Database, { kinds, interval = 3_600_000, delay = 60_000, onError = () => {} }: HousekeepingOptions): { stop (): Promise<void> } {
+  const stopping = new AbortController()
   let running: Promise<unknown> = Promise.resolve()
   let timer: NodeJS.Timeout
-  const next = (wait: number): void => {
+  const schedule = (wait: number): void => {
     timer = setTimeout(() => {
-      running = tidy(db, { eventDays }).catch(onError)
-      next(interval)
+      running = tidy(db, { kinds, signal: stopping.signal, onError }).catch(onError).then(() => {
+        if (!stopping.signal.aborted) schedule(interval)
+      })
     }, wait)
     timer.unref()
   }
-  next(delay)
+  schedule(delay)
   return {
+    /** Waits for no more than the step that is under way. */
     async stop () {
       clearTimeout(timer)
+      stopping.abort()
       await running
     }
   }

@@ -1,6 +1,6 @@
 // What goes on beside the requests, in servers and in workers alike: webhooks are sent, and what time makes superfluous is
 // removed.
-import { startHousekeeping } from './housekeeping.ts'
+import { kindsOfWaste, startHousekeeping } from './housekeeping.ts'
 import type { Services } from './services.ts'
 import { createSender } from './webhooks/sender.ts'
 
@@ -19,7 +19,7 @@ export interface WorkOptions {
 
 export async function startWork (services: Services, { sends, onError, interval }: WorkOptions): Promise<Work> {
   const { config, database, deliveries, egress, events, jobs, tail } = services
-  const housekeeping = startHousekeeping(database, { eventDays: config.eventRetentionDays, onError })
+  const housekeeping = startHousekeeping(database, { kinds: kindsOfWaste({ eventDays: config.eventRetentionDays }), onError })
   if (!sends) return housekeeping
   // A stop must be over before the process is.
   const grace = Math.min(5_000, config.shutdownTimeout * 1000)
