@@ -16,7 +16,7 @@ import type { EventStream } from './event-stream.ts'
 import { answerClientError, answerError, bodyLimit } from './errors.ts'
 import { parseStrictJson } from './json.ts'
 import { serveMetrics } from './metrics.ts'
-import { watchBody } from './patience.ts'
+import { abandonBodies, watchBody } from './patience.ts'
 import { routeOf } from './operation.ts'
 
 export interface BuildOptions {
@@ -55,6 +55,7 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 500 }
   }) as unknown as FastifyInstance
+  abandonBodies(app.server)
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
@@ -112,6 +113,7 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   await app.register(glue, { specification: skeletonOf((info) => info.body?.streamed !== true), operationResolver: route } as never)
   // Only where a body is streamed the parser of forms and its hooks are in the way.
   await app.register(async (scope) => {
+    scope.removeContentTypeParser('application/json')
     await scope.register(multipart)
     await scope.register(glue, { specification: skeletonOf((info) => info.body?.streamed === true), operationResolver: route } as never)
   })

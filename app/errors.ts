@@ -14,7 +14,7 @@ function errorBody (error: ApiError, requestId: string): object {
 
 /** Fastify's error handler: what is not one of ours is logged in full and answered with nothing of it. */
 export function answerError (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const known = asApiError(error)
+  const known = asApiError(error, request)
   if (known.status >= 500) {
     request.log.error({ err: known.cause ?? error, code: known.code }, 'request failed')
   }
@@ -27,13 +27,13 @@ export function answerError (error: unknown, request: FastifyRequest, reply: Fas
     .send(JSON.stringify(errorBody(known, request.id)))
 }
 
-function asApiError (error: unknown): ApiError {
+function asApiError (error: unknown, request: FastifyRequest): ApiError {
   const found = translated(error)
   if (found instanceof ApiError) return found
   const { code, statusCode } = (found ?? {}) as FastifyError
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE': return payloadTooLarge(bodyLimit)
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': return unsupportedMediaType(['application/json'])
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': return unsupportedMediaType(request.routeOptions.config.operation?.body?.contentTypes ?? ['application/json'])
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH': return invalidField('body', 'content_length', 'The body is not as long as Content-Length says.')
     case 'FST_ERR_BAD_URL': return new ApiError(400, 'INVALID_REQUEST', 'The address is malformed.', { field: 'url', constraint: 'format' })
     case 'FST_ERR_MAX_PARAM_LENGTH': return notFound('path')

@@ -12,7 +12,6 @@ import { sendContent } from './content.ts'
 import { EventStream } from './event-stream.ts'
 import { readForm, type Form } from './form.ts'
 import { once, Replayed, type KeyedRequest } from './idempotency.ts'
-import { abandonBody } from './patience.ts'
 import { entityTag, eventText, pageLinks, render, type Rendered } from './render.ts'
 import { secure } from './security.ts'
 import { requireMediaType, validate, type Input } from './validation.ts'
@@ -42,7 +41,6 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
   }
 
   async function serve (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    if (info.body?.streamed === true) reply.raw.once('finish', () => abandonBody(request))
     if (info.produces.length > 0 && !accepts(request.headers.accept, info.produces)) throw notAcceptable(info.produces)
     const input = info.body?.streamed === true ? await opened(request) : validate(info, request)
     const key = request.headers['idempotency-key'] as string | undefined

@@ -1,5 +1,6 @@
 // How long a request's body may take to arrive: a body that is read whole has the request's time-out, a file has a longer
 // one and must never stop for that long. The headers are Node's own to watch.
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { requestTimeout } from '../services/errors.ts'
 
@@ -10,9 +11,12 @@ export interface Patience {
   upload: number
 }
 
+/** Milliseconds in which a client that is still sending comes to read its answer. */
+const farewell = 5_000
+
 /** Fails the body of the request with 408 when it takes too long. */
 export function watchBody ({ raw, routeOptions }: FastifyRequest, patience: Patience): void {
-  if (raw.headers['content-length'] === undefined && raw.headers['transfer-encoding'] === undefined) return
+  if (!hasBody(raw)) return
   const streamed = routeOptions.config.operation?.body?.streamed === true
   const started = performance.now()
   let heard = started
@@ -20,12 +24,14 @@ export function watchBody ({ raw, routeOptions }: FastifyRequest, patience: Pati
   const timer = setInterval(() => {
     if (raw.complete || raw.destroyed) return clearInterval(timer)
     const now = performance.now()
-    if (raw.socket.bytesRead !== bytes) heard = now
+    // What waits to be read is not the client's silence.
+    if (raw.socket.bytesRead !== bytes || raw.readableLength > 0) heard = now
     bytes = raw.socket.bytesRead
     if (now - (streamed ? heard : started) < patience.request && now - started < patience.upload) return
     clearInterval(timer)
-    // Whoever reads it hears of it; the connection stays open for the answer.
-    raw.emit('error', requestTimeout())
+    // Whoever reads it hears of it, and the connection stays open for the answer; a body that nobody reads has none to come.
+    if (raw.listenerCount('error') > 0) raw.emit('error', requestTimeout())
+    else raw.socket.destroy()
   }, Math.min(1_000, patience.request / 4))
   timer.unref()
   raw.once('end', () => clearInterval(timer))
@@ -33,12 +39,24 @@ export function watchBody ({ raw, routeOptions }: FastifyRequest, patience: Pati
 }
 
 /**
- * What is still arriving when its answer is given is read on for a moment, so that the client comes to read the answer, and
- * then cut off.
+ * What is still arriving when its answer is given, whoever gave it, is read on for a moment, so that the client comes to read
+ * the answer, and then cut off.
  */
-export function abandonBody ({ raw }: FastifyRequest): void {
-  if (raw.complete || raw.destroyed) return
-  raw.unpipe()
-  raw.resume()
-  setTimeout(() => { if (!raw.complete) raw.socket.destroy() }, 5_000).unref()
+export function abandonBodies (server: Server): void {
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    if (hasBody(request)) response.once('finish', () => abandon(request))
+  })
+}
+
+function abandon (request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return
+  // Nobody waits for it any more.
+  request.on('error', () => {})
+  request.unpipe()
+  request.resume()
+  setTimeout(() => { if (!request.complete) request.socket.destroy() }, farewell).unref()
+}
+
+function hasBody ({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }

@@ -48,3 +48,32 @@ t.test('what is no HTTP, or too much of it, is answered in the one shape', async
   t.match(await send(`GET / HTTP/1.1\r\nhost: x\r\nx-large: ${'x'.repeat(20_000)}\r\n\r\n`), /^HTTP\/1\.1 431 [^]*"code":"INVALID_REQUEST"/)
   t.match(await send('GET /v1/projects/%zz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'), /^HTTP\/1\.1 400 [^]*"code":"INVALID_REQUEST"/)
 })
+
+t.test('a body that does not come to its end', async (t) => {
+  const server = await startServer(t, { env: { REQUEST_TIMEOUT: '1' } })
+  const { client, key } = await server.person()
+  const { port } = new URL(server.url)
+  const requests = {
+    'refused with 401': 'POST /v1/projects HTTP/1.1\r\nhost: x\r\n',
+    'refused with 404': 'POST /v1/nothing HTTP/1.1\r\nhost: x\r\n',
+    'refused with 400': 'POST /v1/projects/%zz HTTP/1.1\r\nhost: x\r\n',
+    'refused with 415': `POST /v1/storage/upload HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`,
+    'read by nobody, answered': `GET /v1/projects HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`,
+    'read by nobody, beside a stream': `GET /v1/events/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`
+  }
+  const sockets = Object.entries(requests).map(([what, head]) => {
+    const state = { what, socket: connect(Number(port), '127.0.0.1'), answer: '', closed: false }
+    state.socket.on('data', (chunk) => { state.answer += chunk })
+    state.socket.on('close', () => { state.closed = true })
+    state.socket.on('error', () => {})
+    state.socket.write(`${head}content-type: application/json\r\ncontent-length: 1000\r\n\r\n{`)
+    return state
+  })
+  const dribble = setInterval(() => { for (const { socket, closed } of sockets) if (!closed) socket.write(' ') }, 100)
+  t.teardown(() => { clearInterval(dribble); for (const { socket } of sockets) socket.destroy() })
+  for (const state of sockets) {
+    await waitUntil(() => state.closed, `the end of the connection that was ${state.what}`)
+    t.match(state.answer, /^HTTP\/1\.1 (200|40[0145]|415) /, state.what)
+  }
+  t.equal((await client.get('/projects')).status, 200, 'nobody else notices')
+})
