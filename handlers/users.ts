@@ -85,6 +85,7 @@ export const users = {
       // Nobody else could read them, and they tell of the person.
       await tx.sql(forgetEvents, [id])
       await tx.prisma.settings.deleteMany({ where: { userId: id } })
+      await tx.prisma.avatar.deleteMany({ where: { userId: id } })
       await tx.prisma.user.update({ where: { id }, data: { ...erased, updatedAt: timestampAfter(row.updatedAt) } })
       for (const member of left) await events.emit(tx, 'member.removed', member)
       await events.emit(tx, 'user.deleted', { id, deleted: true })

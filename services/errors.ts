@@ -105,8 +105,9 @@ export function payloadTooLarge (limit: number): ApiError {
   return new ApiError(413, 'PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes.`, { constraint: 'max_bytes' })
 }
 
-export function unsupportedMediaType (accepted: string[]): ApiError {
-  return new ApiError(415, 'UNSUPPORTED_MEDIA_TYPE', `The body must be ${accepted.join(' or ')}.`, { field: 'Content-Type', constraint: 'media_type' })
+/** `field` is the part of the body that it is about, where it is not the whole. */
+export function unsupportedMediaType (accepted: string[], field?: string): ApiError {
+  return new ApiError(415, 'UNSUPPORTED_MEDIA_TYPE', `${field ?? 'The body'} must be ${accepted.join(' or ')}.`, { field: field ?? 'Content-Type', constraint: 'media_type' })
 }
 
 export function idempotencyMismatch (): ApiError {

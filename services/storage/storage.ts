@@ -2,7 +2,8 @@
 import type { Config } from '../config.ts'
 import { statement, type Database } from '../database.ts'
 import { ApiError, RolledBack } from '../errors.ts'
-import { createBlobs, type Blobs, type Received } from './blobs.ts'
+import type { Blobs, Received } from './blobs.ts'
+import { createDiskBlobs } from './disk.ts'
 import { createIncoming, type Incoming } from './incoming.ts'
 
 export interface Storage {
@@ -14,6 +15,8 @@ export interface Storage {
    * where nobody knows, such as when the connection broke at the commit, it stays, and the sweep decides.
    */
   keep<T> (key: string, received: Received, work: () => Promise<T>): Promise<T>
+  /** The same for several that belong together, each by its key. */
+  keepAll<T> (received: Map<string, Received>, work: () => Promise<T>): Promise<T>
   /** Notes that a download of the file has begun. The count in the database follows within seconds. */
   countDownload (fileId: string): void
   /** Throws when the store is out of reach. */
@@ -31,6 +34,13 @@ const writeCounts = statement(`
   UPDATE files f SET download_count = f.download_count + c.n
   FROM unnest($1::text[], $2::int[]) AS c (id, n) WHERE f.id = c.id`)
 
+async function createBlobs ({ s3, storageDir }: Readonly<Config>): Promise<Blobs> {
+  if (s3 === null) return createDiskBlobs(storageDir)
+  // Only who uses it pays for loading it.
+  const { createS3Blobs } = await import('./s3.ts')
+  return createS3Blobs(s3)
+}
+
 export function createStorage (db: Database, config: Readonly<Config>, { onError = () => {}, interval = 2_000 }: StorageOptions = {}): Storage {
   const incoming = createIncoming(config.storageDir)
   let opened: Promise<Blobs> | undefined
@@ -46,16 +56,8 @@ export function createStorage (db: Database, config: Readonly<Config>, { onError
   return {
     incoming,
     blobs,
-    async keep (key, received, work) {
-      const store = await blobs()
-      await store.put(key, received)
-      try {
-        return await work()
-      } catch (error) {
-        if (error instanceof RolledBack || (error instanceof ApiError && error.status < 500)) await store.remove([key]).catch(onError)
-        throw error
-      }
-    },
+    keep: (key, received, work) => keepAll(new Map([[key, received]]), work),
+    keepAll,
     countDownload (fileId) { counts.set(fileId, (counts.get(fileId) ?? 0) + 1) },
     async ping () { await (await blobs()).ping() },
     async close () {
@@ -63,6 +65,22 @@ export function createStorage (db: Database, config: Readonly<Config>, { onError
       await writing
       await flush()
       if (opened !== undefined) await (await opened).close()
+    }
+  }
+
+  async function keepAll<T> (received: Map<string, Received>, work: () => Promise<T>): Promise<T> {
+    const store = await blobs()
+    const kept: string[] = []
+    try {
+      for (const [key, one] of received) {
+        await store.put(key, one)
+        kept.push(key)
+      }
+      return await work()
+    } catch (error) {
+      const didNothing = kept.length < received.size || error instanceof RolledBack || (error instanceof ApiError && error.status < 500)
+      if (didNothing) await store.remove(kept).catch(onError)
+      throw error
     }
   }
 
