@@ -78,20 +78,24 @@ async function inTurn (db: Database, work: () => Promise<void>): Promise<void> {
 }
 
 /** What is removed at once; a row of a delivery with its attempts is the largest there is. */
-const most = { answers: 5000, events: 500, deliveries: 2000 }
+const most = { answers: 5000, events: 500, deliveries: 2000, files: 1000 }
 
 const project = statement<{ id: string }>(`
   SELECT id FROM projects WHERE deleted_at < now() - interval '${restorableDays} days' ORDER BY deleted_at LIMIT 1 FOR UPDATE SKIP LOCKED`)
 const eventsOfProject = statement<{ id: string }>('SELECT id FROM events WHERE project_id = $1 AND sequence IS NOT NULL ORDER BY sequence LIMIT $2')
+const filesOfProject = statement<{ n: number }>(`
+  WITH gone AS (DELETE FROM files WHERE id IN (SELECT id FROM files WHERE space_id = $1 LIMIT $2) RETURNING 1) SELECT count(*)::int AS n FROM gone`)
 const deleteProject = statement('DELETE FROM projects WHERE id = $1')
 
-/** The next project that can be restored no more, or some of its events. */
+/** The next project that can be restored no more, or some of its events and files. */
 async function removeProject (tx: Db): Promise<{ removed: number, more: boolean }> {
   const [found] = await tx.sql(project, [])
   if (found === undefined) return { removed: 0, more: false }
   const events = await tx.sql(eventsOfProject, [found.id, most.events])
   const gone = await removeEvents(tx, events)
   if (gone < events.length || events.length === most.events) return { removed: 0, more: true }
+  const [{ n: files }] = await tx.sql(filesOfProject, [found.id, most.files])
+  if (files === most.files) return { removed: 0, more: true }
   await tx.sql(deleteProject, [found.id])
   return { removed: 1, more: true }
 }

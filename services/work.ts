@@ -2,6 +2,7 @@
 // removed.
 import { kindsOfWaste, startHousekeeping } from './housekeeping.ts'
 import type { Services } from './services.ts'
+import { kindsOfEnding, kindsOfRemains } from './storage/waste.ts'
 import { createSender } from './webhooks/sender.ts'
 
 export interface Work {
@@ -19,7 +20,13 @@ export interface WorkOptions {
 
 export async function startWork (services: Services, { sends, onError, interval }: WorkOptions): Promise<Work> {
   const { config, database, deliveries, egress, events, jobs, tail } = services
-  const housekeeping = startHousekeeping(database, { kinds: kindsOfWaste({ eventDays: config.eventRetentionDays }), onError })
+  const rare = [...kindsOfWaste({ eventDays: config.eventRetentionDays }), ...kindsOfRemains(services, config)]
+  const rounds = [
+    startHousekeeping(database, { kinds: rare, onError }),
+    // Deleted files give their room back within a minute.
+    startHousekeeping(database, { kinds: kindsOfEnding(services), interval: 60_000, delay: 10_000, onError })
+  ]
+  const housekeeping = { async stop () { await Promise.all(rounds.map((round) => round.stop())) } }
   if (!sends) return housekeeping
   // A stop must be over before the process is.
   const grace = Math.min(5_000, config.shutdownTimeout * 1000)

@@ -1,8 +1,6 @@
 // Where the bytes of files are: on disk or in any S3-compatible store. A blob is put whole, under a key that is never used
 // again, and never changes.
 import type { Readable } from 'node:stream'
-import type { Config } from '../config.ts'
-import { createDiskBlobs } from './disk.ts'
 
 /** A file that has arrived whole and waits on disk until it is kept as a blob. */
 export interface Received {
@@ -41,10 +39,3 @@ export interface Blobs {
 }
 
 export class BlobMissing extends Error {}
-
-export async function createBlobs ({ s3, storageDir }: Config): Promise<Blobs> {
-  if (s3 === null) return createDiskBlobs(storageDir)
-  // Only who uses it pays for loading it.
-  const { createS3Blobs } = await import('./s3.ts')
-  return createS3Blobs(s3)
-}

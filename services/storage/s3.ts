@@ -1,6 +1,6 @@
 // Blobs as objects of a bucket of any S3-compatible store. What has arrived is on disk already, whole and hashed, so that it
 // goes there with its length and digest known, is tried again where that helps, and is never seen half there.
-import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -11,7 +11,7 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import pLimit from 'p-limit'
 import type { S3Config } from '../config.ts'
 import { unavailable } from '../errors.ts'
-import { BlobMissing, type Blobs, type Received } from './blobs.ts'
+import { BlobMissing, type Blobs, type Range, type Received } from './blobs.ts'
 
 /** What is larger goes in parts of this size, in bytes; S3 takes 5 GiB at once and 10,000 parts. */
 const partSize = 256 * 1024 * 1024
@@ -34,6 +34,8 @@ export function createS3Blobs ({ bucket, region, endpoint, credentials, redirect
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: attempts,
+    // What fails is thrown, and logged where it is handled.
+    logger: { trace () {}, debug () {}, info () {}, warn () {}, error () {} },
     requestHandler: { connectionTimeout: 5_000, socketTimeout: silence, httpAgent: { keepAlive: true, maxSockets: 256 }, httpsAgent: { keepAlive: true, maxSockets: 256 } }
   })
   const deletions = pLimit(10)
@@ -75,15 +77,15 @@ export function createS3Blobs ({ bucket, region, endpoint, credentials, redirect
   }
 
   async function putWhole (key: string, { path, bytes, sha256 }: Received): Promise<void> {
-    await again(async () => {
-      const command = new PutObjectCommand({ ...place, Key: key, Body: createReadStream(path), ContentLength: bytes, ContentType: 'application/octet-stream', ChecksumSHA256: Buffer.from(sha256, 'hex').toString('base64') })
+    await again(() => fromFile(path, {}, async (Body, abortSignal) => {
+      const command = new PutObjectCommand({ ...place, Key: key, Body, ContentLength: bytes, ContentType: 'application/octet-stream', ChecksumSHA256: Buffer.from(sha256, 'hex').toString('base64') })
       // Signed with the request, so that a store that knows no checksums refuses what changed on the way, too.
       command.middlewareStack.add((next) => async (args) => {
         (args.request as { headers: Record<string, string> }).headers['x-amz-content-sha256'] = sha256
         return await next(args)
       }, { step: 'build' })
-      await client.send(command)
-    })
+      await client.send(command, { abortSignal })
+    }))
   }
 
   async function putInParts (key: string, { path, bytes }: Received): Promise<void> {
@@ -93,9 +95,8 @@ export function createS3Blobs ({ bucket, region, endpoint, credentials, redirect
       for (let start = 0; start < bytes; start += most) {
         const end = Math.min(start + most, bytes) - 1
         const PartNumber = Parts.length + 1
-        const { ETag } = await again(() => client.send(new UploadPartCommand({
-          ...place, Key: key, UploadId, PartNumber, Body: createReadStream(path, { start, end }), ContentLength: end - start + 1
-        })))
+        const { ETag } = await again(() => fromFile(path, { start, end }, (Body, abortSignal) =>
+          client.send(new UploadPartCommand({ ...place, Key: key, UploadId, PartNumber, Body, ContentLength: end - start + 1 }), { abortSignal })))
         Parts.push({ PartNumber, ETag })
       }
       await client.send(new CompleteMultipartUploadCommand({ ...place, Key: key, UploadId, MultipartUpload: { Parts } }))
@@ -104,6 +105,19 @@ export function createS3Blobs ({ bucket, region, endpoint, credentials, redirect
       await client.send(new AbortMultipartUploadCommand({ ...place, Key: key, UploadId })).catch(() => {})
       throw error
     }
+  }
+}
+
+/** Sends a file, or a part of it. The client waits for ever for a stream that fails, so it is told. */
+async function fromFile<T> (path: string, range: Partial<Range>, send: (body: Readable, signal: AbortSignal) => Promise<T>): Promise<T> {
+  const file = await open(path)
+  const broken = new AbortController()
+  const body = file.createReadStream({ ...range, highWaterMark: 128 * 1024 })
+  body.on('error', (error) => broken.abort(error))
+  try {
+    return await send(body, broken.signal)
+  } finally {
+    body.destroy()
   }
 }
 

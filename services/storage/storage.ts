@@ -5,9 +5,12 @@ import { ApiError, RolledBack } from '../errors.ts'
 import type { Blobs, Received } from './blobs.ts'
 import { createDiskBlobs } from './disk.ts'
 import { createIncoming, type Incoming } from './incoming.ts'
+import { createStaging, type Staging } from './staging.ts'
 
 export interface Storage {
   incoming: Incoming
+  /** The bytes of unfinished uploads. */
+  staging: Staging
   /** Connected on first use. */
   blobs (): Promise<Blobs>
   /**
@@ -43,6 +46,7 @@ async function createBlobs ({ s3, storageDir }: Readonly<Config>): Promise<Blobs
 
 export function createStorage (db: Database, config: Readonly<Config>, { onError = () => {}, interval = 2_000 }: StorageOptions = {}): Storage {
   const incoming = createIncoming(config.storageDir)
+  const staging = createStaging(config.storageDir)
   let opened: Promise<Blobs> | undefined
   const blobs = (): Promise<Blobs> => opened ??= createBlobs(config).catch((error) => {
     opened = undefined
@@ -55,6 +59,7 @@ export function createStorage (db: Database, config: Readonly<Config>, { onError
 
   return {
     incoming,
+    staging,
     blobs,
     keep: (key, received, work) => keepAll(new Map([[key, received]]), work),
     keepAll,
