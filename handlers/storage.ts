@@ -43,7 +43,8 @@ export const storage = {
   },
 
   async getFile (request, { db }) {
-    return { status: 200, body: await openFile(db, request) }
+    const { blob_key: _key, ...file } = await openFile(db, request)
+    return { status: 200, body: file }
   },
 
   async updateFile (request, { db, events }) {
