@@ -1,5 +1,5 @@
 // `npm run bench`: what the README says of speed, measured again on this machine.
-//   npm run bench -- http|growth|events|generate   one part of it
+//   npm run bench -- http|growth|events|storage|generate   one part of it
 //   --quick                                 a minute's try of everything, whose numbers say little
 import { parseArgs } from 'node:util'
 import { benchContract } from './bench/contract.ts'
@@ -7,6 +7,7 @@ import { benchEvents } from './bench/events.ts'
 import { benchGrowth } from './bench/growth.ts'
 import { benchHttp } from './bench/http.ts'
 import { installOthers } from './bench/install.ts'
+import { benchStorage } from './bench/storage.ts'
 import { openStage, type Stage } from './bench/stage.ts'
 
 const parts: Record<string, (stage: Stage, quick: boolean) => Promise<string>> = {
@@ -19,6 +20,9 @@ const parts: Record<string, (stage: Stage, quick: boolean) => Promise<string>> =
   },
   async events (stage, quick) {
     return await benchEvents(stage, quick ? { rounds: 2, seconds: 0.5, deliveries: 500 } : { rounds: 20, seconds: 1, deliveries: 10_000 })
+  },
+  async storage (stage, quick) {
+    return await benchStorage(stage, quick ? { rounds: 2, bytes: 64 * 2 ** 20, files: [1_000, 20_000], seconds: 0.2 } : { rounds: 15, bytes: 2 ** 30, files: [1_000, 1_000_000], seconds: 0.3 })
   },
   async generate (stage, quick) {
     return await benchContract(stage, quick ? { sizes: [1, 60], repeats: 1 } : { sizes: [1, 60, 250, 1_000], repeats: 2 })

@@ -42,14 +42,8 @@ export async function addPeople (url: string, names: string[]): Promise<Person[]
 
 /** Gives a person who has none this many projects, a millisecond apart. @returns the ids of the newest ones. */
 export async function addProjects (url: string, dataDir: string, owner: Person, count: number): Promise<string[]> {
-  const administrator = new URL(url)
-  administrator.username = ADMINISTRATOR
-  administrator.password = readFileSync(passwordFile(dataDir), 'utf8').trim()
-  const client = new pg.Client({ connectionString: administrator.href })
-  await client.connect()
+  const client = await openAsAdministrator(url, dataDir)
   try {
-    // No triggers and no checks of foreign keys in this session: what they would do is done once, at the end.
-    await client.query("SET session_replication_role = replica; SET work_mem = '256MB'; SET maintenance_work_mem = '512MB'")
     const first = Date.now() - count
     const rows = `(SELECT n, ${first} + n AS ms, to_timestamp((${first} + n) / 1000.0) AS at FROM generate_series(1::bigint, ${count}) n) r`
     await client.query(`
@@ -68,8 +62,36 @@ export async function addProjects (url: string, dataDir: string, owner: Person, 
   }
 }
 
+/** Gives a person who has none this many files, a millisecond apart, whose bytes are nowhere. */
+export async function addFiles (url: string, dataDir: string, owner: Person, count: number): Promise<void> {
+  const client = await openAsAdministrator(url, dataDir)
+  try {
+    const first = Date.now() - count
+    await client.query(`
+      INSERT INTO files (id, owner_id, space_id, name, path, content_type, bytes, sha256, metadata, tags, blob_key, created_at, updated_at)
+      SELECT id, $1, $1, 'name-' || n || '.png', 'folder/' || n % 100, CASE WHEN n % 100 = 0 THEN 'image/png' ELSE 'application/pdf' END, n,
+        repeat('0', 64), '{"team":"bench"}', ARRAY['bench'], id, at, at
+      FROM (SELECT ${idOf('file')} AS id, n, at FROM (SELECT n, ${first} + n AS ms, to_timestamp((${first} + n) / 1000.0) AS at FROM generate_series(1::bigint, ${count}) n) r) f`, [owner.id])
+    await client.query('INSERT INTO storage_usage (space_id, files, bytes) SELECT space_id, count(*), sum(bytes) FROM files GROUP BY space_id')
+    await client.query('VACUUM ANALYZE')
+  } finally {
+    await client.end()
+  }
+}
+
+/** No triggers and no checks of foreign keys in this session: what they would do is done once, at the end. */
+async function openAsAdministrator (url: string, dataDir: string): Promise<pg.Client> {
+  const administrator = new URL(url)
+  administrator.username = ADMINISTRATOR
+  administrator.password = readFileSync(passwordFile(dataDir), 'utf8').trim()
+  const client = new pg.Client({ connectionString: administrator.href })
+  await client.connect()
+  await client.query("SET session_replication_role = replica; SET work_mem = '256MB'; SET maintenance_work_mem = '512MB'")
+  return client
+}
+
 /** SQL for a TypeID of the millisecond `ms`: ten characters of time, then what a new id happens to end with. */
-function idOf (prefix: 'prj'): string {
+function idOf (prefix: 'prj' | 'file'): string {
   const time = Array.from({ length: 10 }, (_, i) => `substr('0123456789abcdefghjkmnpqrstvwxyz', ((ms >> ${45 - 5 * i}) & 31)::int + 1, 1)`)
   const rest = newId(prefix).slice(prefix.length + 1 + 10)
   return `'${prefix}_' || ${time.join(' || ')} || '${rest}'`
