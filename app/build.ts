@@ -14,7 +14,7 @@ import type { Services } from '../services/services.ts'
 import { docsAssets } from './docs.ts'
 import type { EventStream } from './event-stream.ts'
 import { answerClientError, answerError, bodyLimit } from './errors.ts'
-import { parseStrictJson } from './json.ts'
+import { parseStrictJson } from '../services/json.ts'
 import { serveMetrics } from './metrics.ts'
 import { abandonBodies, watchBody } from './patience.ts'
 import { routeOf } from './operation.ts'
@@ -26,6 +26,12 @@ export interface BuildOptions {
   handlers?: Operations
   logTo?: DestinationStream
 }
+
+/** The types of bodies that are nothing but bytes: their handlers read them while they arrive. */
+const rawTypes = new Set(Object.values(operations).flatMap(({ body }) => body?.streamed === true && body.form === undefined ? body.contentTypes : []))
+
+/** What a client of resumable uploads in a browser has to see. */
+const tusHeaders = ['Tus-Resumable', 'Tus-Version', 'Tus-Extension', 'Tus-Max-Size', 'Tus-Checksum-Algorithm', 'Upload-Offset', 'Upload-Length', 'Upload-Metadata', 'Upload-Expires', 'Upload-File-Id']
 
 declare module 'fastify' {
   interface FastifyContextConfig { operation?: OperationInfo }
@@ -101,7 +107,7 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     await app.register(cors, {
       origin: config.corsOrigins,
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-      exposedHeaders: ['Accept-Ranges', 'Content-Disposition', 'Content-Range', 'ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-ID', 'Idempotent-Replayed'],
+      exposedHeaders: ['Accept-Ranges', 'Content-Disposition', 'Content-Range', 'ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-ID', 'Idempotent-Replayed', ...tusHeaders],
       maxAge: 600
     })
   }
@@ -115,6 +121,7 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   await app.register(async (scope) => {
     scope.removeContentTypeParser('application/json')
     await scope.register(multipart)
+    for (const type of rawTypes) scope.addContentTypeParser(type, (_request, body, done) => done(null, body))
     await scope.register(glue, { specification: skeletonOf((info) => info.body?.streamed === true), operationResolver: route } as never)
   })
   docsAssets(app)

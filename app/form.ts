@@ -3,9 +3,9 @@
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import type { MultipartFields, MultipartFile } from '@fastify/multipart'
-import { ApiError, invalidField, type Problem } from '../services/errors.ts'
+import { ApiError, invalidField, unsupportedMediaType, type Problem } from '../services/errors.ts'
 import type { FilePart, FormInfo } from '../services/operation.ts'
-import { parseStrictJson } from './json.ts'
+import { parseStrictJson } from '../services/json.ts'
 
 export interface Form {
   fields: Record<string, unknown>
@@ -21,15 +21,25 @@ type Part = MultipartFile | Extract<MultipartFields[string], { type: 'field' }>
 type Parts = AsyncIterator<Part>
 
 // Few: a form is what a person fills in.
-const limits = { fields: 50, files: 2, parts: 60, fieldNameSize: 100, fieldSize: 64 * 1024, fileSize: Infinity }
+const limits = { fields: 50, files: 2, parts: 60, fieldSize: 64 * 1024, fileSize: Infinity }
+const longestName = 100
+
+/** What RFC 7578 leaves of Content-Transfer-Encoding: names for no encoding. */
+const plain = new Set(['7bit', '8bit', 'binary'])
 
 export async function readForm (request: FastifyRequest, info: FormInfo): Promise<Form> {
-  const parts = (request.parts({ limits }) as AsyncIterable<Part>)[Symbol.asyncIterator]()
+  const coding = request.headers['content-encoding'] ?? 'identity'
+  if (coding !== 'identity') throw unsupportedMediaType(['multipart/form-data with no Content-Encoding'])
+  // Names are taken as they are said: one with a path in it is refused and not cut.
+  const parts = (request.parts({ limits, preservePath: true }) as AsyncIterable<Part>)[Symbol.asyncIterator]()
   const form: Form = { fields: {}, problems: [], file: null, filename: undefined }
   for (let part = await next(parts); part !== null; part = await next(parts)) {
+    const broken = brokenPart(part)
+    if (broken !== null) throw broken
     if (part.type === 'file') {
       if (part.fieldname !== info.file) throw unknown(part.fieldname)
       form.filename = part.filename
+      if (isBroken(form.filename)) form.problems.push({ field: info.file, constraint: 'well_formed', message: 'the filename is not valid text', location: 'body' })
       form.file = { declaredType: declared(part.mimetype), content: Readable.from(contentOf(part, parts), { objectMode: false, highWaterMark: 64 * 1024 }) }
       break
     }
@@ -41,13 +51,11 @@ export async function readForm (request: FastifyRequest, info: FormInfo): Promis
 
 function addField ({ fields, problems }: Form, info: FormInfo, part: Extract<Part, { type: 'field' }>): void {
   const field = part.fieldname
-  const problem = (constraint: string, message: string): void => { problems.push({ field: field ?? 'body', constraint, message, location: 'body' }) }
-  if (typeof field !== 'string' || field === '' || part.fieldnameTruncated) return problem('maxLength', 'a part has no name, or one that is too long')
+  const problem = (constraint: string, message: string): void => { problems.push({ field, constraint, message, location: 'body' }) }
   if (part.valueTruncated) return problem('maxLength', `${field} is longer than ${limits.fieldSize} bytes`)
   if (field === info.file) return problem('file', `${field} must be sent as a file, with a filename`)
   const text = typeof part.value === 'string' ? part.value : JSON.stringify(part.value)
-  // A replacement character stands where the bytes were no UTF-8.
-  if (/[\0\ufffd]/.test(text)) return problem('well_formed', `${field} is not valid text`)
+  if (isBroken(text)) return problem('well_formed', `${field} is not valid text`)
   let value: unknown = text
   if (info.json.includes(field)) {
     try {
@@ -61,6 +69,18 @@ function addField ({ fields, problems }: Form, info: FormInfo, part: Extract<Par
   fields[field] = value
 }
 
+function brokenPart ({ fieldname, encoding }: Part): ApiError | null {
+  if (typeof fieldname !== 'string' || fieldname === '') return invalidField('body', 'name', 'A part has no name.')
+  if (fieldname.length > longestName || isBroken(fieldname)) return invalidField('body', 'name', `A part has a name that is longer than ${longestName} or not valid text.`)
+  if (!plain.has(encoding)) return invalidField(fieldname, 'encoding', `${fieldname} must be sent as it is, with no Content-Transfer-Encoding`)
+  return null
+}
+
+/** A replacement character stands where the bytes were no UTF-8. */
+function isBroken (text: string | undefined): boolean {
+  return text !== undefined && /[\0\ufffd]/.test(text)
+}
+
 async function * contentOf (part: MultipartFile, parts: Parts): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of part.file) yield chunk as Buffer
@@ -69,7 +89,7 @@ async function * contentOf (part: MultipartFile, parts: Parts): AsyncGenerator<B
   }
   const after = await next(parts)
   if (after === null) return
-  throw invalidField(String(after.fieldname), 'order', `${after.fieldname} comes after the file: the file is one, and the last part`)
+  throw brokenPart(after) ?? invalidField(after.fieldname, 'order', `${after.fieldname} comes after the file: the file is one, and the last part`)
 }
 
 async function next (parts: Parts): Promise<Part | null> {

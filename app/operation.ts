@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { preconditionFailed, notAcceptable } from '../services/errors.ts'
 import type { Db } from '../services/database.ts'
-import type { Bytes, HandlerServices, OperationInfo } from '../services/operation.ts'
+import type { Bytes, FilePart, HandlerServices, OperationInfo } from '../services/operation.ts'
 import type { Limits } from '../services/limits.ts'
 import type { Services } from '../services/services.ts'
 import { matches, noneMatches } from './conditional.ts'
@@ -35,7 +35,8 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
   const binary = info.replies[200]?.binary === true
   return {
     url: info.url,
-    config: { operation: info },
+    // What a browser asks before it sends is answered here too.
+    config: { operation: info, ...(info.method === 'OPTIONS' && { cors: { strictPreflight: false, preflightContinue: true } }) },
     ...(info.rateLimit !== null && { onRequest: secure(info, services, limits) }),
     handler: serve
   }
@@ -55,7 +56,7 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
     return send(request, reply, info.idempotent && key !== undefined ? await keyed(key) : await run(own))
 
     async function keyed (key: string): Promise<Rendered> {
-      const keyedRequest = { principal: request.principal!, key, method: info.method, path: pathOf(request), body: input.body, secretAnswer: info.secretAnswer }
+      const keyedRequest = { principal: request.principal!, key, method: info.method, path: pathOf(request), body: sameness(request, input), secretAnswer: info.secretAnswer }
       if (info.body?.streamed !== true) return await once(own, keyedRequest, (tx) => run(tx))
       try {
         return await run(onceArrived(own, keyedRequest))
@@ -127,14 +128,23 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
 
   /** The input of an operation whose body is still arriving: of a form the fields are there. */
   async function opened (request: FastifyRequest): Promise<Input> {
-    requireMediaType(info, request)
     const { form: declared } = info.body!
-    if (declared === undefined) return { ...validate(info, request), body: request.raw }
+    if (declared === undefined) {
+      const input = validate(info, request)
+      const part: FilePart = { declaredType: request.headers['content-type'] ?? null, content: request.raw }
+      return { ...input, body: request.body === undefined ? null : part }
+    }
+    requireMediaType(info, request)
     const form = await readForm(request, declared)
     // Held against the same rules as a name that is given.
     if (form.filename !== undefined && declared.named) form.fields.name ??= form.filename
     const input = validate(info, request, form)
     return { ...input, body: { ...input.body as object, [declared.file]: form.file } }
+  }
+
+  /** What has to be the same where an Idempotency-Key is used again. */
+  function sameness ({ headers }: FastifyRequest, { body }: Input): unknown {
+    return info.keyedHeaders === undefined ? body : info.keyedHeaders.map((name) => headers[name] ?? null)
   }
 
   function send (request: FastifyRequest, reply: FastifyReply, { status, headers, text }: Rendered): FastifyReply {

@@ -1,12 +1,9 @@
 // Holds a request against the compiled validators of its operation and says everything that is wrong with it at once.
-import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { FastifyRequest } from 'fastify'
-import validators from '../generated/validators.js'
 import { invalidRequest, unsupportedMediaType, type Location, type Problem } from '../services/errors.ts'
 import type { OperationInfo } from '../services/operation.ts'
+import { check, mostProblems } from '../services/problems.ts'
 import type { Form } from './form.ts'
-
-const mostProblems = 100
 
 export interface Input { params: unknown, query: unknown, body: unknown }
 
@@ -87,49 +84,4 @@ function refuseBody (body: unknown, problems: Problem[]): void {
   if (body === undefined) return
   const keys = typeof body === 'object' && body !== null ? Object.keys(body) : ['body']
   for (const field of keys.slice(0, mostProblems)) problems.push({ field, constraint: 'additionalProperties', message: `${field} is not known`, location: 'body' })
-}
-
-function check (name: string | undefined, value: unknown, location: Location, problems: Problem[]): void {
-  if (name === undefined) return
-  const validator = validators[name] as ValidateFunction
-  if (validator(value)) return
-  const said = new Set<string>()
-  for (const error of validator.errors!) {
-    if (problems.length >= mostProblems) return
-    const problem = asProblem(error, value, location)
-    const name = `${problem.constraint} ${problem.field}`
-    if (!said.has(name)) problems.push(problem)
-    said.add(name)
-  }
-}
-
-function asProblem (error: ErrorObject, root: unknown, location: Location): Problem {
-  const { keyword, params, message = 'is wrong' } = error
-  const path = error.instancePath.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-  if (keyword === 'required') path.push(params.missingProperty)
-  if (keyword === 'additionalProperties') path.push(params.additionalProperty)
-  if (error.propertyName !== undefined) path.push(error.propertyName)
-  const field = path.reduce((text, part) => /^\d+$/.test(part) && text !== '' ? `${text}[${part}]` : text === '' ? part : `${text}.${part}`, '') || 'body'
-  const blank = keyword !== 'type' && isBlank(root, path)
-  if (blank) return { field, constraint: 'required', message: `${field} is required and must not be blank`, location }
-  if (keyword === 'required') return { field, constraint: keyword, message: `${field} is required`, location }
-  if (keyword === 'additionalProperties') return { field, constraint: keyword, message: `${field} is not known`, location }
-  if (keyword === 'enum') return { field, constraint: keyword, message: `${field} must be one of ${params.allowedValues.join(', ')}`, location }
-  const said = sayings[keyword]?.(params) ?? message
-  return { field, constraint: keyword, message: `${field} ${said}`, location }
-}
-
-/** What Ajv says for machines, said for people. */
-const sayings: Record<string, (params: Record<string, any>) => string> = {
-  oneOf: () => 'must match exactly one of the alternatives of its schema: give one, not several or none',
-  pattern: ({ pattern }) => /^\^([a-z]+)_\[0-7\]/.test(pattern) ? `must be an id such as ${pattern.slice(1, pattern.indexOf('['))}01jd6y8m5qe8btc4y5w1r0n3fz` : `must match the pattern ${pattern}`,
-  format: ({ format }) => ({
-    email: 'must be an email address', 'date-time': 'must be a time such as 2026-11-21T09:30:00Z', timezone: 'must be an IANA time zone such as Europe/Berlin'
-  } as Record<string, string>)[format] ?? `must be a ${format}`
-}
-
-/** An empty or blank string stands for no value at all. */
-function isBlank (root: unknown, path: string[]): boolean {
-  const value = path.reduce<any>((at, part) => at?.[part], root)
-  return typeof value === 'string' && value.trim() === ''
 }

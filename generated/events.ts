@@ -27,6 +27,8 @@ export interface EventObjects {
   'file.created': components['schemas']['File']
   'file.updated': components['schemas']['File']
   'file.deleted': components['schemas']['File']
+  'upload.created': components['schemas']['Upload']
+  'upload.deleted': components['schemas']['Upload']
   'file_link.created': components['schemas']['FileLink']
   'file_link.revoked': components['schemas']['FileLink']
   'webhook_endpoint.created': components['schemas']['WebhookEndpoint']
@@ -76,6 +78,8 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'file.created': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyFile', payload: 'payloadFileCreatedEvent' },
   'file.updated': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyFile', payload: 'payloadFileUpdatedEvent' },
   'file.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyFile', payload: 'payloadFileDeletedEvent' },
+  'upload.created': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'editor', serializer: 'replyUpload', payload: 'payloadUploadCreatedEvent' },
+  'upload.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'editor', serializer: 'replyUpload', payload: 'payloadUploadDeletedEvent' },
   'file_link.created': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'editor', serializer: 'replyFileLink', payload: 'payloadFileLinkCreatedEvent' },
   'file_link.revoked': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'editor', serializer: 'replyFileLink', payload: 'payloadFileLinkRevokedEvent' },
   'webhook_endpoint.created': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointCreatedEvent' },

@@ -54,6 +54,12 @@ export interface OperationsByTag {
     | 'getFileLink'
     | 'revokeFileLink'
     | 'downloadByLink'
+  'storage-uploads':
+    | 'createUpload'
+    | 'getUploadOptions'
+    | 'getUpload'
+    | 'deleteUpload'
+    | 'appendUpload'
   'system':
     | 'getHealth'
     | 'getReadiness'
@@ -91,6 +97,7 @@ export type OperationId = OperationsByTag[Tag]
 /** The operations that need no key. */
 export type PublicOperationId =
   | 'getAvatarImage'
+  | 'getUploadOptions'
   | 'downloadByLink'
   | 'getHealth'
   | 'getReadiness'
@@ -107,6 +114,11 @@ export interface FormFiles {
   uploadAvatar: 'file'
   uploadFile: 'file'
 }
+
+/** The operations whose body is bytes and nothing else. */
+export type StreamedOperationId =
+  | 'createUpload'
+  | 'appendUpload'
 
 /** The operations that answer 200 with bytes. */
 export type BinaryOperationId =
@@ -353,8 +365,8 @@ export const operations: Record<OperationId, OperationInfo> = {
     validators: {"path":"pathGetAvatarImage","query":"queryNone","header":"headerIfNoneMatchRangeIfRangeIfModifiedSince"},
     body: null,
     replies: {
-      200: {"contentType":"*/*","binary":true},
-      206: {"contentType":"*/*","binary":true},
+      200: {"contentType":"image/webp","binary":true},
+      206: {"contentType":"image/webp","binary":true},
       304: {"contentType":null},
       400: {"contentType":"application/json","serializer":"replyError"},
       404: {"contentType":"application/json","serializer":"replyError"},
@@ -364,7 +376,7 @@ export const operations: Record<OperationId, OperationInfo> = {
       500: {"contentType":"application/json","serializer":"replyError"},
       503: {"contentType":"application/json","serializer":"replyError"}
     },
-    produces: ["*/*"],
+    produces: ["image/webp"],
     idempotent: false,
     ifMatch: null,
     etag: true,
@@ -1300,6 +1312,165 @@ export const operations: Record<OperationId, OperationInfo> = {
     idempotent: true,
     ifMatch: null,
     etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  createUpload: {
+    id: "createUpload",
+    method: "POST",
+    path: "/v1/storage/uploads",
+    url: "/v1/storage/uploads",
+    tag: "storage-uploads",
+    scopes: ["storage:write"],
+    rateLimit: "upload",
+    validators: {"query":"queryNone","header":"headerCreateUpload"},
+    body: {"required":false,"contentTypes":["application/offset+octet-stream"],"streamed":true},
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyUpload"},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      406: {"contentType":"application/json","serializer":"replyError"},
+      408: {"contentType":"application/json","serializer":"replyError"},
+      409: {"contentType":"application/json","serializer":"replyError"},
+      412: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
+      422: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: ["application/json"],
+    keyedHeaders: ["tus-resumable","upload-checksum","upload-length","upload-metadata"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  getUploadOptions: {
+    id: "getUploadOptions",
+    method: "OPTIONS",
+    path: "/v1/storage/uploads",
+    url: "/v1/storage/uploads",
+    tag: "storage-uploads",
+    scopes: null,
+    rateLimit: null,
+    validators: {"query":"queryNone"},
+    body: null,
+    replies: {
+      204: {"contentType":null},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  getUpload: {
+    id: "getUpload",
+    method: "GET",
+    path: "/v1/storage/uploads/{id}",
+    url: "/v1/storage/uploads/:id",
+    tag: "storage-uploads",
+    scopes: ["storage:write"],
+    rateLimit: "default",
+    validators: {"path":"pathUploadId","query":"queryNone","header":"headerIfNoneMatchTusResumable"},
+    body: null,
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyUpload"},
+      304: {"contentType":null},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      406: {"contentType":"application/json","serializer":"replyError"},
+      410: {"contentType":"application/json","serializer":"replyError"},
+      412: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor"},
+    secretAnswer: false
+  },
+  deleteUpload: {
+    id: "deleteUpload",
+    method: "DELETE",
+    path: "/v1/storage/uploads/{id}",
+    url: "/v1/storage/uploads/:id",
+    tag: "storage-uploads",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathUploadId","query":"queryNone","header":"headerIfMatchTusResumable"},
+    body: null,
+    replies: {
+      204: {"contentType":null},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      409: {"contentType":"application/json","serializer":"replyError"},
+      410: {"contentType":"application/json","serializer":"replyError"},
+      412: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getUpload",
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  appendUpload: {
+    id: "appendUpload",
+    method: "PATCH",
+    path: "/v1/storage/uploads/{id}",
+    url: "/v1/storage/uploads/:id",
+    tag: "storage-uploads",
+    scopes: ["storage:write"],
+    rateLimit: "default",
+    validators: {"path":"pathUploadId","query":"queryNone","header":"headerAppendUpload"},
+    body: {"required":true,"contentTypes":["application/offset+octet-stream"],"streamed":true},
+    replies: {
+      204: {"contentType":null},
+      400: {"contentType":"application/json","serializer":"replyError"},
+      401: {"contentType":"application/json","serializer":"replyError"},
+      403: {"contentType":"application/json","serializer":"replyError"},
+      404: {"contentType":"application/json","serializer":"replyError"},
+      408: {"contentType":"application/json","serializer":"replyError"},
+      409: {"contentType":"application/json","serializer":"replyError"},
+      410: {"contentType":"application/json","serializer":"replyError"},
+      412: {"contentType":"application/json","serializer":"replyError"},
+      413: {"contentType":"application/json","serializer":"replyError"},
+      415: {"contentType":"application/json","serializer":"replyError"},
+      429: {"contentType":"application/json","serializer":"replyError"},
+      460: {"contentType":"application/json","serializer":"replyError"},
+      500: {"contentType":"application/json","serializer":"replyError"},
+      503: {"contentType":"application/json","serializer":"replyError"}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
     paged: false,
     projectAccess: {"role":"editor","states":["active"]},
     secretAnswer: false

@@ -5969,6 +5969,313 @@ validate_spec_FileList.evaluated = {"props":true,"dynamicProps":false,"dynamicIt
 
 exports.replyFile = validate_spec_File;
 
+exports.replyUpload = validate_spec_Upload;
+const schema_spec_Upload = {"type":"object","additionalProperties":false,"required":["id","project_id","file_id","name","length","offset","expires_at","created_at"],"properties":{"id":{"$ref":"spec:UploadId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"length":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0},"expires_at":{"type":"string","format":"date-time"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Upload"};
+const schema_spec_UploadId = {"type":"string","pattern":"^upl_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UploadId"};
+const pattern_d825cf2a = new RegExp("^upl_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_UploadId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:UploadId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_UploadId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(!pattern_d825cf2a.test(data)){
+const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^upl_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^upl_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_UploadId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_UploadId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_Upload(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:Upload" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_Upload.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.file_id === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "file_id"},message:"must have required property '"+"file_id"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.name === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.length === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "length"},message:"must have required property '"+"length"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.offset === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "offset"},message:"must have required property '"+"offset"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.expires_at === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "expires_at"},message:"must have required property '"+"expires_at"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "project_id")) || (key0 === "file_id")) || (key0 === "name")) || (key0 === "length")) || (key0 === "offset")) || (key0 === "expires_at")) || (key0 === "created_at"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_UploadId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_UploadId.errors : vErrors.concat(validate_spec_UploadId.errors);
+errors = vErrors.length;
+}
+}
+if(data.project_id !== undefined){
+let data1 = data.project_id;
+if((typeof data1 !== "string") && (data1 !== null)){
+const err9 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_Upload.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+if(typeof data1 === "string"){
+if(!pattern_108c49a7.test(data1)){
+const err10 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+}
+if(data.file_id !== undefined){
+let data2 = data.file_id;
+if((typeof data2 !== "string") && (data2 !== null)){
+const err11 = {instancePath:instancePath+"/file_id",schemaPath:"#/properties/file_id/type",keyword:"type",params:{type: schema_spec_Upload.properties.file_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+if(typeof data2 === "string"){
+if(!pattern_8d410c97.test(data2)){
+const err12 = {instancePath:instancePath+"/file_id",schemaPath:"#/properties/file_id/pattern",keyword:"pattern",params:{pattern: "^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+}
+if(data.name !== undefined){
+if(!(validate_spec_FileName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_FileName.errors : vErrors.concat(validate_spec_FileName.errors);
+errors = vErrors.length;
+}
+}
+if(data.length !== undefined){
+let data4 = data.length;
+if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
+const err13 = {instancePath:instancePath+"/length",schemaPath:"#/properties/length/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 < 0 || isNaN(data4)){
+const err14 = {instancePath:instancePath+"/length",schemaPath:"#/properties/length/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+}
+if(data.offset !== undefined){
+let data5 = data.offset;
+if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
+const err15 = {instancePath:instancePath+"/offset",schemaPath:"#/properties/offset/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 < 0 || isNaN(data5)){
+const err16 = {instancePath:instancePath+"/offset",schemaPath:"#/properties/offset/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.expires_at !== undefined){
+let data6 = data.expires_at;
+if(typeof data6 === "string"){
+if(!(formats_5c6cf1d7(data6))){
+const err17 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+else {
+const err18 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+validate_spec_Upload.errors = vErrors;
+return errors === 0;
+}
+validate_spec_Upload.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 exports.replyFileLinkList = validate_spec_FileLinkList;
 const schema_spec_FileLinkList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:FileLink"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:FileLinkList"};
 const schema_spec_FileLink = {"type":"object","additionalProperties":false,"required":["id","file_id","project_id","status","max_downloads","download_count","created_by","expires_at","created_at"],"properties":{"id":{"$ref":"spec:FileLinkId"},"file_id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"status":{"type":"string","enum":["active","expired","revoked","used_up"]},"max_downloads":{"type":["integer","null"],"minimum":1},"download_count":{"type":"integer","minimum":0},"created_by":{"$ref":"spec:UserId"},"expires_at":{"$ref":"spec:Timestamp"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:FileLink"};
@@ -6887,7 +7194,7 @@ return errors === 0;
 }
 validate_spec_EventId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_EventType = {"type":"string","enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","file_link.created","file_link.revoked","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventType"};
+const schema_spec_EventType = {"type":"string","enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventType"};
 
 function validate_spec_EventType(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:EventType" */;
@@ -6910,7 +7217,7 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(!((((((((((((((((((((((((((((((((((data === "profile.updated") || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.revoked")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+if(!((((((((((((((((((((((((((((((((((((data === "profile.updated") || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.revoked")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
 const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventType.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
@@ -7539,7 +7846,7 @@ return errors === 0;
 validate_spec_WebhookUrl.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema_spec_EventSelectors = {"type":"array","minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:EventSelector"},"$id":"spec:EventSelectors"};
-const schema_spec_EventSelector = {"type":"string","enum":["*","profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","file_link.created","file_link.revoked","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
+const schema_spec_EventSelector = {"type":"string","enum":["*","profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
 
 function validate_spec_EventSelector(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:EventSelector" */;
@@ -7562,7 +7869,7 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(!(((((((((((((((((((((((((((((((((((data === "*") || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.revoked")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+if(!(((((((((((((((((((((((((((((((((((((data === "*") || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.revoked")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
 const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventSelector.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
@@ -18607,6 +18914,771 @@ validate_spec_FileDeletedEvent.errors = vErrors;
 return errors === 0;
 }
 validate_spec_FileDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadUploadCreatedEvent = validate_spec_UploadCreatedEvent;
+const schema_spec_UploadCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"upload.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Upload"},"previous_attributes":{"$ref":"spec:UploadBefore"}}}},"$id":"spec:UploadCreatedEvent"};
+const schema_spec_UploadBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:UploadId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"length":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0},"expires_at":{"type":"string","format":"date-time"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:UploadBefore"};
+
+function validate_spec_UploadBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:UploadBefore" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_UploadBefore.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "project_id")) || (key0 === "file_id")) || (key0 === "name")) || (key0 === "length")) || (key0 === "offset")) || (key0 === "expires_at")) || (key0 === "created_at"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_UploadId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_UploadId.errors : vErrors.concat(validate_spec_UploadId.errors);
+errors = vErrors.length;
+}
+}
+if(data.project_id !== undefined){
+let data1 = data.project_id;
+if((typeof data1 !== "string") && (data1 !== null)){
+const err1 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_UploadBefore.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(typeof data1 === "string"){
+if(!pattern_108c49a7.test(data1)){
+const err2 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data.file_id !== undefined){
+let data2 = data.file_id;
+if((typeof data2 !== "string") && (data2 !== null)){
+const err3 = {instancePath:instancePath+"/file_id",schemaPath:"#/properties/file_id/type",keyword:"type",params:{type: schema_spec_UploadBefore.properties.file_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(typeof data2 === "string"){
+if(!pattern_8d410c97.test(data2)){
+const err4 = {instancePath:instancePath+"/file_id",schemaPath:"#/properties/file_id/pattern",keyword:"pattern",params:{pattern: "^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+if(data.name !== undefined){
+if(!(validate_spec_FileName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_FileName.errors : vErrors.concat(validate_spec_FileName.errors);
+errors = vErrors.length;
+}
+}
+if(data.length !== undefined){
+let data4 = data.length;
+if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
+const err5 = {instancePath:instancePath+"/length",schemaPath:"#/properties/length/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 < 0 || isNaN(data4)){
+const err6 = {instancePath:instancePath+"/length",schemaPath:"#/properties/length/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+if(data.offset !== undefined){
+let data5 = data.offset;
+if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
+const err7 = {instancePath:instancePath+"/offset",schemaPath:"#/properties/offset/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 < 0 || isNaN(data5)){
+const err8 = {instancePath:instancePath+"/offset",schemaPath:"#/properties/offset/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+if(data.expires_at !== undefined){
+let data6 = data.expires_at;
+if(typeof data6 === "string"){
+if(!(formats_5c6cf1d7(data6))){
+const err9 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+else {
+const err10 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+validate_spec_UploadBefore.errors = vErrors;
+return errors === 0;
+}
+validate_spec_UploadBefore.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_UploadCreatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:UploadCreatedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_UploadCreatedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("upload.created" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "upload.created"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_UploadCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_UploadCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_UploadCreatedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Upload(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Upload.errors : vErrors.concat(validate_spec_Upload.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_UploadBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_UploadBefore.errors : vErrors.concat(validate_spec_UploadBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_UploadCreatedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_UploadCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.payloadUploadDeletedEvent = validate_spec_UploadDeletedEvent;
+const schema_spec_UploadDeletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"upload.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Upload"},"previous_attributes":{"$ref":"spec:UploadBefore"}}}},"$id":"spec:UploadDeletedEvent"};
+
+function validate_spec_UploadDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:UploadDeletedEvent" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_UploadDeletedEvent.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.type === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.created_at === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.api_version === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "api_version"},message:"must have required property '"+"api_version"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.project_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data.request_id === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "request_id"},message:"must have required property '"+"request_id"+"'"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data.sequence === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "sequence")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_EventId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_EventId.errors : vErrors.concat(validate_spec_EventId.errors);
+errors = vErrors.length;
+}
+}
+if(data.type !== undefined){
+if("upload.deleted" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "upload.deleted"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Timestamp.errors : vErrors.concat(validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.api_version !== undefined){
+let data3 = data.api_version;
+if(typeof data3 !== "string"){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_UploadDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_UploadDeletedEvent.properties.project_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_UploadDeletedEvent.properties.request_id.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.sequence !== undefined){
+let data6 = data.sequence;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err14 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 9007199254740991 || isNaN(data6)){
+const err15 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Upload(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Upload.errors : vErrors.concat(validate_spec_Upload.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_UploadBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_UploadBefore.errors : vErrors.concat(validate_spec_UploadBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_spec_UploadDeletedEvent.errors = vErrors;
+return errors === 0;
+}
+validate_spec_UploadDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadFileLinkCreatedEvent = validate_spec_FileLinkCreatedEvent;
 const schema_spec_FileLinkCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file_link.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:FileLink"},"previous_attributes":{"$ref":"spec:FileLinkBefore"}}}},"$id":"spec:FileLinkCreatedEvent"};

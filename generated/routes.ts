@@ -7,6 +7,7 @@ import { members } from '../handlers/members.ts'
 import { projects } from '../handlers/projects.ts'
 import { storage } from '../handlers/storage.ts'
 import { storageLinks } from '../handlers/storage-links.ts'
+import { storageUploads } from '../handlers/storage-uploads.ts'
 import { system } from '../handlers/system.ts'
 import { user } from '../handlers/user.ts'
 import { users } from '../handlers/users.ts'
@@ -23,6 +24,7 @@ export const handlers: Operations = {
   ...projects,
   ...storage,
   ...storageLinks,
+  ...storageUploads,
   ...system,
   ...user,
   ...users,
@@ -58,6 +60,8 @@ export const skeleton = {
     '/v1/projects/{id}/invitations/{invitation_id}/accept': { post: route('acceptInvitation') },
     '/v1/storage/files': { get: route('listFiles') },
     '/v1/storage/upload': { post: route('uploadFile') },
+    '/v1/storage/uploads': { post: route('createUpload'), options: route('getUploadOptions') },
+    '/v1/storage/uploads/{id}': { get: route('getUpload'), delete: route('deleteUpload'), patch: route('appendUpload') },
     '/v1/storage/files/{id}': { get: route('getFile'), put: route('updateFile'), delete: route('deleteFile') },
     '/v1/storage/files/{id}/download': { get: route('downloadFile') },
     '/v1/storage/files/{id}/links': { get: route('listFileLinks'), post: route('createFileLink') },

@@ -7409,6 +7409,226 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
+  get replyUpload () { return define(this, 'replyUpload', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Upload"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_project_id_2 = obj["project_id"]
+      if (value_project_id_2 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_2 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_2 === "string" ||
+            value_project_id_2 === null ||
+            value_project_id_2 instanceof Date ||
+            value_project_id_2 instanceof RegExp ||
+            (
+              typeof value_project_id_2 === "object" &&
+              typeof value_project_id_2.toString === "function" &&
+              value_project_id_2.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_2 !== 'string') {
+          if (value_project_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_2 instanceof RegExp) {
+            json += asString(value_project_id_2.source)
+          } else {
+            json += asString(value_project_id_2.toString())
+          }
+        } else {
+          json += asString(value_project_id_2)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Upload/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_file_id_3 = obj["file_id"]
+      if (value_file_id_3 !== undefined) {
+        json += ",\"file_id\":"
+        
+          if (value_file_id_3 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_file_id_3 === "string" ||
+            value_file_id_3 === null ||
+            value_file_id_3 instanceof Date ||
+            value_file_id_3 instanceof RegExp ||
+            (
+              typeof value_file_id_3 === "object" &&
+              typeof value_file_id_3.toString === "function" &&
+              value_file_id_3.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_file_id_3 !== 'string') {
+          if (value_file_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_file_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_file_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_file_id_3 instanceof RegExp) {
+            json += asString(value_file_id_3.source)
+          } else {
+            json += asString(value_file_id_3.toString())
+          }
+        } else {
+          json += asString(value_file_id_3)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Upload/properties/file_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"file_id" is required!')
+      }
+      
+      const value_name_4 = obj["name"]
+      if (value_name_4 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_4 !== 'string') {
+          if (value_name_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_4 instanceof RegExp) {
+            json += asString(value_name_4.source)
+          } else {
+            json += asString(value_name_4.toString())
+          }
+        } else {
+          json += asString(value_name_4)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_length_5 = obj["length"]
+      if (value_length_5 !== undefined) {
+        json += ",\"length\":"
+        json += asInteger(value_length_5)
+      } else {
+        throw new Error('"length" is required!')
+      }
+      
+      const value_offset_6 = obj["offset"]
+      if (value_offset_6 !== undefined) {
+        json += ",\"offset\":"
+        json += asInteger(value_offset_6)
+      } else {
+        throw new Error('"offset" is required!')
+      }
+      
+      const value_expires_at_7 = obj["expires_at"]
+      if (value_expires_at_7 !== undefined) {
+        json += ",\"expires_at\":"
+        json += asDateTime(value_expires_at_7)
+      } else {
+        throw new Error('"expires_at" is required!')
+      }
+      
+      const value_created_at_8 = obj["created_at"]
+      if (value_created_at_8 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_8)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
   get replyFileLinkList () { return define(this, 'replyFileLinkList', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')

@@ -53,8 +53,10 @@ export interface paths {
         put?: never;
         /**
          * Upload your avatar
-         * @description PNG, JPEG, WebP, GIF or AVIF by its bytes, whatever its name says, of 5 MiB at most. It is cut to a square, made anew
-         *     as WebP in three sizes, and nothing else of the upload is kept.
+         * @description PNG, JPEG, WebP, GIF or AVIF by its bytes, whatever its name says; anything else is answered with 415. At most 5 MiB,
+         *     16,384 pixels on a side, and 50 megapixels as JPEG or WebP, 25 as PNG or GIF, 13 as AVIF. It is cut to a square, made
+         *     anew as WebP in three sizes, of what moves the first picture, and nothing else of the upload is kept. Your profile's
+         *     `avatar_url` follows; the images of a former avatar are gone.
          */
         post: operations["uploadAvatar"];
         /** Delete your avatar */
@@ -501,6 +503,64 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/storage/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin a resumable upload
+         * @description The creation of tus 1.0.0, with the first bytes as the body if you like. `Upload-Metadata` takes the fields of
+         *     `uploadFile`: `filename` (or `name`), `filetype` (or `type`), `project_id`, `path`, `visibility`, `metadata` (JSON),
+         *     `tags` (JSON, or separated by commas), `expires_at` and `sha256`; other keys are kept and say nothing. The length has
+         *     to be known, and there must be room for it beside all files and unfinished uploads. A length of 0 is a file at once.
+         */
+        post: operations["createUpload"];
+        delete?: never;
+        /** Get what of tus the server can do */
+        options: operations["getUploadOptions"];
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/storage/uploads/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["UploadId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get how far an upload is
+         * @description With HEAD this is how a client of tus finds where to go on. With `Tus-Resumable` a request that still holds the upload,
+         *     but sends nothing any more, is ended first. When it is finished it has a `file_id`.
+         */
+        get: operations["getUpload"];
+        put?: never;
+        post?: never;
+        /**
+         * Give an upload up
+         * @description Its bytes go at once. A file that it has become stays.
+         */
+        delete: operations["deleteUpload"];
+        options?: never;
+        head?: never;
+        /**
+         * Send bytes of an upload
+         * @description From `Upload-Offset` on, which has to be where the upload is: 409 otherwise. What is acknowledged is durable; when the
+         *     connection breaks, what has come is kept. With `Upload-Checksum` it is kept as a whole or, with 460, not at all.
+         *     The last byte makes the file; when that was not answered, send nothing at the last offset to learn its id. One request
+         *     at a time: another one ends the first if it sends nothing any more, or else waits and then gets 409.
+         */
+        patch: operations["appendUpload"];
         trace?: never;
     };
     "/storage/files/{id}": {
@@ -1972,6 +2032,88 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "upload.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * upload.created
+         * @description A resumable upload was begun. When it is finished there is a `file.created`. For keys with the scope `storage:read`, of members with the role editor or above.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["UploadCreatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "upload.deleted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * upload.deleted
+         * @description A resumable upload was given up, was not what its `sha256` says, or its time was over. For keys with the scope `storage:read`, of members with the role editor or above.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["UploadDeletedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "file_link.created": {
         parameters: {
             query?: never;
@@ -2562,7 +2704,7 @@ export interface components {
         };
         Avatar: {
             id: components["schemas"]["AvatarId"];
-            /** @description The largest variant, as in `avatar_url`. */
+            /** @description The largest variant, as in `avatar_url`: relative to this server, as `Location` is. */
             url: string;
             variants: components["schemas"]["AvatarVariant"][];
             /** @example image/webp */
@@ -2575,7 +2717,10 @@ export interface components {
             updated_at: components["schemas"]["Timestamp"];
         };
         AvatarUpload: {
-            /** Format: binary */
+            /**
+             * Format: binary
+             * @description The picture.
+             */
             file: string;
         };
         /** @example inv_01jd6y8m5qe8btc4y5w1r0n3fz */
@@ -2941,6 +3086,24 @@ export interface components {
             expires_at?: string;
             sha256?: components["schemas"]["Sha256"];
         };
+        /** @example upl_01jd6y8m5qe8btc4y5w1r0n3fz */
+        UploadId: string;
+        Upload: {
+            id: components["schemas"]["UploadId"];
+            project_id: string | null;
+            /** @description The file that it has become. */
+            file_id: string | null;
+            name: components["schemas"]["FileName"];
+            length: number;
+            /** @description How many bytes are kept. */
+            offset: number;
+            /**
+             * Format: date-time
+             * @description When it is removed, finished or not.
+             */
+            expires_at: string;
+            created_at: components["schemas"]["Timestamp"];
+        };
         /**
          * @example {
          *       "name": "final.pdf",
@@ -3016,7 +3179,7 @@ export interface components {
          * @example project.created
          * @enum {string}
          */
-        EventType: "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "file_link.created" | "file_link.revoked" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+        EventType: "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
         /** @example evt_01jd6y8m5qe8btc4y5w1r0n3fz */
         EventId: string;
         /** @description Something that happened. The webhooks of this document say what `data` holds for each type. */
@@ -3074,7 +3237,7 @@ export interface components {
          * @example project.created
          * @enum {string}
          */
-        EventSelector: "*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "file_link.created" | "file_link.revoked" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+        EventSelector: "*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
         EventSelectors: components["schemas"]["EventSelector"][];
         WebhookEndpoint: {
             id: components["schemas"]["WebhookEndpointId"];
@@ -3767,7 +3930,7 @@ export interface components {
         /** @description The former values of the fields that an update changed; else empty. */
         AvatarBefore: {
             id?: components["schemas"]["AvatarId"];
-            /** @description The largest variant, as in `avatar_url`. */
+            /** @description The largest variant, as in `avatar_url`: relative to this server, as `Location` is. */
             url?: string;
             variants?: components["schemas"]["AvatarVariant"][];
             /** @example image/webp */
@@ -3918,6 +4081,67 @@ export interface components {
             data: {
                 object: components["schemas"]["File"];
                 previous_attributes: components["schemas"]["FileBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        UploadBefore: {
+            id?: components["schemas"]["UploadId"];
+            project_id?: string | null;
+            /** @description The file that it has become. */
+            file_id?: string | null;
+            name?: components["schemas"]["FileName"];
+            length?: number;
+            /** @description How many bytes are kept. */
+            offset?: number;
+            /**
+             * Format: date-time
+             * @description When it is removed, finished or not.
+             */
+            expires_at?: string;
+            created_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description A resumable upload was begun. When it is finished there is a `file.created`. */
+        UploadCreatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "upload.created";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Upload"];
+                previous_attributes: components["schemas"]["UploadBefore"];
+            };
+        };
+        /** @description A resumable upload was given up, was not what its `sha256` says, or its time was over. */
+        UploadDeletedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "upload.deleted";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Upload"];
+                previous_attributes: components["schemas"]["UploadBefore"];
             };
         };
         /** @description The former values of the fields that an update changed; else empty. */
@@ -4342,6 +4566,44 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The range begins after the end. */
+        RangeNotSatisfiable: {
+            headers: {
+                "Content-Range": components["headers"]["ContentRange"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `Tus-Resumable` is not `1.0.0`, or the resource is no longer what `If-Match` says. */
+        OtherVersion: {
+            headers: {
+                "Tus-Version": components["headers"]["TusVersion"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description It was there and is no longer kept. */
+        Gone: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The bytes are not what `Upload-Checksum`, or the `sha256` of the whole, says. */
+        ChecksumMismatch: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The bytes. */
         Content: {
             headers: {
@@ -4369,16 +4631,6 @@ export interface components {
                 "*/*": string;
             };
         };
-        /** @description The range begins after the end. */
-        RangeNotSatisfiable: {
-            headers: {
-                "Content-Range": components["headers"]["ContentRange"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
         /** @description The bytes are at `Location`, for some minutes. */
         Elsewhere: {
             headers: {
@@ -4386,15 +4638,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content?: never;
-        };
-        /** @description It was there and is no longer kept. */
-        Gone: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
         };
     };
     parameters: {
@@ -4422,6 +4665,11 @@ export interface components {
         /** @description Only items whose text contains this, whatever the case. */
         Search: string;
         ProjectId: components["schemas"]["ProjectId"];
+        /** @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other. */
+        TusResumable: string;
+        /** @description Of the bytes of this request, `sha1` or `sha256` and the digest in Base64. */
+        UploadChecksum: string;
+        UploadId: components["schemas"]["UploadId"];
         FileId: components["schemas"]["FileId"];
         /** @description Whether a browser should show it or save it; what it could run is saved whatever this says. */
         Disposition: "inline" | "attachment";
@@ -4446,6 +4694,8 @@ export interface components {
         AcceptRanges: "bytes";
         /** @description The name and whether to show or save (RFC 6266). */
         ContentDisposition: string;
+        /** @description `cross-origin`: any page may show it. */
+        CrossOriginResourcePolicy: "cross-origin";
         /** @description Which bytes of how many. */
         ContentRange: string;
         /** @description Seconds to wait. */
@@ -4454,6 +4704,16 @@ export interface components {
         Link: string;
         /** @description Where the new resource is. */
         Location: string;
+        /** @description `1.0.0`. */
+        TusResumable: "1.0.0";
+        /** @description How many bytes are kept. */
+        UploadOffset: number;
+        /** @description Until when it has to be finished (RFC 9110). */
+        UploadExpires: string;
+        /** @description The file that it has become. */
+        UploadFileId: components["schemas"]["FileId"];
+        /** @description The versions of the protocol that the server knows. */
+        TusVersion: string;
         /** @description How to authenticate (RFC 6750). */
         WWWAuthenticate: string;
     };
@@ -4731,8 +4991,35 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["Content"];
-            206: components["responses"]["PartialContent"];
+            /** @description The image, to be kept for good and shown anywhere. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Last-Modified": components["headers"]["LastModified"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    "Cross-Origin-Resource-Policy": components["headers"]["CrossOriginResourcePolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/webp": string;
+                };
+            };
+            /** @description The bytes of the range. */
+            206: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Last-Modified": components["headers"]["LastModified"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    "Content-Range": components["headers"]["ContentRange"];
+                    "Cross-Origin-Resource-Policy": components["headers"]["CrossOriginResourcePolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/webp": string;
+                };
+            };
             304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidRequest"];
             404: components["responses"]["NotFound"];
@@ -5927,6 +6214,225 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyMismatch"];
             429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createUpload: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other. */
+                "Tus-Resumable"?: components["parameters"]["TusResumable"];
+                /** @description Of the bytes of this request, `sha1` or `sha256` and the digest in Base64. */
+                "Upload-Checksum"?: components["parameters"]["UploadChecksum"];
+                /** @description How many bytes the file has. */
+                "Upload-Length": number;
+                /** @description Pairs of a key and a value in Base64, separated by commas: `filename cmVwb3J0LnBkZg==,filetype YXBwbGljYXRpb24vcGRm`. */
+                "Upload-Metadata": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/offset+octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description The upload. Its bytes go to `Location`. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    "Tus-Resumable": components["headers"]["TusResumable"];
+                    "Upload-Offset": components["headers"]["UploadOffset"];
+                    "Upload-Expires": components["headers"]["UploadExpires"];
+                    "Upload-File-Id": components["headers"]["UploadFileId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["OtherVersion"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getUploadOptions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It stands in the header. */
+            204: {
+                headers: {
+                    "Tus-Version": components["headers"]["TusVersion"];
+                    /** @description The extensions of the protocol. */
+                    "Tus-Extension"?: string;
+                    /** @description The most bytes that a file may have. */
+                    "Tus-Max-Size"?: number;
+                    /** @description What `Upload-Checksum` may be made with. */
+                    "Tus-Checksum-Algorithm"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            500: components["responses"]["ServerError"];
+        };
+    };
+    getUpload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /** @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other. */
+                "Tus-Resumable"?: components["parameters"]["TusResumable"];
+            };
+            path: {
+                id: components["parameters"]["UploadId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The upload. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Tus-Resumable": components["headers"]["TusResumable"];
+                    "Upload-Offset": components["headers"]["UploadOffset"];
+                    /** @description How many bytes the file has. */
+                    "Upload-Length"?: number;
+                    /** @description As it was given. */
+                    "Upload-Metadata"?: string;
+                    "Upload-Expires": components["headers"]["UploadExpires"];
+                    "Upload-File-Id": components["headers"]["UploadFileId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["OtherVersion"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteUpload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other. */
+                "Tus-Resumable"?: components["parameters"]["TusResumable"];
+            };
+            path: {
+                id: components["parameters"]["UploadId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            204: {
+                headers: {
+                    "Tus-Resumable": components["headers"]["TusResumable"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    appendUpload: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other. */
+                "Tus-Resumable"?: components["parameters"]["TusResumable"];
+                /** @description Of the bytes of this request, `sha1` or `sha256` and the digest in Base64. */
+                "Upload-Checksum"?: components["parameters"]["UploadChecksum"];
+                /** @description Where the first byte of the body belongs. */
+                "Upload-Offset": number;
+            };
+            path: {
+                id: components["parameters"]["UploadId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/offset+octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Kept. */
+            204: {
+                headers: {
+                    "Tus-Resumable": components["headers"]["TusResumable"];
+                    "Upload-Offset": components["headers"]["UploadOffset"];
+                    "Upload-Expires": components["headers"]["UploadExpires"];
+                    "Upload-File-Id": components["headers"]["UploadFileId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["OtherVersion"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            460: components["responses"]["ChecksumMismatch"];
             500: components["responses"]["ServerError"];
             503: components["responses"]["Unavailable"];
         };

@@ -844,6 +844,131 @@ return errors === 0;
 }
 validate_pathGetInvitation.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+exports.pathUploadId = validate_pathUploadId;
+const schema_pathUploadId = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:UploadId"}},"required":["id"],"$id":"pathUploadId"};
+const schema_spec_UploadId = {"type":"string","pattern":"^upl_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UploadId"};
+const pattern_d825cf2a = new RegExp("^upl_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_UploadId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:UploadId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_UploadId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(typeof data === "string"){
+if(!pattern_d825cf2a.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^upl_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^upl_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+validate_spec_UploadId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_UploadId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_pathUploadId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="pathUploadId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_pathUploadId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(key0 === "id")){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_UploadId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_UploadId.errors : vErrors.concat(validate_spec_UploadId.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_pathUploadId.errors = vErrors;
+return errors === 0;
+}
+validate_pathUploadId.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 exports.pathFileId = validate_pathFileId;
 const schema_pathFileId = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:FileId"}},"required":["id"],"$id":"pathFileId"};
 const schema_spec_FileId = {"type":"string","pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:FileId"};
@@ -4787,7 +4912,7 @@ validate_queryGetStorageUsage.evaluated = {"props":true,"dynamicProps":false,"dy
 
 exports.queryAfterLimitTypeOfProject = validate_queryAfterLimitTypeOfProject;
 const schema_queryAfterLimitTypeOfProject = {"type":"object","additionalProperties":false,"properties":{"after":{"type":"integer","minimum":0,"maximum":9007199254740991,"default":0},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"type":{"$ref":"spec:EventType"},"project_id":{"$ref":"spec:ProjectId"}},"required":[],"$id":"queryAfterLimitTypeOfProject"};
-const schema_spec_EventType = {"type":"string","enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","file_link.created","file_link.revoked","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventType"};
+const schema_spec_EventType = {"type":"string","enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventType"};
 
 function validate_spec_EventType(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:EventType" */;
@@ -4835,7 +4960,7 @@ parentData[parentDataProperty] = coerced0;
 }
 }
 }
-if(!((((((((((((((((((((((((((((((((((data === "profile.updated") || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.revoked")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+if(!((((((((((((((((((((((((((((((((((((data === "profile.updated") || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.revoked")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
 const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventType.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
@@ -6159,6 +6284,807 @@ validate_headerUploadFile.errors = vErrors;
 return errors === 0;
 }
 validate_headerUploadFile.evaluated = {"props":{"idempotency-key":true,"x-content-sha256":true},"dynamicProps":false,"dynamicItems":false};
+
+exports.headerCreateUpload = validate_headerCreateUpload;
+const schema_headerCreateUpload = {"type":"object","properties":{"idempotency-key":{"type":"string","minLength":1,"maxLength":255,"pattern":"^[\\x21-\\x7e]+$"},"tus-resumable":{"type":"string","maxLength":100},"upload-checksum":{"type":"string","pattern":"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$"},"upload-length":{"type":"integer","minimum":0},"upload-metadata":{"type":"string","minLength":1,"maxLength":12000}},"required":["upload-length","upload-metadata"],"$id":"headerCreateUpload"};
+const pattern_4b04c497 = new RegExp("^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$", "u");
+
+function validate_headerCreateUpload(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="headerCreateUpload" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_headerCreateUpload.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data["upload-length"] === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upload-length"},message:"must have required property '"+"upload-length"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data["upload-metadata"] === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upload-metadata"},message:"must have required property '"+"upload-metadata"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data["idempotency-key"] !== undefined){
+let data0 = data["idempotency-key"];
+if(typeof data0 !== "string"){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(typeof data0 === "string"){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data0;
+}
+else if(data0 === null){
+coerced0 = "";
+}
+else {
+const err2 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["idempotency-key"] = coerced0;
+}
+}
+}
+if(typeof data0 === "string"){
+if(func_7a031813(data0) > 255){
+const err3 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/maxLength",keyword:"maxLength",params:{limit: 255},message:"must NOT have more than 255 characters"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(func_7a031813(data0) < 1){
+const err4 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(!pattern_63c1c1bc.test(data0)){
+const err5 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]+$"},message:"must match pattern \""+"^[\\x21-\\x7e]+$"+"\""};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+if(data["tus-resumable"] !== undefined){
+let data1 = data["tus-resumable"];
+if(typeof data1 !== "string"){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(typeof data1 === "string"){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 == "number" || dataType1 == "boolean"){
+coerced1 = "" + data1;
+}
+else if(data1 === null){
+coerced1 = "";
+}
+else {
+const err6 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["tus-resumable"] = coerced1;
+}
+}
+}
+if(typeof data1 === "string"){
+if(func_7a031813(data1) > 100){
+const err7 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+if(data["upload-checksum"] !== undefined){
+let data2 = data["upload-checksum"];
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err8 = {instancePath:instancePath+"/upload-checksum",schemaPath:"#/properties/upload-checksum/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["upload-checksum"] = coerced2;
+}
+}
+}
+if(typeof data2 === "string"){
+if(!pattern_4b04c497.test(data2)){
+const err9 = {instancePath:instancePath+"/upload-checksum",schemaPath:"#/properties/upload-checksum/pattern",keyword:"pattern",params:{pattern: "^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$"},message:"must match pattern \""+"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$"+"\""};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+if(data["upload-length"] !== undefined){
+let data3 = data["upload-length"];
+if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 === "boolean" || data3 === null
+              || (dataType3 === "string" && data3 && data3 == +data3 && !(data3 % 1))){
+coerced3 = +data3;
+}
+else {
+const err10 = {instancePath:instancePath+"/upload-length",schemaPath:"#/properties/upload-length/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["upload-length"] = coerced3;
+}
+}
+}
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 < 0 || isNaN(data3)){
+const err11 = {instancePath:instancePath+"/upload-length",schemaPath:"#/properties/upload-length/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+if(data["upload-metadata"] !== undefined){
+let data4 = data["upload-metadata"];
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/upload-metadata",schemaPath:"#/properties/upload-metadata/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["upload-metadata"] = coerced4;
+}
+}
+}
+if(typeof data4 === "string"){
+if(func_7a031813(data4) > 12000){
+const err13 = {instancePath:instancePath+"/upload-metadata",schemaPath:"#/properties/upload-metadata/maxLength",keyword:"maxLength",params:{limit: 12000},message:"must NOT have more than 12000 characters"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+if(func_7a031813(data4) < 1){
+const err14 = {instancePath:instancePath+"/upload-metadata",schemaPath:"#/properties/upload-metadata/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+validate_headerCreateUpload.errors = vErrors;
+return errors === 0;
+}
+validate_headerCreateUpload.evaluated = {"props":{"idempotency-key":true,"tus-resumable":true,"upload-checksum":true,"upload-length":true,"upload-metadata":true},"dynamicProps":false,"dynamicItems":false};
+
+exports.headerIfNoneMatchTusResumable = validate_headerIfNoneMatchTusResumable;
+const schema_headerIfNoneMatchTusResumable = {"type":"object","properties":{"if-none-match":{"type":"string","minLength":1,"maxLength":1000},"tus-resumable":{"type":"string","maxLength":100}},"required":[],"$id":"headerIfNoneMatchTusResumable"};
+
+function validate_headerIfNoneMatchTusResumable(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="headerIfNoneMatchTusResumable" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_headerIfNoneMatchTusResumable.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data["if-none-match"] !== undefined){
+let data0 = data["if-none-match"];
+if(typeof data0 !== "string"){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(typeof data0 === "string"){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data0;
+}
+else if(data0 === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath:instancePath+"/if-none-match",schemaPath:"#/properties/if-none-match/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["if-none-match"] = coerced0;
+}
+}
+}
+if(typeof data0 === "string"){
+if(func_7a031813(data0) > 1000){
+const err1 = {instancePath:instancePath+"/if-none-match",schemaPath:"#/properties/if-none-match/maxLength",keyword:"maxLength",params:{limit: 1000},message:"must NOT have more than 1000 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(func_7a031813(data0) < 1){
+const err2 = {instancePath:instancePath+"/if-none-match",schemaPath:"#/properties/if-none-match/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data["tus-resumable"] !== undefined){
+let data1 = data["tus-resumable"];
+if(typeof data1 !== "string"){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(typeof data1 === "string"){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 == "number" || dataType1 == "boolean"){
+coerced1 = "" + data1;
+}
+else if(data1 === null){
+coerced1 = "";
+}
+else {
+const err3 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["tus-resumable"] = coerced1;
+}
+}
+}
+if(typeof data1 === "string"){
+if(func_7a031813(data1) > 100){
+const err4 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate_headerIfNoneMatchTusResumable.errors = vErrors;
+return errors === 0;
+}
+validate_headerIfNoneMatchTusResumable.evaluated = {"props":{"if-none-match":true,"tus-resumable":true},"dynamicProps":false,"dynamicItems":false};
+
+exports.headerIfMatchTusResumable = validate_headerIfMatchTusResumable;
+const schema_headerIfMatchTusResumable = {"type":"object","properties":{"if-match":{"type":"string","minLength":1,"maxLength":1000},"tus-resumable":{"type":"string","maxLength":100}},"required":[],"$id":"headerIfMatchTusResumable"};
+
+function validate_headerIfMatchTusResumable(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="headerIfMatchTusResumable" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_headerIfMatchTusResumable.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data["if-match"] !== undefined){
+let data0 = data["if-match"];
+if(typeof data0 !== "string"){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(typeof data0 === "string"){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data0;
+}
+else if(data0 === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath:instancePath+"/if-match",schemaPath:"#/properties/if-match/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["if-match"] = coerced0;
+}
+}
+}
+if(typeof data0 === "string"){
+if(func_7a031813(data0) > 1000){
+const err1 = {instancePath:instancePath+"/if-match",schemaPath:"#/properties/if-match/maxLength",keyword:"maxLength",params:{limit: 1000},message:"must NOT have more than 1000 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(func_7a031813(data0) < 1){
+const err2 = {instancePath:instancePath+"/if-match",schemaPath:"#/properties/if-match/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data["tus-resumable"] !== undefined){
+let data1 = data["tus-resumable"];
+if(typeof data1 !== "string"){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(typeof data1 === "string"){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 == "number" || dataType1 == "boolean"){
+coerced1 = "" + data1;
+}
+else if(data1 === null){
+coerced1 = "";
+}
+else {
+const err3 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["tus-resumable"] = coerced1;
+}
+}
+}
+if(typeof data1 === "string"){
+if(func_7a031813(data1) > 100){
+const err4 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate_headerIfMatchTusResumable.errors = vErrors;
+return errors === 0;
+}
+validate_headerIfMatchTusResumable.evaluated = {"props":{"if-match":true,"tus-resumable":true},"dynamicProps":false,"dynamicItems":false};
+
+exports.headerAppendUpload = validate_headerAppendUpload;
+const schema_headerAppendUpload = {"type":"object","properties":{"tus-resumable":{"type":"string","maxLength":100},"upload-checksum":{"type":"string","pattern":"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$"},"upload-offset":{"type":"integer","minimum":0}},"required":["upload-offset"],"$id":"headerAppendUpload"};
+
+function validate_headerAppendUpload(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="headerAppendUpload" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_headerAppendUpload.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data["upload-offset"] === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upload-offset"},message:"must have required property '"+"upload-offset"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data["tus-resumable"] !== undefined){
+let data0 = data["tus-resumable"];
+if(typeof data0 !== "string"){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(typeof data0 === "string"){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data0;
+}
+else if(data0 === null){
+coerced0 = "";
+}
+else {
+const err1 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["tus-resumable"] = coerced0;
+}
+}
+}
+if(typeof data0 === "string"){
+if(func_7a031813(data0) > 100){
+const err2 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data["upload-checksum"] !== undefined){
+let data1 = data["upload-checksum"];
+if(typeof data1 !== "string"){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(typeof data1 === "string"){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 == "number" || dataType1 == "boolean"){
+coerced1 = "" + data1;
+}
+else if(data1 === null){
+coerced1 = "";
+}
+else {
+const err3 = {instancePath:instancePath+"/upload-checksum",schemaPath:"#/properties/upload-checksum/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["upload-checksum"] = coerced1;
+}
+}
+}
+if(typeof data1 === "string"){
+if(!pattern_4b04c497.test(data1)){
+const err4 = {instancePath:instancePath+"/upload-checksum",schemaPath:"#/properties/upload-checksum/pattern",keyword:"pattern",params:{pattern: "^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$"},message:"must match pattern \""+"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$"+"\""};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+if(data["upload-offset"] !== undefined){
+let data2 = data["upload-offset"];
+if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 === "boolean" || data2 === null
+              || (dataType2 === "string" && data2 && data2 == +data2 && !(data2 % 1))){
+coerced2 = +data2;
+}
+else {
+const err5 = {instancePath:instancePath+"/upload-offset",schemaPath:"#/properties/upload-offset/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["upload-offset"] = coerced2;
+}
+}
+}
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 0 || isNaN(data2)){
+const err6 = {instancePath:instancePath+"/upload-offset",schemaPath:"#/properties/upload-offset/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+validate_headerAppendUpload.errors = vErrors;
+return errors === 0;
+}
+validate_headerAppendUpload.evaluated = {"props":{"tus-resumable":true,"upload-checksum":true,"upload-offset":true},"dynamicProps":false,"dynamicItems":false};
 
 exports.headerIfNoneMatchIfModifiedSinceRangeIfRange = validate_headerIfNoneMatchIfModifiedSinceRangeIfRange;
 const schema_headerIfNoneMatchIfModifiedSinceRangeIfRange = {"type":"object","properties":{"if-none-match":{"type":"string","minLength":1,"maxLength":1000},"if-modified-since":{"type":"string","maxLength":100},"range":{"type":"string","maxLength":1000},"if-range":{"type":"string","maxLength":1000}},"required":[],"$id":"headerIfNoneMatchIfModifiedSinceRangeIfRange"};
@@ -9640,7 +10566,7 @@ return errors === 0;
 validate_spec_WebhookUrl.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema_spec_EventSelectors = {"type":"array","minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:EventSelector"},"$id":"spec:EventSelectors"};
-const schema_spec_EventSelector = {"type":"string","enum":["*","profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","file_link.created","file_link.revoked","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
+const schema_spec_EventSelector = {"type":"string","enum":["*","profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
 
 function validate_spec_EventSelector(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:EventSelector" */;
@@ -9663,7 +10589,7 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(!(((((((((((((((((((((((((((((((((((data === "*") || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.revoked")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+if(!(((((((((((((((((((((((((((((((((((((data === "*") || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.revoked")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
 const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventSelector.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];

@@ -1,14 +1,10 @@
 // Files: uploaded, listed, inspected, changed, deleted and downloaded.
 import type { Handlers } from '../generated/operations.ts'
-import { openProject } from '../services/access.ts'
 import { timestampAfter } from '../services/clock.ts'
-import type { Config } from '../services/config.ts'
-import type { Db } from '../services/database.ts'
 import { invalidField, overQuota, payloadTooLarge, unauthorized } from '../services/errors.ts'
-import type { OperationInfo } from '../services/operation.ts'
-import type { Principal } from '../services/principals.ts'
 import { addressOf, bytesOf } from '../services/storage/download.ts'
-import { fileById, insertFile, listFiles, newFileId, openDownload, openFile, requireOwnSpace, usageOf } from '../services/storage/files.ts'
+import { fileById, insertFile, listFiles, newFileId, openDownload, openFile, usageOf } from '../services/storage/files.ts'
+import { openSpace, quotaOf, requireFuture } from '../services/storage/space.ts'
 
 export const storage = {
   async listFiles ({ operation, principal, query }, { db }) {
@@ -20,7 +16,8 @@ export const storage = {
     requireFuture(expiresAt)
     const spaceId = await openSpace(db, { operation, principal }, projectId)
     const quota = quotaOf(config, projectId)
-    const left = quota - (await usageOf(db, spaceId)).bytes
+    // A repetition must come to its answer even where the first has filled the quota.
+    const left = headers['idempotency-key'] === undefined ? quota - (await usageOf(db, spaceId)).bytes : Infinity
     const room = Math.min(left, config.uploadMaxBytes)
     const arrived = await storage.incoming.receive(file, { maxBytes: Math.max(0, room), name, tooLarge: () => left < config.uploadMaxBytes ? overQuota(quota) : payloadTooLarge(room) })
     try {
@@ -87,20 +84,3 @@ export const storage = {
     return { status: 200, body: { project_id: projectId, files, bytes, quota_bytes: quotaOf(config, projectId) } }
   }
 } satisfies Handlers<'storage'>
-
-/** @returns the id of the space: the project's, where the caller may do there what the operation does, or else the caller's own. */
-async function openSpace (db: Db, { operation, principal }: { operation: OperationInfo, principal: Principal }, projectId: string | null | undefined, options: { lock?: boolean } = {}): Promise<string> {
-  if (projectId == null) {
-    requireOwnSpace(principal)
-    return principal.userId
-  }
-  return (await openProject(db, { operation, principal, params: { id: projectId } }, options)).id
-}
-
-function quotaOf (config: Readonly<Config>, projectId: string | null): number {
-  return projectId === null ? config.storageQuotaUser : config.storageQuotaProject
-}
-
-function requireFuture (expiresAt: string | null | undefined): void {
-  if (expiresAt != null && Date.parse(expiresAt) <= Date.now()) throw invalidField('expires_at', 'future', 'expires_at is over already')
-}

@@ -88,6 +88,11 @@ export function preconditionFailed (): ApiError {
   return new ApiError(412, 'PRECONDITION_FAILED', 'The resource has changed since; get it again.', { field: 'If-Match', constraint: 'etag' })
 }
 
+/** A request of another version of tus than the one that is known. */
+export function otherVersion (version: string): ApiError {
+  return new ApiError(412, 'PRECONDITION_FAILED', `This needs the header Tus-Resumable: ${version}.`, { field: 'Tus-Resumable', constraint: 'version' }, { 'tus-version': version })
+}
+
 /** What was uploaded would be more than may be kept. */
 export function overQuota (limit: number): ApiError {
   return new ApiError(413, 'PAYLOAD_TOO_LARGE', `This would be more than the quota of ${limit} bytes.`, { constraint: 'quota' })

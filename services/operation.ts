@@ -2,7 +2,7 @@
 // Derived from generated/types.ts, so that an undeclared status or a wrong body does not compile.
 import type { components, operations } from '../generated/types.ts'
 import type { Readable } from 'node:stream'
-import type { BinaryOperationId, FormFiles, KeyOptionalOperationId, PublicOperationId, StreamEvents } from '../generated/operations.ts'
+import type { BinaryOperationId, FormFiles, KeyOptionalOperationId, PublicOperationId, StreamedOperationId, StreamEvents } from '../generated/operations.ts'
 import type { Db } from './database.ts'
 import type { Principal } from './principals.ts'
 import type { Services } from './services.ts'
@@ -39,7 +39,7 @@ export interface Bytes {
   open (range?: { start: number, end: number }): Promise<Readable>
 }
 
-/** A file of a form while it arrives. */
+/** A file of a form, or a body of bytes, while it arrives. */
 export interface FilePart {
   /** Its media type as the client declares it. */
   declaredType: string | null
@@ -64,7 +64,8 @@ type Parameters<Id extends OperationId, Place extends 'path' | 'query' | 'header
 
 type RequestBody<Id extends OperationId> = Id extends keyof FormFiles
   ? Omit<DeclaredBody<Id>, FormFiles[Id]> & { [File in FormFiles[Id]]: FilePart }
-  : DeclaredBody<Id>
+  : Id extends StreamedOperationId ? operations[Id] extends { requestBody: unknown } ? FilePart : FilePart | null
+    : DeclaredBody<Id>
 
 type DeclaredBody<Id extends OperationId> =
   operations[Id] extends { requestBody: { content: infer C } } ? C[keyof C]
@@ -127,6 +128,8 @@ export interface OperationInfo {
   replies: Record<string, { contentType: string | null, serializer?: string, events?: Record<string, string>, volatile?: string[], binary?: boolean }>
   produces: string[]
   idempotent: boolean
+  /** The header fields that have to be the same where an Idempotency-Key is used again, because no body tells. */
+  keyedHeaders?: string[]
   /** The GET whose answer If-Match is held against. */
   ifMatch: string | null
   etag: boolean

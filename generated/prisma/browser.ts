@@ -99,6 +99,11 @@ export type DoomedBlob = Prisma.DoomedBlobModel
  */
 export type FileLink = Prisma.FileLinkModel
 /**
+ * Model Upload
+ * A file that arrives in pieces: what it will be, and how much of it is on the disk for good.
+ */
+export type Upload = Prisma.UploadModel
+/**
  * Model Avatar
  * The variants of a user's picture: squares of 64, 128 and 256 pixels, each a blob `<id>-<size>`.
  */

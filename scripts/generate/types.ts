@@ -35,6 +35,9 @@ export type KeyOptionalOperationId =${union(operations.filter((o) => o.keyOption
 export interface FormFiles {${operations.filter((o) => o.body?.form).map((o) => `\n  ${o.id}: ${text(o.body!.form!.file)}`).join('')}
 }
 
+/** The operations whose body is bytes and nothing else. */
+export type StreamedOperationId =${union(operations.filter((o) => o.body?.streamed && !o.body.form), '  ')}
+
 /** The operations that answer 200 with bytes. */
 export type BinaryOperationId =${union(operations.filter((o) => o.responses.some((r) => r.status === 200 && r.binary)), '  ')}
 
@@ -95,6 +98,8 @@ function tableRow (o: Operation, names: ValidatorNames): object {
     body: o.body === null ? null : { required: o.body.required, contentTypes: o.body.contentTypes, form: o.body.form ?? undefined, streamed: o.body.streamed ? true : undefined },
     replies: Object.fromEntries(o.responses.map((r) => [r.status, { contentType: r.contentType, serializer: names.responses[r.status], events: names.streams[r.status], volatile: r.volatile.length > 0 ? r.volatile : undefined, binary: r.binary ? true : undefined }])),
     produces: [...new Set(success.map((r) => r.contentType).filter((t) => t !== null))],
+    // What a body of bytes is of: a key that is used again has to come with the same.
+    keyedHeaders: takes('Idempotency-Key') && o.body?.streamed && !o.body.form ? o.header.map((p) => p.name.toLowerCase()).filter((name) => name !== 'idempotency-key') : undefined,
     idempotent: takes('Idempotency-Key'),
     // If-Match is held against what the GET of the same path answers.
     ifMatch: takes('If-Match') ? o.entity : null,

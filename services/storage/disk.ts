@@ -80,7 +80,7 @@ async function move (from: string, to: string): Promise<void> {
   })
 }
 
-async function sync (folder: string): Promise<void> {
+export async function sync (folder: string): Promise<void> {
   // Windows has no handles on folders.
   if (process.platform === 'win32') return
   const handle = await open(folder)

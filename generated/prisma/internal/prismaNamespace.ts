@@ -413,6 +413,7 @@ export const ModelName = {
   StorageUsage: 'StorageUsage',
   DoomedBlob: 'DoomedBlob',
   FileLink: 'FileLink',
+  Upload: 'Upload',
   Avatar: 'Avatar'
 } as const
 
@@ -429,7 +430,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "webhookDelivery" | "file" | "storageUsage" | "doomedBlob" | "fileLink" | "avatar"
+    modelProps: "user" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "webhookDelivery" | "file" | "storageUsage" | "doomedBlob" | "fileLink" | "upload" | "avatar"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1617,6 +1618,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    Upload: {
+      payload: Prisma.$UploadPayload<ExtArgs>
+      fields: Prisma.UploadFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.UploadFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.UploadFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        findFirst: {
+          args: Prisma.UploadFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.UploadFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        findMany: {
+          args: Prisma.UploadFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>[]
+        }
+        create: {
+          args: Prisma.UploadCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        createMany: {
+          args: Prisma.UploadCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.UploadCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>[]
+        }
+        delete: {
+          args: Prisma.UploadDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        update: {
+          args: Prisma.UploadUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        deleteMany: {
+          args: Prisma.UploadDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.UploadUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.UploadUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>[]
+        }
+        upsert: {
+          args: Prisma.UploadUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        aggregate: {
+          args: Prisma.UploadAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateUpload>
+        }
+        groupBy: {
+          args: Prisma.UploadGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UploadGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.UploadCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UploadCountAggregateOutputType> | number
+        }
+      }
+    }
     Avatar: {
       payload: Prisma.$AvatarPayload<ExtArgs>
       fields: Prisma.AvatarFieldRefs
@@ -1970,6 +2045,33 @@ export const FileLinkScalarFieldEnum = {
 } as const
 
 export type FileLinkScalarFieldEnum = (typeof FileLinkScalarFieldEnum)[keyof typeof FileLinkScalarFieldEnum]
+
+
+export const UploadScalarFieldEnum = {
+  id: 'id',
+  projectId: 'projectId',
+  userId: 'userId',
+  spaceId: 'spaceId',
+  name: 'name',
+  path: 'path',
+  declaredContentType: 'declaredContentType',
+  visibility: 'visibility',
+  metadata: 'metadata',
+  tags: 'tags',
+  fileExpiresAt: 'fileExpiresAt',
+  sha256: 'sha256',
+  given: 'given',
+  length: 'length',
+  received: 'received',
+  fileId: 'fileId',
+  expiresAt: 'expiresAt',
+  createdAt: 'createdAt',
+  holder: 'holder',
+  heldUntil: 'heldUntil',
+  wantedAt: 'wantedAt'
+} as const
+
+export type UploadScalarFieldEnum = (typeof UploadScalarFieldEnum)[keyof typeof UploadScalarFieldEnum]
 
 
 export const AvatarScalarFieldEnum = {
@@ -2433,6 +2535,7 @@ export type GlobalOmitConfig = {
   storageUsage?: Prisma.StorageUsageOmit
   doomedBlob?: Prisma.DoomedBlobOmit
   fileLink?: Prisma.FileLinkOmit
+  upload?: Prisma.UploadOmit
   avatar?: Prisma.AvatarOmit
 }
 

@@ -67,6 +67,7 @@ export const ModelName = {
   StorageUsage: 'StorageUsage',
   DoomedBlob: 'DoomedBlob',
   FileLink: 'FileLink',
+  Upload: 'Upload',
   Avatar: 'Avatar'
 } as const
 
@@ -326,6 +327,33 @@ export const FileLinkScalarFieldEnum = {
 } as const
 
 export type FileLinkScalarFieldEnum = (typeof FileLinkScalarFieldEnum)[keyof typeof FileLinkScalarFieldEnum]
+
+
+export const UploadScalarFieldEnum = {
+  id: 'id',
+  projectId: 'projectId',
+  userId: 'userId',
+  spaceId: 'spaceId',
+  name: 'name',
+  path: 'path',
+  declaredContentType: 'declaredContentType',
+  visibility: 'visibility',
+  metadata: 'metadata',
+  tags: 'tags',
+  fileExpiresAt: 'fileExpiresAt',
+  sha256: 'sha256',
+  given: 'given',
+  length: 'length',
+  received: 'received',
+  fileId: 'fileId',
+  expiresAt: 'expiresAt',
+  createdAt: 'createdAt',
+  holder: 'holder',
+  heldUntil: 'heldUntil',
+  wantedAt: 'wantedAt'
+} as const
+
+export type UploadScalarFieldEnum = (typeof UploadScalarFieldEnum)[keyof typeof UploadScalarFieldEnum]
 
 
 export const AvatarScalarFieldEnum = {

@@ -289,6 +289,7 @@ export type ProjectWhereInput = {
   invitations?: Prisma.InvitationListRelationFilter
   defaultOf?: Prisma.SettingsListRelationFilter
   files?: Prisma.FileListRelationFilter
+  uploads?: Prisma.UploadListRelationFilter
 }
 
 export type ProjectOrderByWithRelationInput = {
@@ -311,6 +312,7 @@ export type ProjectOrderByWithRelationInput = {
   invitations?: Prisma.InvitationOrderByRelationAggregateInput
   defaultOf?: Prisma.SettingsOrderByRelationAggregateInput
   files?: Prisma.FileOrderByRelationAggregateInput
+  uploads?: Prisma.UploadOrderByRelationAggregateInput
 }
 
 export type ProjectWhereUniqueInput = Prisma.AtLeast<{
@@ -336,6 +338,7 @@ export type ProjectWhereUniqueInput = Prisma.AtLeast<{
   invitations?: Prisma.InvitationListRelationFilter
   defaultOf?: Prisma.SettingsListRelationFilter
   files?: Prisma.FileListRelationFilter
+  uploads?: Prisma.UploadListRelationFilter
 }, "id">
 
 export type ProjectOrderByWithAggregationInput = {
@@ -399,6 +402,7 @@ export type ProjectCreateInput = {
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateInput = {
@@ -420,6 +424,7 @@ export type ProjectUncheckedCreateInput = {
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUpdateInput = {
@@ -441,6 +446,7 @@ export type ProjectUpdateInput = {
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateInput = {
@@ -462,6 +468,7 @@ export type ProjectUncheckedUpdateInput = {
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateManyInput = {
@@ -714,6 +721,22 @@ export type ProjectUpdateOneWithoutFilesNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.ProjectUpdateToOneWithWhereWithoutFilesInput, Prisma.ProjectUpdateWithoutFilesInput>, Prisma.ProjectUncheckedUpdateWithoutFilesInput>
 }
 
+export type ProjectCreateNestedOneWithoutUploadsInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutUploadsInput, Prisma.ProjectUncheckedCreateWithoutUploadsInput>
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutUploadsInput
+  connect?: Prisma.ProjectWhereUniqueInput
+}
+
+export type ProjectUpdateOneWithoutUploadsNestedInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutUploadsInput, Prisma.ProjectUncheckedCreateWithoutUploadsInput>
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutUploadsInput
+  upsert?: Prisma.ProjectUpsertWithoutUploadsInput
+  disconnect?: Prisma.ProjectWhereInput | boolean
+  delete?: Prisma.ProjectWhereInput | boolean
+  connect?: Prisma.ProjectWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.ProjectUpdateToOneWithWhereWithoutUploadsInput, Prisma.ProjectUpdateWithoutUploadsInput>, Prisma.ProjectUncheckedUpdateWithoutUploadsInput>
+}
+
 export type ProjectCreateWithoutOwnerInput = {
   id: string
   name: string
@@ -732,6 +755,7 @@ export type ProjectCreateWithoutOwnerInput = {
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutOwnerInput = {
@@ -752,6 +776,7 @@ export type ProjectUncheckedCreateWithoutOwnerInput = {
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutOwnerInput = {
@@ -818,6 +843,7 @@ export type ProjectCreateWithoutDefaultOfInput = {
   members?: Prisma.MemberCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   files?: Prisma.FileCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutDefaultOfInput = {
@@ -838,6 +864,7 @@ export type ProjectUncheckedCreateWithoutDefaultOfInput = {
   members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutDefaultOfInput = {
@@ -874,6 +901,7 @@ export type ProjectUpdateWithoutDefaultOfInput = {
   members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   files?: Prisma.FileUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutDefaultOfInput = {
@@ -894,6 +922,7 @@ export type ProjectUncheckedUpdateWithoutDefaultOfInput = {
   members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutMembersInput = {
@@ -914,6 +943,7 @@ export type ProjectCreateWithoutMembersInput = {
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutMembersInput = {
@@ -934,6 +964,7 @@ export type ProjectUncheckedCreateWithoutMembersInput = {
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutMembersInput = {
@@ -970,6 +1001,7 @@ export type ProjectUpdateWithoutMembersInput = {
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutMembersInput = {
@@ -990,6 +1022,7 @@ export type ProjectUncheckedUpdateWithoutMembersInput = {
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutInvitationsInput = {
@@ -1010,6 +1043,7 @@ export type ProjectCreateWithoutInvitationsInput = {
   members?: Prisma.MemberCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutInvitationsInput = {
@@ -1030,6 +1064,7 @@ export type ProjectUncheckedCreateWithoutInvitationsInput = {
   members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutInvitationsInput = {
@@ -1066,6 +1101,7 @@ export type ProjectUpdateWithoutInvitationsInput = {
   members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutInvitationsInput = {
@@ -1086,6 +1122,7 @@ export type ProjectUncheckedUpdateWithoutInvitationsInput = {
   members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutFilesInput = {
@@ -1106,6 +1143,7 @@ export type ProjectCreateWithoutFilesInput = {
   members?: Prisma.MemberCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutFilesInput = {
@@ -1126,6 +1164,7 @@ export type ProjectUncheckedCreateWithoutFilesInput = {
   members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutFilesInput = {
@@ -1162,6 +1201,7 @@ export type ProjectUpdateWithoutFilesInput = {
   members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutFilesInput = {
@@ -1182,6 +1222,107 @@ export type ProjectUncheckedUpdateWithoutFilesInput = {
   members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectCreateWithoutUploadsInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  members?: Prisma.MemberCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectUncheckedCreateWithoutUploadsInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  ownerId: string
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectCreateOrConnectWithoutUploadsInput = {
+  where: Prisma.ProjectWhereUniqueInput
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutUploadsInput, Prisma.ProjectUncheckedCreateWithoutUploadsInput>
+}
+
+export type ProjectUpsertWithoutUploadsInput = {
+  update: Prisma.XOR<Prisma.ProjectUpdateWithoutUploadsInput, Prisma.ProjectUncheckedUpdateWithoutUploadsInput>
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutUploadsInput, Prisma.ProjectUncheckedCreateWithoutUploadsInput>
+  where?: Prisma.ProjectWhereInput
+}
+
+export type ProjectUpdateToOneWithWhereWithoutUploadsInput = {
+  where?: Prisma.ProjectWhereInput
+  data: Prisma.XOR<Prisma.ProjectUpdateWithoutUploadsInput, Prisma.ProjectUncheckedUpdateWithoutUploadsInput>
+}
+
+export type ProjectUpdateWithoutUploadsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
+  files?: Prisma.FileUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectUncheckedUpdateWithoutUploadsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateManyOwnerInput = {
@@ -1218,6 +1359,7 @@ export type ProjectUpdateWithoutOwnerInput = {
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutOwnerInput = {
@@ -1238,6 +1380,7 @@ export type ProjectUncheckedUpdateWithoutOwnerInput = {
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateManyWithoutOwnerInput = {
@@ -1266,6 +1409,7 @@ export type ProjectCountOutputType = {
   invitations: number
   defaultOf: number
   files: number
+  uploads: number
 }
 
 export type ProjectCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1273,6 +1417,7 @@ export type ProjectCountOutputTypeSelect<ExtArgs extends runtime.Types.Extension
   invitations?: boolean | ProjectCountOutputTypeCountInvitationsArgs
   defaultOf?: boolean | ProjectCountOutputTypeCountDefaultOfArgs
   files?: boolean | ProjectCountOutputTypeCountFilesArgs
+  uploads?: boolean | ProjectCountOutputTypeCountUploadsArgs
 }
 
 /**
@@ -1313,6 +1458,13 @@ export type ProjectCountOutputTypeCountFilesArgs<ExtArgs extends runtime.Types.E
   where?: Prisma.FileWhereInput
 }
 
+/**
+ * ProjectCountOutputType without action
+ */
+export type ProjectCountOutputTypeCountUploadsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.UploadWhereInput
+}
+
 
 export type ProjectSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -1334,6 +1486,7 @@ export type ProjectSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   invitations?: boolean | Prisma.Project$invitationsArgs<ExtArgs>
   defaultOf?: boolean | Prisma.Project$defaultOfArgs<ExtArgs>
   files?: boolean | Prisma.Project$filesArgs<ExtArgs>
+  uploads?: boolean | Prisma.Project$uploadsArgs<ExtArgs>
   _count?: boolean | Prisma.ProjectCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["project"]>
 
@@ -1397,6 +1550,7 @@ export type ProjectInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs
   invitations?: boolean | Prisma.Project$invitationsArgs<ExtArgs>
   defaultOf?: boolean | Prisma.Project$defaultOfArgs<ExtArgs>
   files?: boolean | Prisma.Project$filesArgs<ExtArgs>
+  uploads?: boolean | Prisma.Project$uploadsArgs<ExtArgs>
   _count?: boolean | Prisma.ProjectCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type ProjectIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1414,6 +1568,7 @@ export type $ProjectPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     invitations: Prisma.$InvitationPayload<ExtArgs>[]
     defaultOf: Prisma.$SettingsPayload<ExtArgs>[]
     files: Prisma.$FilePayload<ExtArgs>[]
+    uploads: Prisma.$UploadPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1832,6 +1987,7 @@ export interface Prisma__ProjectClient<T, Null = never, ExtArgs extends runtime.
   invitations<T extends Prisma.Project$invitationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$invitationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$InvitationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   defaultOf<T extends Prisma.Project$defaultOfArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$defaultOfArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SettingsPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   files<T extends Prisma.Project$filesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$filesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$FilePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  uploads<T extends Prisma.Project$uploadsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$uploadsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$UploadPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -2369,6 +2525,30 @@ export type Project$filesArgs<ExtArgs extends runtime.Types.Extensions.InternalA
   take?: number
   skip?: number
   distinct?: Prisma.FileScalarFieldEnum | Prisma.FileScalarFieldEnum[]
+}
+
+/**
+ * Project.uploads
+ */
+export type Project$uploadsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Upload
+   */
+  select?: Prisma.UploadSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Upload
+   */
+  omit?: Prisma.UploadOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.UploadInclude<ExtArgs> | null
+  where?: Prisma.UploadWhereInput
+  orderBy?: Prisma.UploadOrderByWithRelationInput | Prisma.UploadOrderByWithRelationInput[]
+  cursor?: Prisma.UploadWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.UploadScalarFieldEnum | Prisma.UploadScalarFieldEnum[]
 }
 
 /**

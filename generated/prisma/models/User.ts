@@ -252,6 +252,7 @@ export type UserWhereInput = {
   endpoints?: Prisma.WebhookEndpointListRelationFilter
   files?: Prisma.FileListRelationFilter
   links?: Prisma.FileLinkListRelationFilter
+  uploads?: Prisma.UploadListRelationFilter
   avatar?: Prisma.XOR<Prisma.AvatarNullableScalarRelationFilter, Prisma.AvatarWhereInput> | null
 }
 
@@ -279,6 +280,7 @@ export type UserOrderByWithRelationInput = {
   endpoints?: Prisma.WebhookEndpointOrderByRelationAggregateInput
   files?: Prisma.FileOrderByRelationAggregateInput
   links?: Prisma.FileLinkOrderByRelationAggregateInput
+  uploads?: Prisma.UploadOrderByRelationAggregateInput
   avatar?: Prisma.AvatarOrderByWithRelationInput
 }
 
@@ -309,6 +311,7 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   endpoints?: Prisma.WebhookEndpointListRelationFilter
   files?: Prisma.FileListRelationFilter
   links?: Prisma.FileLinkListRelationFilter
+  uploads?: Prisma.UploadListRelationFilter
   avatar?: Prisma.XOR<Prisma.AvatarNullableScalarRelationFilter, Prisma.AvatarWhereInput> | null
 }, "id" | "email">
 
@@ -374,6 +377,7 @@ export type UserCreateInput = {
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
 }
 
@@ -401,6 +405,7 @@ export type UserUncheckedCreateInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
 }
 
@@ -428,6 +433,7 @@ export type UserUpdateInput = {
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
 }
 
@@ -455,6 +461,7 @@ export type UserUncheckedUpdateInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
 }
 
@@ -728,6 +735,20 @@ export type UserUpdateOneRequiredWithoutLinksNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutLinksInput, Prisma.UserUpdateWithoutLinksInput>, Prisma.UserUncheckedUpdateWithoutLinksInput>
 }
 
+export type UserCreateNestedOneWithoutUploadsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutUploadsInput, Prisma.UserUncheckedCreateWithoutUploadsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutUploadsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutUploadsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutUploadsInput, Prisma.UserUncheckedCreateWithoutUploadsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutUploadsInput
+  upsert?: Prisma.UserUpsertWithoutUploadsInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutUploadsInput, Prisma.UserUpdateWithoutUploadsInput>, Prisma.UserUncheckedUpdateWithoutUploadsInput>
+}
+
 export type UserCreateNestedOneWithoutAvatarInput = {
   create?: Prisma.XOR<Prisma.UserCreateWithoutAvatarInput, Prisma.UserUncheckedCreateWithoutAvatarInput>
   connectOrCreate?: Prisma.UserCreateOrConnectWithoutAvatarInput
@@ -765,6 +786,7 @@ export type UserCreateWithoutSettingsInput = {
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
 }
 
@@ -791,6 +813,7 @@ export type UserUncheckedCreateWithoutSettingsInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
 }
 
@@ -833,6 +856,7 @@ export type UserUpdateWithoutSettingsInput = {
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
 }
 
@@ -859,6 +883,7 @@ export type UserUncheckedUpdateWithoutSettingsInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
 }
 
@@ -885,6 +910,7 @@ export type UserCreateWithoutApiKeysInput = {
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
 }
 
@@ -911,6 +937,7 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
 }
 
@@ -953,6 +980,7 @@ export type UserUpdateWithoutApiKeysInput = {
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
 }
 
@@ -979,6 +1007,7 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
 }
 
@@ -1005,6 +1034,7 @@ export type UserCreateWithoutOwnedInput = {
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
 }
 
@@ -1031,6 +1061,7 @@ export type UserUncheckedCreateWithoutOwnedInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
 }
 
@@ -1073,6 +1104,7 @@ export type UserUpdateWithoutOwnedInput = {
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
 }
 
@@ -1099,6 +1131,7 @@ export type UserUncheckedUpdateWithoutOwnedInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
 }
 
@@ -1125,6 +1158,7 @@ export type UserCreateWithoutMembershipsInput = {
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
 }
 
@@ -1151,6 +1185,7 @@ export type UserUncheckedCreateWithoutMembershipsInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
 }
 
@@ -1182,6 +1217,7 @@ export type UserCreateWithoutAddedInput = {
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
 }
 
@@ -1208,6 +1244,7 @@ export type UserUncheckedCreateWithoutAddedInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
 }
 
@@ -1250,6 +1287,7 @@ export type UserUpdateWithoutMembershipsInput = {
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
 }
 
@@ -1276,6 +1314,7 @@ export type UserUncheckedUpdateWithoutMembershipsInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
 }
 
@@ -1313,6 +1352,7 @@ export type UserUpdateWithoutAddedInput = {
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
 }
 
@@ -1339,6 +1379,7 @@ export type UserUncheckedUpdateWithoutAddedInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
 }
 
@@ -1365,6 +1406,7 @@ export type UserCreateWithoutInvitationsInput = {
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
 }
 
@@ -1391,6 +1433,7 @@ export type UserUncheckedCreateWithoutInvitationsInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
 }
 
@@ -1433,6 +1476,7 @@ export type UserUpdateWithoutInvitationsInput = {
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
 }
 
@@ -1459,6 +1503,7 @@ export type UserUncheckedUpdateWithoutInvitationsInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
 }
 
@@ -1485,6 +1530,7 @@ export type UserCreateWithoutCountsInput = {
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
 }
 
@@ -1511,6 +1557,7 @@ export type UserUncheckedCreateWithoutCountsInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
 }
 
@@ -1553,6 +1600,7 @@ export type UserUpdateWithoutCountsInput = {
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
 }
 
@@ -1579,6 +1627,7 @@ export type UserUncheckedUpdateWithoutCountsInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
 }
 
@@ -1605,6 +1654,7 @@ export type UserCreateWithoutEndpointsInput = {
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
 }
 
@@ -1631,6 +1681,7 @@ export type UserUncheckedCreateWithoutEndpointsInput = {
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
 }
 
@@ -1673,6 +1724,7 @@ export type UserUpdateWithoutEndpointsInput = {
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
 }
 
@@ -1699,6 +1751,7 @@ export type UserUncheckedUpdateWithoutEndpointsInput = {
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
 }
 
@@ -1725,6 +1778,7 @@ export type UserCreateWithoutFilesInput = {
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
 }
 
@@ -1751,6 +1805,7 @@ export type UserUncheckedCreateWithoutFilesInput = {
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
 }
 
@@ -1793,6 +1848,7 @@ export type UserUpdateWithoutFilesInput = {
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
 }
 
@@ -1819,6 +1875,7 @@ export type UserUncheckedUpdateWithoutFilesInput = {
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
 }
 
@@ -1845,6 +1902,7 @@ export type UserCreateWithoutLinksInput = {
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
 }
 
@@ -1871,6 +1929,7 @@ export type UserUncheckedCreateWithoutLinksInput = {
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
   avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
 }
 
@@ -1913,6 +1972,7 @@ export type UserUpdateWithoutLinksInput = {
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
   avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
 }
 
@@ -1939,6 +1999,131 @@ export type UserUncheckedUpdateWithoutLinksInput = {
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
+}
+
+export type UserCreateWithoutUploadsInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutUploadsInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutUploadsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutUploadsInput, Prisma.UserUncheckedCreateWithoutUploadsInput>
+}
+
+export type UserUpsertWithoutUploadsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutUploadsInput, Prisma.UserUncheckedUpdateWithoutUploadsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutUploadsInput, Prisma.UserUncheckedCreateWithoutUploadsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutUploadsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutUploadsInput, Prisma.UserUncheckedUpdateWithoutUploadsInput>
+}
+
+export type UserUpdateWithoutUploadsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutUploadsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
   avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
 }
 
@@ -1966,6 +2151,7 @@ export type UserCreateWithoutAvatarInput = {
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutAvatarInput = {
@@ -1992,6 +2178,7 @@ export type UserUncheckedCreateWithoutAvatarInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutAvatarInput = {
@@ -2034,6 +2221,7 @@ export type UserUpdateWithoutAvatarInput = {
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutAvatarInput = {
@@ -2060,6 +2248,7 @@ export type UserUncheckedUpdateWithoutAvatarInput = {
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
 }
 
 
@@ -2077,6 +2266,7 @@ export type UserCountOutputType = {
   endpoints: number
   files: number
   links: number
+  uploads: number
 }
 
 export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -2089,6 +2279,7 @@ export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   endpoints?: boolean | UserCountOutputTypeCountEndpointsArgs
   files?: boolean | UserCountOutputTypeCountFilesArgs
   links?: boolean | UserCountOutputTypeCountLinksArgs
+  uploads?: boolean | UserCountOutputTypeCountUploadsArgs
 }
 
 /**
@@ -2164,6 +2355,13 @@ export type UserCountOutputTypeCountLinksArgs<ExtArgs extends runtime.Types.Exte
   where?: Prisma.FileLinkWhereInput
 }
 
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountUploadsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.UploadWhereInput
+}
+
 
 export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -2189,6 +2387,7 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   endpoints?: boolean | Prisma.User$endpointsArgs<ExtArgs>
   files?: boolean | Prisma.User$filesArgs<ExtArgs>
   links?: boolean | Prisma.User$linksArgs<ExtArgs>
+  uploads?: boolean | Prisma.User$uploadsArgs<ExtArgs>
   avatar?: boolean | Prisma.User$avatarArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["user"]>
@@ -2253,6 +2452,7 @@ export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   endpoints?: boolean | Prisma.User$endpointsArgs<ExtArgs>
   files?: boolean | Prisma.User$filesArgs<ExtArgs>
   links?: boolean | Prisma.User$linksArgs<ExtArgs>
+  uploads?: boolean | Prisma.User$uploadsArgs<ExtArgs>
   avatar?: boolean | Prisma.User$avatarArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
 }
@@ -2272,6 +2472,7 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     endpoints: Prisma.$WebhookEndpointPayload<ExtArgs>[]
     files: Prisma.$FilePayload<ExtArgs>[]
     links: Prisma.$FileLinkPayload<ExtArgs>[]
+    uploads: Prisma.$UploadPayload<ExtArgs>[]
     avatar: Prisma.$AvatarPayload<ExtArgs> | null
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
@@ -2695,6 +2896,7 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   endpoints<T extends Prisma.User$endpointsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$endpointsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$WebhookEndpointPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   files<T extends Prisma.User$filesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$filesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$FilePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   links<T extends Prisma.User$linksArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$linksArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$FileLinkPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  uploads<T extends Prisma.User$uploadsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$uploadsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$UploadPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   avatar<T extends Prisma.User$avatarArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$avatarArgs<ExtArgs>>): Prisma.Prisma__AvatarClient<runtime.Types.Result.GetResult<Prisma.$AvatarPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
@@ -3363,6 +3565,30 @@ export type User$linksArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs
   take?: number
   skip?: number
   distinct?: Prisma.FileLinkScalarFieldEnum | Prisma.FileLinkScalarFieldEnum[]
+}
+
+/**
+ * User.uploads
+ */
+export type User$uploadsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Upload
+   */
+  select?: Prisma.UploadSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Upload
+   */
+  omit?: Prisma.UploadOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.UploadInclude<ExtArgs> | null
+  where?: Prisma.UploadWhereInput
+  orderBy?: Prisma.UploadOrderByWithRelationInput | Prisma.UploadOrderByWithRelationInput[]
+  cursor?: Prisma.UploadWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.UploadScalarFieldEnum | Prisma.UploadScalarFieldEnum[]
 }
 
 /**

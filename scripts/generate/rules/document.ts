@@ -19,7 +19,7 @@ export const documentRules = {
   'known-method': () => ({
     PathItem: {
       enter (path: any, ctx: Context) {
-        for (const method of ['head', 'options', 'trace', 'query']) {
+        for (const method of ['head', 'trace', 'query']) {
           if (path[method] !== undefined) ctx.report({ message: `${method.toUpperCase()} is not supported: ${methods.join(', ')} (HEAD comes with GET)`, location: ctx.location.child(method).key() })
         }
       }

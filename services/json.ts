@@ -1,7 +1,7 @@
 // Request bodies as strict JSON (RFC 8259 and I-JSON, RFC 7493): what PostgreSQL or another reader would understand
 // differently is refused here, as 400.
 import { isUtf8 } from 'node:buffer'
-import { invalidField, type ApiError } from '../services/errors.ts'
+import { invalidField, type ApiError } from './errors.ts'
 
 const maxDepth = 32
 

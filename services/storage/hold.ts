@@ -1,0 +1,88 @@
+// One request at a time writes to an upload, on whichever server: it holds the row for some seconds and says again and again
+// that it still does. Who waits says so too; a holder to whom nothing comes any more then lets go, so that a client whose
+// connection broke goes on at once although the server has not noticed yet.
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { statement, type Db } from '../database.ts'
+import { conflict, notFound } from '../errors.ts'
+
+/** Milliseconds for which a holder that says nothing, because its process was killed, still holds. */
+const lease = 10_000
+/** Milliseconds between two renewals. */
+const beat = 1_000
+/** Milliseconds until who waits gives up; longer than a lease, so that nobody waits for the dead in vain. */
+const patience = 15_000
+
+const take = statement<{ id: string }>(`
+  UPDATE uploads SET holder = $2, held_until = now() + interval '${lease} milliseconds', wanted_at = NULL
+  WHERE id = $1 AND (holder IS NULL OR held_until < now()) RETURNING id`)
+const want = statement<{ held: boolean }>('UPDATE uploads SET wanted_at = now() WHERE id = $1 RETURNING coalesce(held_until >= now(), false) AS held')
+const ask = statement<{ held: boolean }>('SELECT coalesce(held_until >= now(), false) AS held FROM uploads WHERE id = $1')
+const renew = statement<{ wanted: boolean }>(`
+  UPDATE uploads SET held_until = now() + interval '${lease} milliseconds', received = coalesce($3, received)
+  WHERE id = $1 AND holder = $2 RETURNING coalesce(wanted_at > now() - interval '3 seconds', false) AS wanted`)
+const letGo = statement('UPDATE uploads SET holder = NULL, held_until = NULL, wanted_at = NULL WHERE id = $1 AND holder = $2')
+
+export interface Hold {
+  /** Throws when it may be lost: nothing may be written then. */
+  check (): void
+  /** Notes that so many bytes are on the disk for good. */
+  advance (received: number): Promise<void>
+  /** Calls it every second from now on, and says whether somebody waits. `null` ends that. */
+  onBeat (work: ((wanted: boolean) => void) | null): void
+  release (): Promise<void>
+}
+
+/** Waits until nobody else holds the upload. Throws 409 when that takes too long, and 404 when it is not there any more. */
+export async function holdUpload (db: Db, id: string): Promise<Hold> {
+  const holder = randomUUID()
+  const end = performance.now() + patience
+  for (let asked = performance.now(); ; asked = performance.now()) {
+    if ((await db.sql(take, [id, holder])).length > 0) return held(db, id, holder, asked)
+    if (performance.now() > end) throw conflict('in_progress', 'Another request is writing to this upload.')
+    if ((await db.sql(want, [id])).length === 0) throw notFound('upload', id)
+    await sleep(50 + Math.random() * 100)
+  }
+}
+
+/** Asks who holds the upload to let go, and waits a little. @returns whether there was anybody. */
+export async function askForUpload (db: Db, id: string, milliseconds = 2_500): Promise<boolean> {
+  const end = performance.now() + milliseconds
+  if ((await db.sql(ask, [id]))[0]?.held !== true) return false
+  while (performance.now() < end && (await db.sql(want, [id]))[0]?.held === true) await sleep(100)
+  return true
+}
+
+function held (db: Db, id: string, holder: string, since: number): Hold {
+  let renewed = since
+  let working: ((wanted: boolean) => void) | null = null
+  let released = false
+  const lost = (): Error => conflict('in_progress', 'Another request took this upload over.')
+  const say = async (received: number | null): Promise<boolean> => {
+    const asked = performance.now()
+    const [row] = await db.sql(renew, [id, holder, received])
+    if (row === undefined) {
+      renewed = -Infinity
+      throw lost()
+    }
+    renewed = Math.max(renewed, asked)
+    return row.wanted
+  }
+  const timer = setInterval(() => {
+    // A database that is away for a moment costs nothing, one that is away for longer the hold.
+    void say(null).then((wanted) => working?.(wanted)).catch(() => {})
+  }, beat)
+  timer.unref()
+  return {
+    check () { if (performance.now() - renewed > lease - 2 * beat) throw lost() },
+    async advance (received) { await say(received) },
+    onBeat (work) { working = work },
+    async release () {
+      if (released) return
+      released = true
+      clearInterval(timer)
+      // Where it fails, the lease runs out.
+      await db.sql(letGo, [id, holder]).catch(() => {})
+    }
+  }
+}

@@ -1,0 +1,26 @@
+// The space that a file counts in: a project's, by its roles and states, or a user's own.
+import { openProject } from '../access.ts'
+import type { Config } from '../config.ts'
+import type { Db } from '../database.ts'
+import { invalidField } from '../errors.ts'
+import type { OperationInfo } from '../operation.ts'
+import type { Principal } from '../principals.ts'
+import { requireOwnSpace } from './files.ts'
+
+/** @returns the id of the space: the project's, where the caller may do there what the operation does, or else the caller's own. */
+export async function openSpace (db: Db, { operation, principal }: { operation: OperationInfo, principal: Principal }, projectId: string | null | undefined, options: { lock?: boolean } = {}): Promise<string> {
+  if (projectId == null) {
+    requireOwnSpace(principal)
+    return principal.userId
+  }
+  return (await openProject(db, { operation, principal, params: { id: projectId } }, options)).id
+}
+
+export function quotaOf (config: Readonly<Config>, projectId: string | null): number {
+  return projectId === null ? config.storageQuotaUser : config.storageQuotaProject
+}
+
+/** A file that ends has to end later. */
+export function requireFuture (expiresAt: string | null | undefined): void {
+  if (expiresAt != null && Date.parse(expiresAt) <= Date.now()) throw invalidField('expires_at', 'future', 'expires_at is over already')
+}
