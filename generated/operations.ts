@@ -298,7 +298,7 @@ export const operations: Record<OperationId, OperationInfo> = {
     tag: "avatar",
     scopes: ["user:write"],
     rateLimit: "upload",
-    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"formUploadAvatar"},
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyUploadAvatar"},
     body: {"required":true,"contentTypes":["multipart/form-data"],"form":{"file":"file","named":false,"json":[],"lists":[]},"streamed":true},
     replies: {
       200: {"contentType":"application/json","serializer":"replyAvatar"},
@@ -1290,7 +1290,7 @@ export const operations: Record<OperationId, OperationInfo> = {
     tag: "storage",
     scopes: ["storage:write"],
     rateLimit: "upload",
-    validators: {"query":"queryNone","header":"headerUploadFile","body":"formUploadFile"},
+    validators: {"query":"queryNone","header":"headerUploadFile","body":"bodyUploadFile"},
     body: {"required":true,"contentTypes":["multipart/form-data"],"form":{"file":"file","named":true,"json":["metadata"],"lists":["tags"]},"streamed":true},
     replies: {
       201: {"contentType":"application/json","serializer":"replyFile","volatile":["download_count"]},

@@ -67,7 +67,6 @@ export function schemasOf (operations: Operation[]): Schemas {
   const bodies = new Pool('body')
   const responses = new Pool('reply')
   const names = new Map<string, ValidatorNames>()
-  const forms = new Pool('form')
   for (const operation of operations) {
     const { id, path_, query, header, body } = operation
     names.set(id, {
@@ -75,15 +74,15 @@ export function schemasOf (operations: Operation[]): Schemas {
       // An operation without query parameters refuses every one.
       query: queries.add(objectOf(query, true), suggestedName(query, id)),
       header: header.length === 0 ? undefined : headers.add(objectOf(header, false), suggestedName(header, id)),
-      // The fields of a form are text, as parameters are.
-      body: body?.schema ? (body.form === null ? bodies : forms).add(body.schema, id) : undefined,
+      // The fields of a form too: each is text or JSON, and nothing is made of one what it is not.
+      body: body?.schema ? bodies.add(body.schema, id) : undefined,
       responses: Object.fromEntries(operation.responses.filter((r) => r.contentType === 'application/json')
         .map((r) => [r.status, responses.add(r.schema, id + r.status)])),
       streams: Object.fromEntries(operation.responses.filter((r) => r.events !== null).map((r) =>
         [r.status, Object.fromEntries(Object.entries(r.events!).map(([name, schema]) => [name, responses.add(schema, id + capital(name))]))]))
     })
   }
-  return { parameters: new Map([...paths.schemas, ...queries.schemas, ...headers.schemas, ...forms.schemas]), bodies: bodies.schemas, responses, names }
+  return { parameters: new Map([...paths.schemas, ...queries.schemas, ...headers.schemas]), bodies: bodies.schemas, responses, names }
 }
 
 /** `IfMatch` where all are parameters of components, else the operation's own name. */

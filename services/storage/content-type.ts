@@ -22,7 +22,7 @@ const textTypes = new Set(Object.values(texts))
 /** Bytes that neither a known form nor text have are `application/octet-stream`. */
 export async function contentTypeOf (sample: Buffer, { whole, declared, name }: Hints): Promise<string> {
   const found = await fileTypeFromBuffer(sample).catch(() => undefined)
-  if (found !== undefined && found.mime !== 'application/xml') return found.mime
+  if (found !== undefined && found.mime !== 'application/xml') return found.mime.split(';')[0]
   if (!isText(sample, whole)) return found?.mime ?? 'application/octet-stream'
   return markupOf(sample) ?? texts[/\.(\w+)$/.exec(name ?? '')?.[1].toLowerCase() ?? ''] ?? declaredText(declared) ?? 'text/plain'
 }
