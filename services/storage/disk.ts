@@ -1,7 +1,7 @@
 // Blobs as files of a folder, spread over subfolders by the end of their key. A blob is moved into its place when its bytes
 // are on the disk, and its folder is synced before anybody hears of it.
 import { createReadStream } from 'node:fs'
-import { link, mkdir, open, opendir, rename, stat, unlink } from 'node:fs/promises'
+import { link, mkdir, open, opendir, rename, stat, unlink, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { unavailable } from '../errors.ts'
 import { BlobMissing, type Blobs } from './blobs.ts'
@@ -18,6 +18,9 @@ export function createDiskBlobs (folder: string): Blobs {
       const place = placeOf(key)
       try {
         await makeReady(dirname(place))
+        // A resumable upload may be old when it is whole; its row comes only now, and the sweep must wait for it.
+        const now = new Date()
+        await utimes(received.path, now, now)
         await move(received.path, place)
         await sync(dirname(place))
       } catch (error) {
