@@ -18,6 +18,7 @@ import { parseStrictJson } from '../services/json.ts'
 import { serveMetrics } from './metrics.ts'
 import { abandonBodies, watchBody } from './patience.ts'
 import { routeOf } from './operation.ts'
+import { isTypedTwice } from './validation.ts'
 
 export interface BuildOptions {
   services: Services
@@ -149,9 +150,7 @@ function requestId (header: string | string[] | undefined): string {
 }
 
 function refuseOtherTypes (request: FastifyRequest): void {
-  // Node keeps the first of two Content-Type lines; a proxy before it may have believed the second.
-  const lines = request.raw.rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === 'content-type')
-  if (lines.length > 1) throw unsupportedMediaType(['application/json, said once'])
+  if (isTypedTwice(request)) throw unsupportedMediaType(['application/json, said once'])
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)"?/i.exec(request.headers['content-type'] ?? '')?.[1]
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw unsupportedMediaType(['application/json in UTF-8'])
 }

@@ -2,7 +2,7 @@
 // serializer → ETag. Everything here follows from the operation's row in the generated table.
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { preconditionFailed, notAcceptable } from '../services/errors.ts'
+import { preconditionFailed, notAcceptable, unsupportedMediaType } from '../services/errors.ts'
 import type { Db } from '../services/database.ts'
 import type { Bytes, FilePart, HandlerServices, OperationInfo } from '../services/operation.ts'
 import type { Limits } from '../services/limits.ts'
@@ -12,9 +12,10 @@ import { sendContent } from './content.ts'
 import { EventStream } from './event-stream.ts'
 import { readForm, type Form } from './form.ts'
 import { once, Replayed, type KeyedRequest } from './idempotency.ts'
+import { hasBody } from './patience.ts'
 import { entityTag, eventText, pageLinks, render, type Rendered } from './render.ts'
 import { secure } from './security.ts'
-import { requireMediaType, validate, type Input } from './validation.ts'
+import { isTypedTwice, requireMediaType, validate, type Input } from './validation.ts'
 
 type AnyHandler = (request: any, services: HandlerServices) => Promise<{ status: number, body?: any, headers?: Record<string, string> }>
 
@@ -42,7 +43,7 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
   }
 
   async function serve (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    if (info.produces.length > 0 && !accepts(request.headers.accept, info.produces)) throw notAcceptable(info.produces)
+    requireAcceptance(request, info.produces)
     const input = info.body?.streamed === true ? await opened(request) : validate(info, request)
     const key = request.headers['idempotency-key'] as string | undefined
     if (streams) return await stream()
@@ -80,6 +81,7 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
     }
 
     async function sendBytes (content: Bytes): Promise<FastifyReply> {
+      requireAcceptance(request, [content.type.split(';')[0]])
       reply.headers({ 'cache-control': info.scopes === null ? 'no-cache' : 'no-store', 'content-security-policy': "default-src 'none'; sandbox" })
       return await sendContent(request, reply, content)
     }
@@ -134,6 +136,9 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
       const part: FilePart = { declaredType: request.headers['content-type'] ?? null, content: request.raw }
       return { ...input, body: request.body === undefined ? null : part }
     }
+    // Says that it is missing.
+    if (!hasBody(request.raw) || request.headers['content-length'] === '0') validate(info, request)
+    if (isTypedTwice(request)) throw unsupportedMediaType(info.body!.contentTypes)
     requireMediaType(info, request)
     const form = await readForm(request, declared)
     // Held against the same rules as a name that is given.
@@ -207,6 +212,11 @@ const unconditional = { given: false, hold: () => {}, guard: (db: Db): Db => db 
 function pathOf (request: FastifyRequest): string {
   const end = request.url.indexOf('?')
   return end === -1 ? request.url : request.url.slice(0, end)
+}
+
+/** Throws 406 where Accept leaves none of the types. Where they are any, it is asked again when the one is known. */
+function requireAcceptance ({ headers }: FastifyRequest, types: string[]): void {
+  if (types.length > 0 && !types.includes('*/*') && !accepts(headers.accept, types)) throw notAcceptable(types)
 }
 
 /** Whether Accept (RFC 9110, section 12.5.1) leaves at least one of the types. */

@@ -57,6 +57,6 @@ function abandon (request: IncomingMessage): void {
   setTimeout(() => { if (!request.complete) request.socket.destroy() }, farewell).unref()
 }
 
-function hasBody ({ headers }: IncomingMessage): boolean {
+export function hasBody ({ headers }: IncomingMessage): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }

@@ -44,6 +44,11 @@ export function requireMediaType ({ body }: OperationInfo, request: FastifyReque
   if (!contentTypes.includes(mediaType(request.headers['content-type']))) throw unsupportedMediaType(contentTypes)
 }
 
+/** Node keeps the first of two Content-Type lines; a proxy before it may have believed the second. */
+export function isTypedTwice ({ raw }: FastifyRequest): boolean {
+  return raw.rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === 'content-type').length > 1
+}
+
 /** The media type of a Content-Type without its parameters, in lower case. */
 function mediaType (header: string | undefined): string {
   return (header ?? '').split(';')[0].trim().toLowerCase()
