@@ -1,4 +1,4 @@
-// Owns the throw-away PostgreSQL and Redis that a test run uses, and clears those of runs that were killed.
+// Owns the throw-away PostgreSQL, Redis and S3 that a test run uses, and clears those of runs that were killed.
 import { spawn } from 'node:child_process'
 import { accessSync, constants, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
@@ -12,6 +12,7 @@ import { startEmbedded } from '../services/postgres/embedded.ts'
 import { clearLeftOver } from '../services/postgres/leftover.ts'
 import { lockFolder } from '../services/postgres/lock.ts'
 import { prepareDatabase } from '../services/schema.ts'
+import { offerS3, s3Installed } from '../test/support/s3-server.ts'
 
 export interface TestServices {
   /** What the test files find in their environment. */
@@ -36,8 +37,14 @@ export async function startTestServices(): Promise<TestServices> {
     await createTemplate(postgres.url)
     const redis = await startRedis(folder)
     if (redis !== undefined) stops.push(redis.stop)
+    const s3 = s3Installed() ? await offerS3(folder) : undefined
+    if (s3 !== undefined) stops.push(s3.stop)
     return {
-      env: { TEST_DATABASE_URL: postgres.url, ...(redis === undefined ? {} : { TEST_REDIS_URL: redis.url }) },
+      env: {
+        TEST_DATABASE_URL: postgres.url,
+        ...(redis === undefined ? {} : { TEST_REDIS_URL: redis.url }),
+        ...(s3 === undefined ? {} : { TEST_S3_SOCKET: s3.socket }),
+      },
       stop,
     }
   } catch (error) {
