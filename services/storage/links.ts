@@ -27,7 +27,7 @@ const insert = statement<FileLink>(`
     INSERT INTO file_links (id, file_id, digest, max_downloads, created_by, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING *
   ) SELECT ${columns} FROM l JOIN files f ON f.id = l.file_id`)
 
-export async function insertLink (db: Db, file: StoredFile, { id, token, maxDownloads, createdBy, expiresAt, createdAt }: NewLink): Promise<FileLink> {
+export async function insertLink (db: Db, file: { id: string }, { id, token, maxDownloads, createdBy, expiresAt, createdAt }: NewLink): Promise<FileLink> {
   const [link] = await db.sql(insert, [id, file.id, digestOf(token), maxDownloads, createdBy, expiresAt, createdAt])
   return link
 }

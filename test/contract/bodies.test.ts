@@ -1,8 +1,8 @@
 // What is wrong with a body is said in full: every problem at once, by field, constraint and location.
 import t from 'tap'
-import { askFor, send, withBody, type Ask } from '../support/contract.ts'
+import { askFor, contentOf, send, withForm, withJson, type Ask } from '../support/contract.ts'
 import { createDump } from '../support/contract-rows.ts'
-import { allows, bodyOf } from '../support/contract-schema.ts'
+import { allows, bodyOf, isFile, type Schema } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
 
 interface Problem { field: string, constraint: string, message: string, location: string }
@@ -13,9 +13,11 @@ const problemsOf = async (ask: Ask, init = {}): Promise<{ status: number, detail
   const { status, body } = await send(ask, init)
   return { status, details: body.error?.details ?? { errors: [] } }
 }
+/** What a form can say that is wrong for a field: nothing in it has a type but text. */
+const wrongText = (schema: Schema): unknown => allows(schema, 'object') ? 7 : allows(schema, 'array') ? [''] : '\u0001'
 const without = (body: Record<string, unknown>, name: string) => Object.fromEntries(Object.entries(body).filter(([key]) => key !== name))
 
-for (const { id, body: declared } of withBody) {
+for (const { id, body: declared } of [...withJson, ...withForm]) {
   t.test(`${id} says what its body lacks`, async (t) => {
     const ask = await askFor(server, id)
     const { properties = {}, required = [] } = bodyOf(id)
@@ -26,7 +28,7 @@ for (const { id, body: declared } of withBody) {
       t.match(details, { field: name, constraint: 'required', errors: [{ field: name, constraint: 'required', location: 'body' }] }, `no ${name}`)
     }
     for (const [name, schema] of Object.entries(properties)) {
-      if (!allows(schema, 'string') || allows(schema, 'null') || (schema.pattern !== '\\S' && !required.includes(name))) continue
+      if (!allows(schema, 'string') || allows(schema, 'null') || isFile(schema) || (schema.pattern !== '\\S' && !required.includes(name))) continue
       for (const value of ['', ' ', '\t \n', '\u00a0\u3000']) {
         const { status, details } = await problemsOf({ ...ask, body: { ...ask.body, [name]: value } })
         t.equal(status, 400, `${name} ${JSON.stringify(value)}`)
@@ -45,15 +47,17 @@ for (const { id, body: declared } of withBody) {
   t.test(`${id} names all problems at once`, async (t) => {
     const ask = await askFor(server, id)
     const { properties = {} } = bodyOf(id)
-    const wrong = Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, allows(schema, 'object') ? 7 : {}]))
+    const form = declared!.form !== undefined
+    const fields = Object.entries(properties).filter(([, schema]) => !isFile(schema))
+    const wrong = Object.fromEntries(fields.map(([name, schema]) => [name, form ? wrongText(schema) : allows(schema, 'object') ? 7 : {}]))
     const before = await dump()
     const { status, details } = await problemsOf(
-      { ...ask, body: { ...wrong, surprise: 1 }, query: { unasked: '1' } },
+      { ...ask, body: { ...form && ask.body, ...wrong, surprise: 1 }, query: { unasked: '1' } },
       { headers: { 'idempotency-key': 'two words', 'if-match': '' } }
     )
     t.equal(status, 400)
     const { errors } = details
-    for (const name of Object.keys(properties)) t.ok(errors.some((e) => e.field === name && e.constraint === 'type' && e.location === 'body'), `${name} is of the wrong type`)
+    for (const [name] of fields) t.ok(errors.some((e) => e.field.replace('[0]', '') === name && (form || e.constraint === 'type') && e.location === 'body'), `${name} is wrong`)
     t.ok(errors.some((e) => e.field === 'surprise' && e.constraint === 'additionalProperties' && e.location === 'body'), 'an unknown field')
     t.ok(errors.some((e) => e.field === 'unasked' && e.constraint === 'additionalProperties' && e.location === 'query'), 'an unknown parameter')
     t.equal(errors.filter((e) => e.location === 'header').length, 1, 'and a bad header')
@@ -67,7 +71,7 @@ for (const { id, body: declared } of withBody) {
     t.same(await dump(), before, 'nothing is written')
   })
 
-  t.test(`${id} takes an object and nothing else`, async (t) => {
+  if (declared!.form === undefined) t.test(`${id} takes an object and nothing else`, async (t) => {
     const ask = await askFor(server, id)
     const before = await dump()
     for (const raw of ['null', '[]', '[{}]', '"text"', '0', 'true', '""']) {
@@ -77,6 +81,33 @@ for (const { id, body: declared } of withBody) {
       t.ok(details.errors.some((e) => e.field === 'body' && e.constraint === 'type'), raw)
     }
     t.same(await dump(), before, 'nothing is written')
+  })
+}
+
+for (const { id, body: declared } of withForm) {
+  t.test(`${id} takes its file as a file, once and last`, async (t) => {
+    const ask = await askFor(server, id)
+    const { file } = declared!.form!
+    const before = await dump()
+    t.match(await problemsOf({ ...ask, body: { ...ask.body, [file]: 'text' } }), { status: 400, details: { field: file, constraint: 'file' } }, 'no file but a field')
+    const { raw, type } = contentOf(ask)!
+    const boundary = type.split('boundary=')[1]
+    const text = Buffer.from(raw as Uint8Array).toString('latin1')
+    const end = text.lastIndexOf(`--${boundary}--`)
+    const refuses = async (what: string, more: string, field: string, constraint: string) => {
+      const { status, details } = await problemsOf(ask, { raw: new Uint8Array(Buffer.from(`${text.slice(0, end)}${more}--${boundary}--\r\n`, 'latin1')), headers: { 'content-type': type } })
+      t.equal(status, 400, what)
+      t.match(details, { field, constraint }, what)
+    }
+    await refuses('a second file', `--${boundary}\r\ncontent-disposition: form-data; name="${file}"; filename="second.txt"\r\n\r\nx\r\n`, file, 'order')
+    await refuses('a field after the file', `--${boundary}\r\ncontent-disposition: form-data; name="late"\r\n\r\nx\r\n`, 'late', 'order')
+    for (const [what, cut] of [['nothing', ''], ['half of it', text.slice(0, end / 2)], ['no end', text.slice(0, end)], ['no form', 'x'.repeat(100)]]) {
+      const { status } = await problemsOf(ask, { raw: new Uint8Array(Buffer.from(cut, 'latin1')), headers: { 'content-type': type } })
+      t.equal(status, 400, what)
+    }
+    t.equal((await problemsOf(ask, { raw, headers: { 'content-type': 'multipart/form-data' } })).status, 400, 'no boundary')
+    t.same(await dump(), before, 'nothing is written')
+    t.ok((await send(ask)).status < 300, 'and without the faults it is taken')
   })
 }
 

@@ -50,7 +50,8 @@ for (const { id, ifMatch } of infos.filter((info) => info.ifMatch !== null)) {
   })
 }
 
-for (const { id, etag: _, produces, scopes } of infos.filter((info) => info.etag && info.method === 'GET')) {
+for (const { id, produces, scopes, replies } of infos.filter((info) => info.etag && info.method === 'GET')) {
+  const { binary = false } = replies[200]
   t.test(`${id} answers 304 to who has it already`, async (t) => {
     const ask = await askFor(server, id)
     const first = await send(ask)
@@ -71,7 +72,59 @@ for (const { id, etag: _, produces, scopes } of infos.filter((info) => info.etag
       t.equal(reply.text, first.text, value)
     }
     if (scopes !== null) t.equal((await send(ask, { key: null, headers: { 'if-none-match': '*' } })).status, 401, 'nothing for who has no key')
-    t.equal(first.headers.get('content-type'), `${produces[0]}; charset=utf-8`)
+    if (!binary) t.equal(first.headers.get('content-type'), `${produces[0]}; charset=utf-8`)
+  })
+}
+
+for (const { id } of infos.filter((info) => info.replies[200]?.binary === true)) {
+  t.test(`${id} answers by date, by range and by both only while they hold`, async (t) => {
+    const ask = await askFor(server, id)
+    const { bytes, headers: found } = await send(ask)
+    const [etag, modified] = [found.get('etag')!, found.get('last-modified')!]
+    const later = new Date(Date.parse(modified) + 1000).toUTCString()
+    const earlier = new Date(Date.parse(modified) - 1000).toUTCString()
+    for (const [status, headers] of [
+      [304, { 'if-modified-since': modified }], [304, { 'if-modified-since': later }], [200, { 'if-modified-since': earlier }], [200, { 'if-modified-since': 'nothing' }],
+      [200, { 'if-modified-since': later, 'if-none-match': unseen }], [304, { 'if-modified-since': earlier, 'if-none-match': etag }],
+      [206, { range: 'bytes=0-0' }], [206, { range: 'bytes=-1' }], [206, { range: 'bytes=1-' }], [206, { range: 'bytes=0-99999999' }],
+      [200, { range: 'bytes=0-0,2-3' }], [200, { range: 'lines=0-1' }], [200, { range: 'bytes=3-1' }], [200, { range: 'bytes=x' }],
+      [416, { range: 'bytes=99999999-' }], [304, { range: 'bytes=0-0', 'if-none-match': etag }],
+      [206, { range: 'bytes=0-0', 'if-range': etag }], [200, { range: 'bytes=0-0', 'if-range': unseen }], [200, { range: 'bytes=0-0', 'if-range': `W/${etag}` }],
+      [206, { range: 'bytes=0-0', 'if-range': modified }], [200, { range: 'bytes=0-0', 'if-range': later }], [200, { range: 'bytes=99999999-', 'if-range': unseen }]
+    ] as Array<[number, Record<string, string>]>) {
+      const reply = await send(ask, { headers })
+      const what = JSON.stringify(headers)
+      t.equal(reply.status, status, what)
+      if (status === 200) t.same(reply.bytes, bytes, `${what}: the whole`)
+      if (status === 304) t.equal(reply.text, '', `${what}: nothing`)
+      if (status !== 206) continue
+      const [, start, end, length] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(reply.headers.get('content-range')!)!.map(Number)
+      t.equal(length, bytes.length, what)
+      t.same(reply.bytes, bytes.subarray(start, end + 1), `${what}: these bytes`)
+    }
+  })
+}
+
+/** How what others move is moved. */
+const moved: Partial<Record<OperationId, (id: string) => Promise<unknown>>> = {
+  getFile: (id) => server.services.database.prisma.file.update({ where: { id }, data: { downloadCount: { increment: 1 } } }),
+  getFileLink: (id) => server.services.database.prisma.fileLink.update({ where: { id }, data: { downloadCount: { increment: 1 } } })
+}
+
+for (const { id, replies } of infos.filter(({ method, replies }) => method === 'GET' && replies[200].volatile !== undefined)) {
+  t.test(`${id} has the same ETag, and takes it in If-Match, while only what others move is another`, async (t) => {
+    for (const write of infos.filter(({ ifMatch }) => ifMatch === id)) {
+      const ask = await askFor(server, write.id)
+      const read = async () => await send({ ...ask, id, body: undefined })
+      const before = await read()
+      const etag = before.headers.get('etag')!
+      await moved[id]!(Object.values(ask.params!).at(-1)!)
+      const after = await read()
+      for (const field of replies[200].volatile!) t.not(after.body[field], before.body[field], `${field} is another`)
+      t.equal(after.headers.get('etag'), etag, 'the ETag is the same')
+      t.equal((await send({ ...ask, id, body: undefined }, { headers: { 'if-none-match': etag } })).status, 304)
+      t.equal((await send(ask, { headers: { 'if-match': etag } })).status, successOf(write.id), `${write.id} takes it`)
+    }
   })
 }
 
@@ -87,7 +140,7 @@ t.test('HEAD is GET without the body, for every operation that reads', async (t)
     t.equal(status, 200, info.id)
     t.equal(text, '', info.id)
     for (const name of ['etag', 'content-type', 'link', 'cache-control', 'x-content-type-options']) t.equal(headers.get(name), get.headers.get(name), `${info.id} ${name}`)
-    const length = info.replies[200].events === undefined ? String(Buffer.byteLength(get.text)) : null
+    const length = info.replies[200].events === undefined ? String(get.bytes.length) : null
     t.equal(headers.get('content-length'), length, `${info.id} says how long it would be, if it would end`)
     if (info.etag) t.equal((await head(ask.caller.key, { 'if-none-match': headers.get('etag')! })).status, 304, info.id)
     if (info.scopes !== null) t.equal((await head(null)).status, 401, info.id)

@@ -1,7 +1,7 @@
-// A body counts as JSON by its Content-Type alone, however it is written, and only in UTF-8.
+// A body counts as JSON, or as a form, by its Content-Type alone, however it is written, and JSON only in UTF-8.
 import t from 'tap'
 import { operations } from '../../generated/operations.ts'
-import { askFor, pathOf, send, successOf, withBody } from '../support/contract.ts'
+import { askFor, contentOf, pathOf, send, successOf, withForm, withJson } from '../support/contract.ts'
 import { createDump } from '../support/contract-rows.ts'
 import { sendLines } from '../support/contract-wire.ts'
 import { startServer } from '../support/server.ts'
@@ -20,18 +20,21 @@ const wrong = [
   'application/json; charset=latin1', 'application/json; charset=utf-16', 'application/json; charset=ISO-8859-1', 'application/json; charset="utf-16"', 'application/json;charset=us-ascii', ''
 ]
 
-for (const { id, method } of withBody) {
-  t.test(`${id} takes a body as JSON only when it says so`, async (t) => {
+const wrongForForms = [...right, ...wrong.filter((type) => !type.startsWith('multipart/form-data')), 'multipart/mixed; boundary=x', 'multipart/form-datax; boundary=x', 'multipart/form-data, text/plain', 'multipart']
+
+for (const { id, method, body: declared } of [...withJson, ...withForm]) {
+  t.test(`${id} takes a body as what it is only when it says so`, async (t) => {
     const ask = await askFor(server, id)
-    const post = (headers: string[]) => sendLines(server, `${method} ${pathOf(ask)} HTTP/1.1`, [`authorization: Bearer ${ask.caller.key}`, ...headers], JSON.stringify(ask.body))
+    const { raw, type: ownType } = contentOf(ask)!
+    const post = (headers: string[]) => sendLines(server, `${method} ${pathOf(ask)} HTTP/1.1`, [`authorization: Bearer ${ask.caller.key}`, ...headers], raw)
     const before = await dump()
-    for (const type of wrong) {
+    for (const type of declared!.form === undefined ? wrong : wrongForForms) {
       const { status, body } = await post([`content-type: ${type}`])
       t.equal(status, 415, type)
       t.match(body?.error, { code: 'UNSUPPORTED_MEDIA_TYPE', details: { field: 'Content-Type', constraint: 'media_type' } }, type)
     }
-    for (const lines of [['text/plain'], ['application/json', 'text/plain'], ['application/json', 'application/json']]) {
-      const { status } = await post(['application/json', ...lines].slice(-2).map((type) => `content-type: ${type}`))
+    for (const lines of [[ownType, 'text/plain'], ['text/plain', ownType], [ownType, ownType]]) {
+      const { status } = await post(lines.map((type) => `content-type: ${type}`))
       t.equal(status, 415, `two lines: ${lines}`)
     }
     const { status } = await post([])
@@ -51,8 +54,20 @@ t.test('case, blanks, tabs and parameters of the right type change nothing', asy
   }
 })
 
+t.test('a form is one whatever the case of its type', async (t) => {
+  for (const { id, method } of withForm) {
+    for (const type of ['MULTIPART/FORM-DATA; boundary=', 'Multipart/Form-Data;boundary=', 'multipart/form-data ; boundary=', 'multipart/form-data; charset=utf-8; boundary=']) {
+      const ask = await askFor(server, id)
+      const { raw, type: ownType } = contentOf(ask)!
+      const { status, text } = await sendLines(server, `${method} ${pathOf(ask)} HTTP/1.1`,
+        [`authorization: Bearer ${ask.caller.key}`, `content-type: ${type}${ownType.split('boundary=')[1]}`], raw)
+      t.equal(status, successOf(id), `${id} ${type} ${text.slice(0, 300)}`)
+    }
+  }
+})
+
 t.test('where a body may be left out, a request with none needs no type', async (t) => {
-  for (const { id } of withBody.filter((info) => !info.body!.required)) {
+  for (const { id } of withJson.filter((info) => !info.body!.required)) {
     for (const headers of [{}, { 'content-type': 'application/json' }]) {
       const ask = await askFor(server, id)
       t.equal((await send({ ...ask, body: undefined }, { headers: headers as Record<string, string> })).status, successOf(id), id)

@@ -2,16 +2,19 @@
 // An operation or a status that nothing here reaches fails the run by name.
 import t from 'tap'
 import pg from 'pg'
+import { handlers } from '../../generated/routes.ts'
 import { operations, type OperationId, type Operations } from '../../generated/operations.ts'
+import type { HandlerServices, OperationInfo } from '../../services/operation.ts'
 import { codes, unseen } from '../support/contract-statuses.ts'
-import { askFor, fixtures, infos, operationIds, send, successOf, type Ask, type Fixture } from '../support/contract.ts'
+import { askFor, beside, contentOf, fixtures, infos, nobodys, operationIds, otherScope, pathOf, send, successOf, type Ask, type Fixture } from '../support/contract.ts'
 import { insertedKey } from '../support/contract-rows.ts'
 import { createWire } from '../support/contract-proxy.ts'
-import { seen, type Reply } from '../support/client.ts'
+import { sendLines } from '../support/contract-wire.ts'
+import { holdAgainstSpec, seen, type Reply } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const server = await startServer(t)
+const server = await startServer(t, { env: { UPLOAD_MAX_BYTES: String(4 * 1024 * 1024) } })
 const declares = (status: number) => infos.filter((info) => info.replies[status] !== undefined)
 
 /** One subtest a status: what `produce` gets for each operation that declares it is that status in the one error shape. */
@@ -47,7 +50,7 @@ produced(401, 'no key', async (id) => await send(await refused(id), { key: null 
 produced(403, 'a key without the scope, or what is somebody else\'s', async (id) => {
   if ((fixtures[id] as Fixture).others?.[403] !== undefined) return await other(403)(id)
   const ask = await refused(id)
-  const { secret } = await insertedKey(server, ask.caller.id, { scopes: ['storage:read'] })
+  const { secret } = await insertedKey(server, ask.caller.id, { scopes: [otherScope(id)] })
   return await send(ask, { key: secret })
 })
 produced(400, 'a query parameter that nobody knows', async (id) => {
@@ -57,14 +60,24 @@ produced(400, 'a query parameter that nobody knows', async (id) => {
 produced(404, 'the last id of the path is of nothing', async (id) => {
   if ((fixtures[id] as Fixture).others?.[404] !== undefined) return await other(404)(id)
   const ask = await refused(id)
-  const [name, value] = Object.entries(ask.params!).at(-1)!
-  return await send({ ...ask, params: { ...ask.params, [name]: `${value.slice(0, 3)}_01jd6y8m5qe8btc4y5w1r0n3fz` } })
+  const [name, value] = Object.entries(ask.params!).findLast(([, value]) => nobodys(value) !== value)!
+  return await send({ ...ask, params: { ...ask.params, [name]: nobodys(value) } })
 })
 produced(406, 'a media type that the operation does not give', async (id) => await send(await refused(id), { headers: { accept: 'image/png' } }))
 produced(410, 'what was asked for is no longer kept', other(410))
-produced(412, 'an ETag that is not the resource\'s', async (id) => await send(await refused(id), { headers: { 'if-match': '"stale"' } }))
-produced(413, 'a body over 1 MiB', async (id) => await send(await refused(id), { raw: `"${'x'.repeat(1024 * 1024)}"`, headers: { 'content-type': 'application/json' } }))
-produced(415, 'a body that is no JSON by its type', async (id) => await send(await refused(id), { raw: '{}', headers: { 'content-type': 'text/plain' } }))
+produced(412, 'an ETag that is not the resource\'s, or another version', async (id) => {
+  if ((fixtures[id] as Fixture).others?.[412] !== undefined) return await other(412)(id)
+  return await send(await refused(id), { headers: { 'if-match': '"stale"' } })
+})
+produced(460, 'other bytes than the checksum says', other(460))
+produced(413, 'a body over 1 MiB, a file over what it may have', async (id) => {
+  if ((fixtures[id] as Fixture).others?.[413] !== undefined) return await other(413)(id)
+  const { form } = (operations[id] as OperationInfo).body ?? {}
+  const ask = await refused(id)
+  if (form !== undefined) return await send({ ...ask, body: { ...ask.body, [form.file]: { filename: 'large.bin', type: 'image/png', bytes: Buffer.alloc(6 * 1024 * 1024, 'x') } } })
+  return await send(ask, { raw: `"${'x'.repeat(1024 * 1024)}"`, headers: { 'content-type': 'application/json' } })
+})
+produced(415, 'a body that is none of the operation\'s by its type', async (id) => await send(await refused(id), { raw: '{}', headers: { 'content-type': 'text/plain' } }))
 
 produced(409, 'a state that stands against it', async (id) => {
   if ((fixtures[id] as Fixture).others?.[409] !== undefined) return await other(409)(id)
@@ -83,19 +96,63 @@ produced(422, 'the idempotency key was used with another body', async (id) => {
   const ask = await askFor(server, id)
   const headers = { 'idempotency-key': `mismatch-${id}` }
   t.equal((await send(ask, { headers })).status, successOf(id), id)
-  const { body } = await askFor(server, id)
-  t.notSame(body, ask.body, `${id}: the fixture's bodies differ`)
-  return await send({ ...ask, body }, { headers })
+  const { body, headers: said } = await askFor(server, id)
+  t.notSame({ body, said }, { body: ask.body, said: ask.headers }, `${id}: the fixture's bodies differ`)
+  return await send({ ...ask, body, headers: said }, { headers })
 })
 
 for (const status of [200, 201, 202, 204]) {
   produced(status, 'a request that is right', async (id) => status === successOf(id) ? await send(await askFor(server, id)) : await other(status)(id))
 }
 
+produced(206, 'a range of the bytes', async (id) => {
+  const ask = await askFor(server, id)
+  const whole = await send(ask)
+  const part = await send(ask, { headers: { range: 'bytes=1-3' } })
+  t.same(part.bytes, whole.bytes.subarray(1, 4), id)
+  t.equal(part.headers.get('content-range'), `bytes 1-3/${whole.bytes.length}`, id)
+  t.equal(part.headers.get('etag'), whole.headers.get('etag'), id)
+  return part
+})
+
+produced(416, 'a range after the end', async (id) => {
+  const reply = await send(await askFor(server, id), { headers: { range: 'bytes=1000000-' } })
+  t.match(reply.headers.get('content-range'), /^bytes \*\/\d+$/, id)
+  return reply
+})
+
 produced(304, 'the ETag is the one that the caller has', async (id) => {
   const ask = await askFor(server, id)
   const { headers } = await send(ask)
   return await send(ask, { headers: { 'if-none-match': headers.get('etag')! } })
+})
+
+t.test('302: the store gives the bytes itself', async (t) => {
+  // A store with addresses of its own; everything else is as it is.
+  const blobs = { redirects: true, presign: async (key: string) => `https://store.example/${key}?signed` }
+  const elsewhere = Object.fromEntries(operationIds.map((id) => [id, async (request: never, services: HandlerServices) =>
+    await handlers[id](request, { ...services, storage: { ...services.storage, blobs: async () => blobs } } as never)])) as unknown as Operations
+  const redirecting = await startServer(t, { ...beside(server), handlers: elsewhere })
+  for (const { id } of declares(302)) {
+    const reply = await send({ ...await askFor(server, id), server: redirecting })
+    t.equal(reply.status, 302, `${id} ${reply.text}`)
+    t.match(reply.headers.get('location'), /^https:\/\/store\.example\/file_\w+\?signed$/, id)
+    t.match(reply.headers.get('cache-control'), /no-store|no-cache/, id)
+    t.equal(reply.text, '', id)
+  }
+})
+
+t.test('408: the body stops arriving', async (t) => {
+  const impatient = await startServer(t, { ...beside(server), env: { ...beside(server).env, REQUEST_TIMEOUT: '1' } })
+  await Promise.all(declares(408).map(async ({ id, method }) => {
+    const ask = await askFor(server, id, (fixtures[id] as Fixture).others?.[408] === undefined ? {} : { other: 408 })
+    const { raw, type } = contentOf(ask)!
+    const headers = [...Object.entries(ask.headers ?? {}).map(([name, value]) => `${name}: ${value}`), `authorization: Bearer ${ask.caller.key}`, `content-type: ${type}`, `content-length: ${Buffer.byteLength(raw as Uint8Array)}`]
+    const reply = await sendLines(impatient, `${method} ${pathOf(ask)} HTTP/1.1`, headers, raw.slice(0, -10))
+    t.equal(reply.status, 408, `${id} ${reply.text}`)
+    t.match(reply.body.error, { code: 'REQUEST_TIMEOUT', details: { request_id: reply.headers.get('x-request-id')![0] } }, id)
+    holdAgainstSpec(id, reply.status, new Headers([...reply.headers].map(([name, [value]]) => [name, value] as [string, string])), reply.body)
+  }))
 })
 
 t.test('429: the key has no request left', async (t) => {
@@ -127,7 +184,7 @@ t.test('500: the handler throws, and nothing of it is told', async (t) => {
 t.test('503: the database is gone', async (t) => {
   const apart = await startServer(t)
   const wire = await createWire(t, apart.databaseUrl)
-  const cutOff = await startServer(t, { databaseUrl: wire.url })
+  const cutOff = await startServer(t, { ...beside(apart), databaseUrl: wire.url })
   const asks = new Map<OperationId, Ask>()
   for (const { id } of declares(503)) asks.set(id, { ...await askFor(apart, id), server: cutOff })
   await wire.cut()

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { askFor, infos, send, type Ask } from '../support/contract.ts'
-import { insertedDelivery, insertedInvitation, insertedMember, insertedUser } from '../support/contract-rows.ts'
+import { insertedDelivery, insertedFile, insertedInvitation, insertedMember, insertedProject, insertedUser } from '../support/contract-rows.ts'
 import { cursorLists, queryOf } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
 
@@ -135,6 +135,45 @@ t.test('deliveries are found by status', async (t) => {
   const all = { pending: [await make('pending'), await make('pending')], succeeded: [await make('succeeded')], failed: [await make('failed')] }
   await finds(t, ask, {}, Object.values(all).flat())
   for (const [status, ids] of Object.entries(all)) await finds(t, ask, { status }, ids)
+})
+
+t.test('files are found by project, type, visibility, tag, folder and name', async (t) => {
+  const caller = await server.person()
+  const ask: Ask = { id: 'listFiles', server, caller }
+  const project = await insertedProject({ server, caller, rank: 'viewer' })
+  const [one, two] = [await insertedFile(server, server.admin.id, { projectId: project }), await insertedFile(server, caller.id, { projectId: project, tags: ['q4'] })]
+  const make = (fields: Parameters<typeof insertedFile>[2]) => insertedFile(server, caller.id, fields)
+  const report = await make({ name: 'Report 100%.pdf', path: 'reports/2026', contentType: 'application/pdf', tags: ['q4', 'big'] })
+  const photo = await make({ name: 'photo_1.PNG', path: 'reports/2026/may', contentType: 'image/png', visibility: 'public', tags: ['q4x'] })
+  const notes = await make({ name: 'reporting.txt', path: 'reports/2026x', contentType: 'text/plain' })
+  const wild = await make({ name: 'wild', path: 'reports/202_', contentType: 'image/p%', visibility: 'public' })
+  const top = await make({ name: 'İstanbul ſ.txt', contentType: 'text/plain' })
+  await make({ name: 'report gone', path: 'reports/2026', contentType: 'image/png', visibility: 'public', tags: ['q4'], expiresAt: new Date(Date.now() - 1000).toISOString() })
+  await insertedFile(server, server.admin.id, { tags: ['q4'], visibility: 'public' })
+
+  await finds(t, ask, {}, [report, photo, notes, wild, top])
+  await finds(t, ask, { project_id: project }, [one, two])
+  await finds(t, ask, { project_id: project, tag: 'q4' }, [two])
+  await finds(t, ask, { content_type: 'image/' }, [photo, wild])
+  await finds(t, ask, { content_type: 'image/png' }, [photo])
+  await finds(t, ask, { content_type: 'image/p%' }, [wild])
+  await finds(t, ask, { content_type: 'mage' }, [])
+  await finds(t, ask, { visibility: 'public' }, [photo, wild])
+  await finds(t, ask, { visibility: 'private' }, [report, notes, top])
+  await finds(t, ask, { tag: 'q4' }, [report])
+  await finds(t, ask, { tag: 'q4", "big' }, [])
+  await finds(t, ask, { path: 'reports' }, [report, photo, notes, wild])
+  await finds(t, ask, { path: 'reports/' }, [report, photo, notes, wild])
+  await finds(t, ask, { path: 'reports/2026' }, [report, photo])
+  await finds(t, ask, { path: 'reports/202_' }, [wild])
+  await finds(t, ask, { path: 'report' }, [])
+  await finds(t, ask, { path: 'REPORTS' }, [])
+  await finds(t, ask, { q: 'REPORT' }, [report, notes])
+  await finds(t, ask, { q: '100%' }, [report])
+  await finds(t, ask, { q: '_' }, [photo])
+  await finds(t, ask, { q: 'istanbul' }, [])
+  await finds(t, ask, { q: "' OR 1=1 --" }, [])
+  await finds(t, ask, { q: 'report', path: 'reports/2026', tag: 'big', content_type: 'application/', visibility: 'private' }, [report])
 })
 
 t.test('every filter that the spec declares is tried here', async (t) => {

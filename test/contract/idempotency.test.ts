@@ -1,7 +1,7 @@
 // Every POST can be repeated safely: with the same key and body it has one effect and one answer.
 import t from 'tap'
 import { allScopes, type Scope } from '../../services/users.ts'
-import { askFor, infos, send, successOf } from '../support/contract.ts'
+import { askFor, infos, otherScope, send, successOf } from '../support/contract.ts'
 import { createDump, insertedKey } from '../support/contract-rows.ts'
 import { startServer } from '../support/server.ts'
 
@@ -22,7 +22,7 @@ for (const { id, scopes, secretAnswer } of posts) {
     t.equal(first.headers.get('idempotent-replayed'), null)
     const after = await dump()
     // An answer with a secret is repeated only to a key that may do as much as the first.
-    const { secret } = await insertedKey(server, ask.caller.id, { scopes: secretAnswer ? [...allScopes] : ['projects:write', 'keys:write', 'webhooks:write', 'admin'] })
+    const { secret } = await insertedKey(server, ask.caller.id, { scopes: secretAnswer ? [...allScopes] : scopes as Scope[] })
     const withSpare = await dump()
     for (const key of [ask.caller.key, secret]) {
       const again = await send(ask, { ...keyed('once'), key })
@@ -43,7 +43,7 @@ for (const { id, scopes, secretAnswer } of posts) {
 
   t.test(`${id} refused is not remembered`, async (t) => {
     const ask = await askFor(server, id)
-    const { secret } = await insertedKey(server, ask.caller.id, { scopes: ['storage:read'] })
+    const { secret } = await insertedKey(server, ask.caller.id, { scopes: [otherScope(id)] })
     const before = await dump()
     t.equal((await send({ ...ask, query: { surprise: '1' } }, keyed('later'))).status, 400)
     t.equal((await send(ask, { ...keyed('later'), key: secret })).status, 403)

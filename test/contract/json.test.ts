@@ -1,6 +1,6 @@
 // Bodies that are not strictly JSON, or that another reader would understand differently, are 400 and leave nothing.
 import t from 'tap'
-import { askFor, send, withBody } from '../support/contract.ts'
+import { askFor, send, withJson } from '../support/contract.ts'
 import { createDump } from '../support/contract-rows.ts'
 import { startServer } from '../support/server.ts'
 
@@ -75,7 +75,7 @@ const corpus: Record<string, Array<[string, (right: string, open: string) => str
   ]
 }
 
-for (const { id } of withBody) {
+for (const { id } of withJson) {
   t.test(`${id} takes strict JSON only`, async (t) => {
     const ask = await askFor(server, id)
     const right = JSON.stringify(ask.body)

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { askFor, infos, operationIds, pathOf, send, type Ask } from '../support/contract.ts'
-import { insertedDelivery, insertedEndpoints, insertedEvent, insertedInvitation, insertedKey, insertedMember, insertedProject, insertedUser } from '../support/contract-rows.ts'
+import { insertedDelivery, insertedEndpoints, insertedEvent, insertedFile, insertedInvitation, insertedKey, insertedLink, insertedMember, insertedProject, insertedUser } from '../support/contract-rows.ts'
 import { cursorLists, queryOf } from '../support/contract-schema.ts'
 import { createClient, type Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'
@@ -49,6 +49,19 @@ const seeds: Partial<Record<OperationId, () => Promise<{ ask: Ask, ids: string[]
     const ask = await askFor(server, 'listInvitations')
     const ids = await many(async (i) => await insertedInvitation(server, ask.params!.id, `guest${i}@example.com`))
     await prisma.invitation.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { ask, ids }
+  },
+  async listFiles () {
+    const ask = await askFor(server, 'listFiles')
+    const ids = await many(() => insertedFile(server, ask.caller.id, { projectId: ask.project, content: 'alike', name: 'Alike.txt' }))
+    await prisma.file.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { ask, ids }
+  },
+  async listFileLinks () {
+    const ask = await askFor(server, 'listFileLinks')
+    const at = new Date()
+    const ids = await many(async () => (await insertedLink(server, ask.params!.id, ask.caller.id)).id)
+    await prisma.fileLink.updateMany({ where: { id: { in: ids } }, data: { createdAt: at, expiresAt: new Date(at.getTime() + 86_400_000) } })
     return { ask, ids }
   },
   async listWebhookEndpoints () {
@@ -142,7 +155,7 @@ for (const { id } of lists) {
         orders.push(all)
         const values = whole.body.data.map((item: any) => sort === 'name' && id === 'listMembers' ? item.user.name : item[sort])
         const up = order === 'asc' ? values : [...values].reverse()
-        if (sort !== 'name') t.same(up, [...up].sort(), `${sort} ${order} is sorted`)
+        if (sort !== 'name') t.same(up, up.toSorted((a: string | number, b: string | number) => a < b ? -1 : a > b ? 1 : 0), `${sort} ${order} is sorted`)
       }
       t.same(orders[1], [...orders[0]].reverse(), `${sort}: ties are broken by id in either direction`)
     }

@@ -1,8 +1,8 @@
 // What each role may do in a project is what the spec's x-project-access says, for every operation that has it.
 import t from 'tap'
 import { ranks } from '../../services/access.ts'
-import { askFor, fixtures, infos, send, successOf, type Fixture, type Rank } from '../support/contract.ts'
-import { createDump, insertedKey } from '../support/contract-rows.ts'
+import { askFor, fixtures, infos, projectOf, send, successOf, type Fixture, type Rank } from '../support/contract.ts'
+import { createDump, insertedKey, insertedProject } from '../support/contract-rows.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
@@ -38,7 +38,7 @@ t.test('a project in another state than the operation is for is 409 for whoever 
       const ask = await askFor(server, id, { caller })
       const at = new Date()
       await server.services.database.prisma.project.update({
-        where: { id: ask.params!.id },
+        where: { id: projectOf(ask) },
         data: { status, archivedAt: status === 'archived' ? at : null, deletedAt: status === 'deleted' ? at : null }
       })
       const before = await dump()
@@ -49,6 +49,29 @@ t.test('a project in another state than the operation is for is 409 for whoever 
     }
   }
 })
+
+const inSome = onProjects.filter(({ path }) => !path.includes('/projects'))
+
+t.test('what may be in a project or in none has a fixture for either', async (t) => {
+  t.same(inSome.filter(({ id }) => (fixtures[id] as Fixture).own === undefined).map(({ id }) => id), [])
+})
+
+for (const { id, path } of inSome) {
+  t.test(`${id} of what is in no project is its owner's alone`, async (t) => {
+    const ask = await askFor(server, id, { own: true })
+    const elsewhere = await insertedProject({ server, caller: ask.caller, rank: 'owner' })
+    const { secret } = await insertedKey(server, ask.caller.id, { projectIds: [elsewhere] })
+    const before = await dump()
+    t.match(await send(ask, { key: secret }), { status: 403, body: { error: { code: 'FORBIDDEN', details: { constraint: 'project_ids' } } } }, 'a key for some projects may not')
+    if (path.includes('{')) {
+      for (const [who, { key }] of Object.entries({ another: caller, admin: server.admin })) {
+        t.match(await send(ask, { key }), { status: 403, body: { error: { code: 'FORBIDDEN', details: { constraint: 'owner' } } } }, `${who} may not`)
+      }
+    }
+    t.same(await dump(), before, 'and nothing changes')
+    t.equal((await send(ask)).status, successOf(id), 'the owner may')
+  })
+}
 
 t.test('a key for some projects touches no other, whatever its owner may', async (t) => {
   const allowed = await askFor(server, 'getProject', { caller })

@@ -1,14 +1,13 @@
 // Another tenant's things: 403 where they exist, 404 where nothing does, no foreign byte in the answer and no effect.
 import t, { type Test } from 'tap'
-import { askFor, infos, send, type Ask } from '../support/contract.ts'
+import { askFor, infos, nobodys, secured, send, type Ask } from '../support/contract.ts'
 import { createDump, insertedProject } from '../support/contract-rows.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
 const dump = await createDump(t, server)
 // What only an operator may ask has no other tenant.
-const withIds = infos.filter((info) => info.path.includes('{') && !info.scopes?.includes('admin'))
-const nobodys = (id: string) => `${id.slice(0, 3)}_01jd6y8m5qe8btc4y5w1r0n3fz`
+const withIds = secured.filter((info) => info.path.includes('{') && !info.scopes!.includes('admin'))
 const stranger = await server.person({ name: 'A stranger by name' })
 
 async function answers (t: Test, ask: Ask, status: number, what: string): Promise<void> {
@@ -60,6 +59,18 @@ t.test('the log tells nothing of another tenant', async (t) => {
   const typesOf = async (ask: Ask) => (await send(ask)).body.data.map(({ type }: { type: string }) => type)
   t.same(await typesOf(other), ['profile.updated', 'project.created'], 'the stranger has some')
   t.same(await typesOf(mine), ['profile.updated'], 'and the caller its own alone')
+})
+
+t.test('the space of another tenant\'s project is no place for files', async (t) => {
+  const theirs = await insertedProject({ server, caller: stranger, rank: 'owner' })
+  for (const id of ['listFiles', 'getStorageUsage'] as const) {
+    const ask = await askFor(server, id)
+    await answers(t, { ...ask, query: { project_id: theirs } }, 403, 'with project_id of a stranger')
+    await answers(t, { ...ask, query: { project_id: nobodys(theirs) } }, 404, 'with project_id of nothing')
+  }
+  const ask = await askFor(server, 'uploadFile')
+  await answers(t, { ...ask, body: { ...ask.body, project_id: theirs } }, 403, 'with project_id of a stranger')
+  await answers(t, { ...ask, body: { ...ask.body, project_id: nobodys(theirs) } }, 404, 'with project_id of nothing')
 })
 
 t.test('no list has another tenant\'s items', async (t) => {

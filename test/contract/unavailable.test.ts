@@ -5,7 +5,7 @@ import { operations, type Operations } from '../../generated/operations.ts'
 import { handlers } from '../../generated/routes.ts'
 import type { Reply } from '../support/client.ts'
 import { createWire } from '../support/contract-proxy.ts'
-import { askFor, operationIds, secured, send, successOf } from '../support/contract.ts'
+import { askFor, beside, operationIds, secured, send, successOf } from '../support/contract.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -17,7 +17,7 @@ t.test('every operation answers 503 when the database goes away under its handle
     if (cutting) await wire.cut()
     return await handlers[id](request, services)
   }])) as unknown as Operations
-  const cutOff = await startServer(t, { databaseUrl: wire.url, handlers: cutFirst })
+  const cutOff = await startServer(t, { ...beside(apart), databaseUrl: wire.url, handlers: cutFirst })
   for (const { id } of secured) {
     for (const headers of operations[id].idempotent ? [{}, { 'idempotency-key': `cut-${id}` }] : [{}]) {
       const ask = { ...await askFor(apart, id), server: cutOff }

@@ -74,6 +74,10 @@ t.test('the client throws at every answer that the spec does not declare', async
   const { link: _link, ...noLink } = good
   const { 'x-request-id': _id, ...noId } = good
   const { 'x-content-type-options': _nosniff, ...noNosniff } = good
+  const bytes = { ...good, 'content-type': 'image/png', 'content-length': '1', 'last-modified': 'x', 'accept-ranges': 'bytes', 'content-disposition': 'x' }
+  const part = { ...bytes, 'content-range': 'bytes 0-0/2' }
+  const lacking = (headers: Record<string, string>, missing: string) => Object.fromEntries(Object.entries(headers).filter(([name]) => name !== missing))
+  const download = '/storage/files/file_01jd6y8m5qe8btc4y5w1r0n3fz/download'
   const error = JSON.stringify({ error: { code: 'NOT_FOUND', message: 'x', details: { request_id: 'x' } } })
   const page = '{"data":[],"pagination":{"page":1,"limit":20,"total":0,"total_pages":0}}'
 
@@ -89,6 +93,17 @@ t.test('the client throws at every answer that the spec does not declare', async
     ['lack of a Link', '/projects', { headers: noLink, body: page }, /listProjects 200 has no Link/],
     ['lack of an ETag', '/openapi.json', { headers: noEtag, body: '{}' }, /getOpenapiJson 200 has no ETag/],
     ['error that may be cached', '/user/profile', { status: 403, headers: { ...good, 'cache-control': 'public' }, body: error }, /getProfile 403 could be cached/],
+    ['lack of a declared field', '/user/profile', { status: 401, body: error }, /getProfile 401 has no WWW-Authenticate/],
+    ['bytes of any type', download, { headers: bytes, body: '{' }, null],
+    ['bytes that are JSON', download, { headers: { ...bytes, 'content-type': 'application/json' }, body: '{' }, null],
+    ['bytes of no type', download, { headers: lacking(bytes, 'content-type'), body: 'x' }, /downloadFile 200 has no Content-Type/],
+    ['bytes without an ETag', download, { headers: lacking(bytes, 'etag'), body: 'x' }, /downloadFile 200 has no ETag/],
+    ['bytes without a name', download, { headers: lacking(bytes, 'content-disposition'), body: 'x' }, /downloadFile 200 has no Content-Disposition/],
+    ['bytes without ranges', download, { headers: { ...bytes, 'accept-ranges': 'none' }, body: 'x' }, /downloadFile 200 has Accept-Ranges: none, declared is bytes/],
+    ['range', download, { status: 206, headers: part, body: 'x' }, null],
+    ['range that does not say which', download, { status: 206, headers: lacking(part, 'content-range'), body: 'x' }, /downloadFile 206 has no Content-Range/],
+    ['range that is none and does not say so', download, { status: 416, body: error }, /downloadFile 416 has no Content-Range/],
+    ['way to nowhere', download, { status: 302, body: '' }, /downloadFile 302 has no Location/],
     ['body of a 304', '/user/profile', { status: 304, body: '' }, null]
   ] as const) {
     answer = { ...truth, ...lie }

@@ -2,8 +2,9 @@
 import replies from '../../generated/replies.js'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { ValidateFunction } from 'ajv'
+import { headersOf } from './contract-schema.ts'
 
-export interface Reply { status: number, headers: Headers, body: any, text: string, operation: OperationId | null }
+export interface Reply { status: number, headers: Headers, body: any, text: string, /** As they came. */ bytes: Buffer, operation: OperationId | null }
 
 export interface Init { body?: unknown, headers?: Record<string, string>, /** The body as it is, instead of JSON. */ raw?: string | Uint8Array<ArrayBuffer> }
 
@@ -27,7 +28,10 @@ export function holdAgainstSpec (id: OperationId, status: number, headers: Heade
   const declared = operations[id].replies[status]
   if (declared === undefined) throw new Error(`${id} answered ${status}, which the spec does not declare: ${JSON.stringify(body)}`)
   const type = headers.get('content-type')
-  if (declared.contentType === null) {
+  if (declared.binary === true) {
+    if (type === null) throw new Error(`${id} ${status} has no Content-Type`)
+    if (headers.get('content-length') === null) throw new Error(`${id} ${status} has no Content-Length`)
+  } else if (declared.contentType === null) {
     if (body !== undefined && body !== '') throw new Error(`${id} ${status} has a body, which the spec does not declare`)
   } else {
     if (type?.split(';')[0] !== declared.contentType) throw new Error(`${id} ${status} is ${type}, declared is ${declared.contentType}`)
@@ -38,10 +42,26 @@ export function holdAgainstSpec (id: OperationId, status: number, headers: Heade
   }
   if (headers.get('x-request-id') === null) throw new Error(`${id} ${status} has no X-Request-ID`)
   if (headers.get('x-content-type-options') !== 'nosniff') throw new Error(`${id} ${status} has no X-Content-Type-Options`)
+  for (const [name, schema] of declaredHeaders(id, status)) {
+    const value = headers.get(name)
+    if (value === null && sometimes.has(name)) continue
+    if (value === null) throw new Error(`${id} ${status} has no ${name}`)
+    if (schema.const !== undefined && value !== schema.const) throw new Error(`${id} ${status} has ${name}: ${value}, declared is ${schema.const}`)
+  }
   if (operations[id].etag && status < 300 && headers.get('etag') === null) throw new Error(`${id} ${status} has no ETag`)
   if (operations[id].paged && status === 200 && headers.get('link') === null) throw new Error(`${id} ${status} has no Link`)
   if (status >= 400 && headers.get('cache-control') !== 'no-store' && declared.contentType === 'application/json' && id !== 'getReadiness') throw new Error(`${id} ${status} could be cached`)
   seen.add(`${id} ${status}`)
+}
+
+/** What tells of an upload's way: not before there is something to tell, or when it is over. */
+const sometimes = new Set(['Upload-Offset', 'Upload-Expires', 'Upload-File-Id'])
+const found = new Map<string, ReturnType<typeof headersOf>>()
+
+function declaredHeaders (id: OperationId, status: number): ReturnType<typeof headersOf> {
+  const name = `${id} ${status}`
+  if (!found.has(name)) found.set(name, headersOf(id, status))
+  return found.get(name)!
 }
 
 /** Paths are relative to /v1, or absolute for what stands outside it. */
@@ -59,12 +79,15 @@ export function createClient (url: string, key: string | null) {
     if (body !== undefined && sent['content-type'] === undefined) sent['content-type'] = 'application/json'
     const response = await fetch(url + full, { method, headers: sent, body: raw ?? (body === undefined ? undefined : JSON.stringify(body)), redirect: 'manual' })
     const type = response.headers.get('content-type')
-    const text = type?.startsWith('text/event-stream') ? await beginningOf(response) : await response.text()
-    const isJson = type?.startsWith('application/json') === true
-    const parsed = text === '' ? undefined : isJson ? JSON.parse(text) : text
+    const { status } = response
+    const bytes = type?.startsWith('text/event-stream') ? await beginningOf(response) : Buffer.from(await response.arrayBuffer())
+    const text = new TextDecoder().decode(bytes)
     const operation = operationAt(method, full)
-    if (operation !== null) holdAgainstSpec(operation, response.status, response.headers, parsed)
-    return { status: response.status, headers: response.headers, body: parsed, text, operation }
+    const binary = operation !== null && operations[operation].replies[status]?.binary === true
+    const isJson = type?.startsWith('application/json') === true && !binary
+    const parsed = text === '' ? undefined : isJson ? JSON.parse(text) : text
+    if (operation !== null) holdAgainstSpec(operation, status, response.headers, parsed)
+    return { status, headers: response.headers, body: parsed, text, bytes, operation }
   }
   return {
     call,
@@ -76,10 +99,10 @@ export function createClient (url: string, key: string | null) {
 }
 
 /** What a stream that never ends says first; then it is left. */
-async function beginningOf (response: Response): Promise<string> {
-  if (response.body === null) return ''
+async function beginningOf (response: Response): Promise<Buffer> {
+  if (response.body === null) return Buffer.alloc(0)
   const reader = response.body.getReader()
   const { value } = await reader.read()
   await reader.cancel()
-  return new TextDecoder().decode(value)
+  return Buffer.from(value ?? [])
 }

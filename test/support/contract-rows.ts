@@ -1,11 +1,16 @@
 // Rows that the contract tests need to be there before they ask, put there by the services themselves.
 import { randomBytes } from 'node:crypto'
+import { Readable } from 'node:stream'
 import pg from 'pg'
+import sharp from 'sharp'
 import type { Test } from 'tap'
 import { numberEvents } from '../../services/events/log.ts'
 import { newId, timeOf } from '../../services/ids.ts'
 import { insertMember } from '../../services/members.ts'
 import { insertProjectWithOwner, type Role } from '../../services/projects.ts'
+import { drawAvatar, insertAvatar } from '../../services/storage/avatars.ts'
+import { insertFile, newFileId, type NewFile } from '../../services/storage/files.ts'
+import { insertLink } from '../../services/storage/links.ts'
 import { insertKey, insertUser, scopesFor, toProfile, type Scope } from '../../services/users.ts'
 import { newWebhookSecret } from '../../services/webhooks/signature.ts'
 import type { Person, TestServer } from './server.ts'
@@ -111,9 +116,52 @@ export async function insertedDelivery (server: TestServer, userId: string, { st
   return id
 }
 
+/** A small picture, each time another. */
+export async function newPicture (): Promise<Buffer> {
+  return await sharp(randomBytes(16 * 16 * 3), { raw: { width: 16, height: 16, channels: 3 } }).png().toBuffer()
+}
+
+export async function insertedAvatar ({ services: { storage, database } }: TestServer, userId: string): Promise<string> {
+  const drawn = await drawAvatar(storage, { declaredType: null, content: Readable.from([await newPicture()]) })
+  return (await storage.keepAll(drawn.blobs, () => database.transaction((tx) => insertAvatar(tx, userId, drawn)))).id
+}
+
+/** A file of the user's with its bytes in the store. It is in no project unless one is named. */
+export async function insertedFile ({ services: { storage, database } }: TestServer, ownerId: string,
+  { content = `Theirs, ${randomBytes(6).toString('hex')}`, ...fields }: Partial<NewFile> & { content?: string } = {}): Promise<string> {
+  const arrived = await storage.incoming.receive({ declaredType: null, content: Readable.from([Buffer.from(content)]) }, { maxBytes: Infinity })
+  const { bytes, sha256, contentType } = arrived
+  const id = newFileId()
+  await storage.keep(id, arrived, () => insertFile(database, id, { ownerId, projectId: null, name: 'Theirs.txt', contentType, declaredContentType: null, bytes, sha256, ...fields }))
+  await arrived.discard()
+  return id
+}
+
+/** A link to the file; `token` is the secret of its address. */
+export async function insertedLink ({ services: { database } }: TestServer, fileId: string, createdBy: string,
+  { expiresAt, maxDownloads = null, revoked = false }: { expiresAt?: Date, maxDownloads?: number | null, revoked?: boolean } = {}): Promise<{ id: string, token: string }> {
+  const id = newId('lnk')
+  const createdAt = timeOf(id)
+  const token = randomBytes(32).toString('base64url')
+  await insertLink(database, { id: fileId }, { id, token, maxDownloads, createdBy, createdAt, expiresAt: expiresAt ?? new Date(createdAt.getTime() + 86_400_000) })
+  if (revoked) await database.prisma.fileLink.update({ where: { id }, data: { revokedAt: new Date() } })
+  return { id, token }
+}
+
+/** A resumable upload of the user's that nothing has come of yet. */
+export async function insertedUpload ({ services: { database } }: TestServer, userId: string,
+  { projectId = null, length, expired = false }: { projectId?: string | null, length: number, expired?: boolean }): Promise<string> {
+  const id = newId('upl')
+  const createdAt = timeOf(id)
+  const expiresAt = new Date(createdAt.getTime() + (expired ? -1000 : 86_400_000))
+  const given = `filename ${Buffer.from('Theirs.txt').toString('base64')}`
+  await database.prisma.upload.create({ data: { id, projectId, userId, spaceId: projectId ?? userId, name: 'Theirs.txt', given, length, createdAt, expiresAt } })
+  return id
+}
+
 /**
  * Everything that is in the tables, by table: to be compared before and after. When a key was last used is no change, nor
- * is the number of an event, which it gets a moment after it is written.
+ * is how often a file was downloaded, nor the number of an event: all that is written a moment after it happens.
  */
 export async function createDump (t: Pick<Test, 'teardown'>, { databaseUrl }: TestServer): Promise<() => Promise<Record<string, unknown>>> {
   const client = new pg.Client({ connectionString: databaseUrl })
@@ -122,8 +170,10 @@ export async function createDump (t: Pick<Test, 'teardown'>, { databaseUrl }: Te
   t.teardown(() => client.end())
   const { rows } = await client.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> '_prisma_migrations' ORDER BY 1")
   const tables = [...rows.map(({ tablename }) => `public.${tablename}`), 'pgboss.job']
-  const each = tables.map((table) => `SELECT '${table.replace('public.', '')}' AS name, count(*)::int AS rows,
-    md5(coalesce(string_agg((to_jsonb(r) - 'last_used_at')::text, ',' ORDER BY (to_jsonb(r) - 'last_used_at')::text), '')) AS content FROM ${table} r`)
+  const each = tables.map((table) => {
+    const row = `(to_jsonb(r) - '${table === 'public.files' ? 'download_count' : 'last_used_at'}')::text`
+    return `SELECT '${table.replace('public.', '')}' AS name, count(*)::int AS rows, md5(coalesce(string_agg(${row}, ',' ORDER BY ${row}), '')) AS content FROM ${table} r`
+  })
   return async () => {
     await client.query('SELECT number_events(1000000)')
     return Object.fromEntries((await client.query(each.join(' UNION ALL '))).rows.map(({ name, ...rest }) => [name, rest]))

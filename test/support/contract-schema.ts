@@ -32,14 +32,20 @@ function declared (id: OperationId): any {
   throw new Error(`the contract has no operation ${id}`)
 }
 
-/** The schema of the JSON body; its properties are resolved, and theirs one level on. */
+/** The schema of the body, JSON or a form; its properties are resolved, and theirs one level on. */
 export function bodyOf (id: OperationId): Schema {
-  return flat(declared(id).requestBody.content['application/json'].schema)
+  return flat(declared(id).requestBody.content[operations[id].body!.contentTypes[0]].schema)
 }
 
 export function replyOf (id: OperationId, status: number): Schema | null {
   const content = followed(declared(id).responses[status])?.content?.['application/json']
   return content === undefined ? null : flat(content.schema)
+}
+
+/** The header fields that an answer declares, with their schemas. */
+export function headersOf (id: OperationId, status: number): Array<[name: string, schema: Schema]> {
+  const headers = followed(declared(id).responses[status])?.headers ?? {}
+  return Object.entries(headers).map(([name, header]) => [name, followed(followed(header).schema)])
 }
 
 /** The parameters of the query. */
@@ -54,6 +60,11 @@ export const cursorLists = Object.values(operations)
 
 export function allows (schema: Schema, type: string): boolean {
   return [schema.type].flat().includes(type)
+}
+
+/** Whether it is a form's file. */
+export function isFile (schema: Schema): boolean {
+  return schema.format === 'binary'
 }
 
 /** Whether any text will do: no list, no form, no pattern but that it is not blank. */

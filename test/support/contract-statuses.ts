@@ -10,6 +10,7 @@ export const codes: Record<number, string[]> = {
   404: ['NOT_FOUND'],
   405: ['METHOD_NOT_ALLOWED'],
   406: ['NOT_ACCEPTABLE'],
+  408: ['REQUEST_TIMEOUT'],
   409: ['CONFLICT', 'INVALID_STATE'],
   410: ['GONE'],
   412: ['PRECONDITION_FAILED'],
@@ -18,6 +19,7 @@ export const codes: Record<number, string[]> = {
   416: ['RANGE_NOT_SATISFIABLE'],
   422: ['IDEMPOTENCY_MISMATCH'],
   429: ['RATE_LIMITED'],
+  460: ['INVALID_REQUEST'],
   500: ['SERVER_ERROR'],
   503: ['UNAVAILABLE']
 }

@@ -1,21 +1,33 @@
 // What each operation of the contract needs to be asked: one entry an operation, from which the contract tests build
 // every request they send. An operation without an entry does not compile, and fails the run by name.
-import { randomBytes, randomInt } from 'node:crypto'
+import { hash, randomBytes, randomInt } from 'node:crypto'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../services/operation.ts'
 import type { Role } from '../../services/projects.ts'
-import type { Scope } from '../../services/users.ts'
+import { allScopes, type Scope } from '../../services/users.ts'
 import { createClient, type Init, type Reply } from './client.ts'
+import { formOf, formType, type Attachment } from './contract-form.ts'
 import {
-  forgetFirstEvents, insertedDelivery, insertedEndpoint, insertedEndpoints, insertedEvent, insertedInvitation, insertedKey, insertedMember, insertedProject, insertedUser, ownMember
+  forgetFirstEvents, insertedAvatar, insertedDelivery, insertedEndpoint, insertedEndpoints, insertedEvent, insertedFile, insertedInvitation, insertedKey, insertedLink, insertedMember, insertedProject,
+  insertedUpload, insertedUser, newPicture, ownMember
 } from './contract-rows.ts'
 import type { Person, TestServer } from './server.ts'
 
 export type Rank = 'none' | Role
 export interface Scene { server: TestServer, caller: Person, rank: Rank }
 
-/** What a request says beside its method and path. */
-export interface Parts { params?: Record<string, string>, query?: Record<string, string>, body?: Record<string, unknown> }
+/** What a request says beside its method and path. A form has the same body as JSON would, its file is an `Attachment`. */
+export interface Parts {
+  params?: Record<string, string>
+  query?: Record<string, string>
+  body?: Record<string, unknown>
+  /** The body, where it is bytes. */
+  bytes?: Buffer
+  /** What it says in its header beside the key. */
+  headers?: Record<string, string>
+  /** The project whose role and state decide, where it is not the `id` of the path. */
+  project?: string
+}
 /** One request that its operation answers with a success, unless a test bends it. */
 export interface Ask extends Parts { id: OperationId, server: TestServer, caller: Person }
 
@@ -25,6 +37,8 @@ export interface Fixture {
   make: Make
   /** The same for the other statuses that need a state of their own. */
   others?: Record<number, Make>
+  /** The same for what is in no project, where it may be in one or in none. */
+  own?: Make
   /** The caller's role in the project for the ordinary request; owner unless said. */
   rank?: Rank
   /** What a member gets where the operation is for outsiders. */
@@ -75,6 +89,80 @@ const onEndpoint = (body?: () => Record<string, unknown>, options: { enabled?: b
 const onDelivery = (status: 'pending' | 'succeeded' | 'failed' = 'failed'): Make => async ({ server, caller }) =>
   ({ params: { id: await insertedDelivery(server, caller.id, { status }) } })
 
+const uploadFields = () => {
+  const content = `What is reported, ${fresh()}`
+  const file: Attachment = { filename: 'upload.txt', type: 'text/plain', bytes: Buffer.from(content) }
+  return {
+    name: `report ${fresh()}.txt`,
+    path: 'reports/2026',
+    visibility: 'private',
+    metadata: { ticket: 'OPS-12' },
+    tags: ['q4', 'big'],
+    expires_at: inAWeek(),
+    sha256: hash('sha256', content),
+    file
+  }
+}
+
+const onAvatar: Make = async ({ server, caller }) => { await insertedAvatar(server, caller.id); return {} }
+
+const onUpload = (status: 'active' | 'archived' = 'active'): Make => async (scene) => {
+  const project = await insertedProject(scene, status)
+  return { project, body: { ...uploadFields(), project_id: project } }
+}
+
+/** The caller's own, so that a project's role decides even then. */
+const onFile = (body?: () => Record<string, unknown>, status: 'active' | 'archived' = 'active'): Make => async (scene) => {
+  const project = await insertedProject(scene, status)
+  return { params: { id: await insertedFile(scene.server, scene.caller.id, { projectId: project }) }, project, body: body?.() }
+}
+
+const onOwnFile = (body?: () => Record<string, unknown>): Make => async ({ server, caller }) =>
+  ({ params: { id: await insertedFile(server, caller.id) }, body: body?.() })
+
+const onLink = (of: Make = onFile()): Make => async (scene) => {
+  const { params, project } = await of(scene)
+  const { id } = await insertedLink(scene.server, params!.id, scene.caller.id)
+  return { params: { ...params, link_id: id }, project }
+}
+
+const byLink = (options: { revoked?: boolean } = {}): Make => async ({ server, caller }) => {
+  const { token } = await insertedLink(server, await insertedFile(server, caller.id), caller.id, options)
+  return { params: { token } }
+}
+
+const tus = { 'tus-resumable': '1.0.0' }
+
+/** The beginning of an upload: all that it says is in its header. */
+const onBeginning = (status: 'active' | 'archived' | 'none' = 'active', { bytes, ...others }: { bytes?: Buffer } & Record<string, unknown> = {}): Make => async (scene) => {
+  const project = status === 'none' ? undefined : await insertedProject(scene, status)
+  const { file, ...fields } = uploadFields()
+  const metadata = Object.entries({ ...fields, ...(project !== undefined && { project_id: project }) })
+    .map(([name, value]) => `${name} ${Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64')}`).join(',')
+  return { project, bytes, headers: { ...tus, 'upload-length': '1000', 'upload-metadata': metadata, ...others as Record<string, string> } }
+}
+
+const uploadBytes = () => Buffer.from(`What is reported, ${fresh()}`)
+
+const onUploading = ({ status = 'active', expired = false, own = false }: { status?: 'active' | 'archived', expired?: boolean, own?: boolean } = {}): Make => async (scene) => {
+  const project = own ? undefined : await insertedProject(scene, status)
+  return { params: { id: await insertedUpload(scene.server, scene.caller.id, { projectId: project, length: uploadBytes().length, expired }) }, project, headers: tus }
+}
+
+/** All of its bytes, which make it a file. */
+const onAppending = (options: Parameters<typeof onUploading>[0] = {}, headers: Record<string, string> = {}, more = ''): Make => async (scene) => ({
+  ...await onUploading(options)(scene), bytes: Buffer.concat([uploadBytes(), Buffer.from(more)]), headers: { ...tus, 'upload-offset': '0', ...headers }
+})
+const otherVersion = { 'tus-resumable': '0.2.2' }
+const wrongChecksum = { 'upload-checksum': `sha1 ${hash('sha1', 'other bytes', 'base64')}` }
+
+/** What names a project in its query. */
+const inProject: Make = async (scene) => {
+  const project = await insertedProject(scene)
+  return { query: { project_id: project }, project }
+}
+const inNoProject: Make = () => ({ query: { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } })
+
 /** What stands against reading the events of a project, or those after another. */
 const unreadable: Record<number, Make> = {
   403: async (scene) => ({ query: { project_id: await insertedProject({ ...scene, rank: 'none' }) } }),
@@ -89,6 +177,8 @@ const projectFields = () => ({ name: `Launch ${fresh()}`, description: 'All of i
 const personFields = () => ({ name: 'Ada Lovelace', bio: 'Wrote the first one', locale: 'pt-BR', timezone: 'Europe/Berlin', metadata: { team: 'blue' } })
 const rotation = () => ({ overlap_seconds: 60, expires_at: inAWeek() })
 const endpointFields = () => ({ url: `http://127.0.0.1:9/${fresh()}`, description: 'Tells the shop', event_types: ['project.updated', 'member.added'], enabled: false })
+const fileFields = () => ({ name: `final ${fresh()}.pdf`, path: 'reports/2026', visibility: 'public', metadata: { ticket: 'OPS-12' }, tags: ['q4'], expires_at: inAWeek() })
+const linkFields = () => ({ expires_in_seconds: randomInt(60, 3600), max_downloads: randomInt(1, 100) })
 const recovery = () => ({ since: new Date(Date.now() - randomInt(86_400_000)).toISOString() })
 
 export const fixtures = {
@@ -109,6 +199,15 @@ export const fixtures = {
     }),
     others: { 404: () => ({ body: { default_project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }) }
   },
+  getAvatar: { make: onAvatar, others: { 404: () => ({}) } },
+  uploadAvatar: {
+    make: async ({ server, caller }) => {
+      await insertedAvatar(server, caller.id)
+      return { body: { file: { filename: 'me.png', type: 'image/png', bytes: await newPicture() } satisfies Attachment } }
+    }
+  },
+  deleteAvatar: { make: onAvatar, others: { 404: () => ({}) } },
+  getAvatarImage: { make: async ({ server, caller }) => ({ params: { id: await insertedAvatar(server, caller.id), size: '64' } }) },
   listMyInvitations: { make: async ({ server, caller }) => { await insertedInvitation(server, await insertedProject({ server, caller, rank: 'none' }), caller.email); return {} } },
   listApiKeys: nothing,
   createApiKey: {
@@ -183,6 +282,60 @@ export const fixtures = {
   listWebhookDeliveries: { make: onEndpoint(), reads: ['projects:read'] },
   getWebhookDelivery: { make: onDelivery(), reads: ['projects:read'] },
   redeliverWebhookDelivery: { make: onDelivery(), others: { 409: onDelivery('pending') }, reads: ['projects:read'] },
+  listFiles: {
+    make: async (scene) => {
+      await insertedFile(scene.server, scene.caller.id)
+      const asked = await inProject(scene)
+      await insertedFile(scene.server, scene.server.admin.id, { projectId: asked.project })
+      return asked
+    },
+    own: async ({ server, caller }) => { await insertedFile(server, caller.id); return {} },
+    others: { 404: inNoProject }
+  },
+  uploadFile: {
+    make: onUpload(),
+    own: () => ({ body: uploadFields() }),
+    others: { 404: () => ({ body: { ...uploadFields(), project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }), 409: onUpload('archived') }
+  },
+  getFile: { make: onFile(), own: onOwnFile() },
+  updateFile: { make: onFile(fileFields), own: onOwnFile(fileFields), others: { 409: onFile(fileFields, 'archived') } },
+  deleteFile: { make: onFile(), own: onOwnFile(), others: { 409: onFile(undefined, 'archived') } },
+  downloadFile: { make: onFile(), own: onOwnFile() },
+  listFileLinks: { make: async (scene) => { const { params, project } = await onLink()(scene); return { params: { id: params!.id }, project } }, own: onOwnFile() },
+  createFileLink: { make: onFile(linkFields), own: onOwnFile(linkFields), others: { 409: onFile(linkFields, 'archived') } },
+  getFileLink: { make: onLink(), own: onLink(onOwnFile()) },
+  revokeFileLink: { make: onLink(), own: onLink(onOwnFile()), others: { 409: onLink(onFile(undefined, 'archived')) } },
+  downloadByLink: { make: byLink(), others: { 410: byLink({ revoked: true }) } },
+  createUpload: {
+    make: onBeginning(),
+    own: onBeginning('none'),
+    others: {
+      404: onBeginning('none', { 'upload-metadata': `filename eA==,project_id ${Buffer.from('prj_01jd6y8m5qe8btc4y5w1r0n3fz').toString('base64')}` }),
+      408: onBeginning('active', { bytes: uploadBytes() }),
+      409: onBeginning('archived'),
+      412: onBeginning('active', otherVersion),
+      413: onBeginning('active', { 'upload-length': String(2 ** 50) })
+    }
+  },
+  getUploadOptions: nothing,
+  getUpload: {
+    make: onUploading(),
+    own: onUploading({ own: true }),
+    others: { 410: onUploading({ expired: true }), 412: async (scene) => ({ ...await onUploading()(scene), headers: otherVersion }) }
+  },
+  appendUpload: {
+    make: onAppending(),
+    own: onAppending({ own: true }),
+    others: {
+      409: onAppending({ status: 'archived' }),
+      410: onAppending({ expired: true }),
+      412: onAppending({}, otherVersion),
+      413: onAppending({}, {}, 'and more'),
+      460: onAppending({}, wrongChecksum)
+    }
+  },
+  deleteUpload: { make: onUploading(), own: onUploading({ own: true }), others: { 409: onUploading({ status: 'archived' }), 410: onUploading({ expired: true }) } },
+  getStorageUsage: { make: inProject, own: () => ({}), others: { 404: inNoProject } },
   getHealth: nothing,
   getReadiness: nothing,
   getOpenapiJson: nothing,
@@ -193,14 +346,49 @@ export const fixtures = {
 export const operationIds = Object.keys(operations) as OperationId[]
 export const infos = Object.values(operations) as Array<OperationInfo & { id: OperationId }>
 export const secured = infos.filter((info) => info.scopes !== null)
-export const withBody = infos.filter((info) => info.body !== null)
+export const withJson = infos.filter(({ body }) => body?.contentTypes.includes('application/json') === true)
+export const withForm = infos.filter(({ body }) => body?.form !== undefined)
 
 /** A request that succeeds, by a new person unless a caller is given. */
-export async function askFor (server: TestServer, id: OperationId, { caller, rank, other }: { caller?: Person, rank?: Rank, other?: number } = {}): Promise<Ask> {
+export async function askFor (server: TestServer, id: OperationId, { caller, rank, other, own = false }: { caller?: Person, rank?: Rank, other?: number, own?: boolean } = {}): Promise<Ask> {
   const fixture: Fixture = fixtures[id]
   const person = caller ?? (operations[id].scopes?.includes('admin') ? server.admin : await server.person())
   const scene: Scene = { server, caller: person, rank: rank ?? fixture.rank ?? 'owner' }
-  return { id, server, caller: person, ...await (other === undefined ? fixture.make : fixture.others![other])(scene) }
+  return { id, server, caller: person, ...await (own ? fixture.own! : other === undefined ? fixture.make : fixture.others![other])(scene) }
+}
+
+/** What another server needs to have the same database and files. */
+export function beside ({ databaseUrl, services }: TestServer): { databaseUrl: string, env: Record<string, string> } {
+  return { databaseUrl, env: { STORAGE_DIR: services.config.storageDir } }
+}
+
+/** The project whose role and state decide. */
+export function projectOf ({ project, params }: Ask): string {
+  return project ?? params!.id
+}
+
+/** An id, or a secret of an address, that is of nothing. What is neither stays. */
+export function nobodys (value: string): string {
+  if (/^[a-z]+_[0-9a-hjkmnp-tv-z]{26}$/.test(value)) return value.replace(/_.*/, '_01jd6y8m5qe8btc4y5w1r0n3fz')
+  return value.length === 43 ? 'A'.repeat(43) : value
+}
+
+/** The same request of what is not there. */
+export function ofNothing (ask: Ask): Ask {
+  return { ...ask, params: Object.fromEntries(Object.entries(ask.params ?? {}).map(([name, value]) => [name, nobodys(value)])) }
+}
+
+/** A scope that is of no use to the operation. */
+export function otherScope (id: OperationId): Scope {
+  return allScopes.find((scope) => scope !== 'admin' && !operations[id].scopes?.includes(scope))!
+}
+
+/** The body as it goes over the wire, and its Content-Type; undefined for none. */
+export function contentOf ({ id, body, bytes }: Ask): { raw: string | Uint8Array<ArrayBuffer>, type: string } | undefined {
+  const { form, contentTypes } = (operations[id] as OperationInfo).body ?? {}
+  if (bytes !== undefined) return { raw: new Uint8Array(bytes), type: contentTypes![0] }
+  if (body === undefined) return undefined
+  return form === undefined ? { raw: JSON.stringify(body), type: 'application/json' } : { raw: formOf(form, body), type: formType }
 }
 
 export function pathOf ({ id, params = {}, query = {} }: Ask): string {
@@ -211,8 +399,9 @@ export function pathOf ({ id, params = {}, query = {} }: Ask): string {
 
 /** Sends the request as it is, or with another key (null for none), method, headers or body. */
 export async function send (ask: Ask, { key = ask.caller.key, ...init }: Init & { key?: string | null } = {}): Promise<Reply> {
-  const body = init.raw === undefined && ask.body !== undefined ? { body: ask.body } : {}
-  return await createClient(ask.server.url, key).call(operations[ask.id].method, pathOf(ask), { ...body, ...init })
+  const content = init.raw === undefined ? contentOf(ask) : undefined
+  const sent = { headers: { ...ask.headers, ...(content !== undefined && { 'content-type': content.type }), ...init.headers }, ...(content !== undefined && { raw: content.raw }) }
+  return await createClient(ask.server.url, key).call(operations[ask.id].method, pathOf(ask), { ...init, ...sent })
 }
 
 /** The status of the operation's success. */
