@@ -54,9 +54,9 @@ export interface paths {
         /**
          * Upload your avatar
          * @description PNG, JPEG, WebP, GIF or AVIF by its bytes, whatever its name says; anything else is answered with 415. At most 5 MiB,
-         *     16,384 pixels on a side, and 50 megapixels as JPEG or WebP, 25 as PNG or GIF, 13 as AVIF. It is cut to a square, made
-         *     anew as WebP in three sizes, of what moves the first picture, and nothing else of the upload is kept. Your profile's
-         *     `avatar_url` follows; the images of a former avatar are gone.
+         *     16,384 pixels on a side, and 50 megapixels, 25 as GIF and 13 as AVIF; half of that with more than 8 bits a channel. It
+         *     is cut to a square, made anew as WebP in three sizes, of what moves the first picture, and nothing else of the upload is
+         *     kept. Your profile's `avatar_url` follows; the images of a former avatar are gone.
          */
         post: operations["uploadAvatar"];
         /** Delete your avatar */

@@ -10,10 +10,11 @@ export const pictureType = 'image/webp'
 const accepted = new Set(['image/png', 'image/apng', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif'])
 
 /**
- * How many pixels a picture may have: some kilobytes can hold any number. Decoding one takes at most about 300 MB, and for that a
- * pixel of AVIF takes 25 bytes, where a JPEG is made smaller while it is read. By the names that sharp has for the formats.
+ * How many pixels a picture may have, and half as many with more than 8 bits a channel: some kilobytes can hold any number. They
+ * keep what one decoding takes to some 300 MB. A JPEG is made smaller while it is read; a pixel of AVIF takes 25 bytes. By the
+ * names that sharp has for the formats.
  */
-const megapixels: Record<string, number> = { jpeg: 50, webp: 50, png: 25, gif: 25, heif: 13 }
+const megapixels: Record<string, number> = { jpeg: 50, webp: 50, png: 50, gif: 25, heif: 13 }
 const maxSide = 16_384
 const seconds = 10
 
@@ -43,8 +44,8 @@ async function draw (path: string, sizes: readonly number[]): Promise<Buffer[]> 
   return await Promise.all(sizes.map((size) => square(size).webp({ quality: 82 }).toBuffer()))
 }
 
-function maxPixels ({ format, width, height }: Metadata): number {
-  const limit = megapixels[format] * 1e6
+function maxPixels ({ format, width, height, depth }: Metadata): number {
+  const limit = megapixels[format] * 1e6 / (depth === 'uchar' ? 1 : 2)
   if (width * height > limit || Math.max(width, height) > maxSide) {
     throw invalidField('file', 'max_pixels', `A picture of ${width} × ${height} pixels is too large: of this kind it may have ${limit / 1e6} megapixels, and ${maxSide} on a side.`)
   }

@@ -196,14 +196,15 @@ t.test('one that is cut off or damaged is refused', async (t) => {
 t.test('a bomb is refused before it is decoded', async (t) => {
   const { client } = await server.person()
   const peak = (): number => process.resourceUsage().maxRSS / 1024
-  const header = (width: number, height: number): Buffer => {
-    // 16 bits, with colours and transparency, interlaced.
-    const data = Buffer.from('00000000000000001006000001', 'hex')
+  const header = (width: number, height: number, bits: number): Buffer => {
+    // With colours and transparency, interlaced.
+    const data = Buffer.from('00000000000000000006000001', 'hex')
+    data[8] = bits
     data.writeUInt32BE(width, 0)
     data.writeUInt32BE(height, 4)
     return chunk('IHDR', data)
   }
-  const png = (width: number, height: number): Buffer => Buffer.concat([pngSignature, header(width, height), chunk('IDAT', deflateSync(Buffer.alloc(1_000_000))), chunk('IEND', Buffer.alloc(0))])
+  const png = (width: number, height: number, bits = 16): Buffer => Buffer.concat([pngSignature, header(width, height, bits), chunk('IDAT', deflateSync(Buffer.alloc(1_000_000))), chunk('IEND', Buffer.alloc(0))])
   const gif = await halves().gif().toBuffer()
   const image = gif.indexOf(Buffer.from([0x2c, 0, 0, 0, 0]))
   for (const at of [6, 8, image + 5, image + 7]) gif.writeUInt16LE(65_535, at)
@@ -218,7 +219,8 @@ t.test('a bomb is refused before it is decoded', async (t) => {
   const bombs: Record<string, Buffer> = {
     'PNG of 30,000 × 30,000': png(30_000, 30_000),
     'PNG of 2³¹ − 1 pixels in a row': png(2 ** 31 - 1, 1),
-    'PNG of 25 megapixels and some': png(5_001, 5_000),
+    'PNG of 25 megapixels of 16 bits and some': png(5_001, 5_000),
+    'PNG of 50 megapixels and some': png(10_001, 5_000, 8),
     'PNG that is too long': png(16_385, 1),
     'JPEG of 30,000 × 30,000': jpeg,
     'GIF of 65,535 × 65,535': gif,
