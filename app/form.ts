@@ -58,11 +58,11 @@ function addField ({ fields, problems }: Form, info: FormInfo, part: Extract<Par
   if (isBroken(text)) return problem('well_formed', `${field} is not valid text`)
   let value: unknown = text
   if (info.json.includes(field)) {
+    value = undefined
     try {
       value = parseStrictJson(Buffer.from(text))
-    } catch {
-      return problem('type', `${field} must be JSON`)
-    }
+    } catch {}
+    if (value === undefined) return problem('type', `${field} must be JSON`)
   }
   if (info.lists.includes(field)) value = [...(fields[field] as unknown[] | undefined) ?? [], value]
   else if (Object.hasOwn(fields, field)) return problem('once', `${field} is given twice`)
@@ -101,8 +101,9 @@ async function next (parts: Parts): Promise<Part | null> {
   }
 }
 
+/** What is no media type says nothing. */
 function declared (type: string | undefined): string | null {
-  return type === undefined || type === '' || type.length > 255 ? null : type
+  return type !== undefined && type.length <= 255 && /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/.test(type) ? type : null
 }
 
 function unknown (field: string): ApiError {
