@@ -557,8 +557,8 @@ export interface paths {
          * Send bytes of an upload
          * @description From `Upload-Offset` on, which has to be where the upload is: 409 otherwise. What is acknowledged is durable; when the
          *     connection breaks, what has come is kept. With `Upload-Checksum` it is kept as a whole or, with 460, not at all.
-         *     The last byte makes the file; when that was not answered, send nothing at the last offset to learn its id. One request
-         *     at a time: another one ends the first if it sends nothing any more, or else waits and then gets 409.
+         *     The last byte makes the file, and until there is one `Upload-Offset` is less than the length: send that byte again. One
+         *     request at a time: another one ends the first if it sends nothing any more, or else waits and then gets 409.
          */
         patch: operations["appendUpload"];
         trace?: never;

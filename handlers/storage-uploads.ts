@@ -23,14 +23,14 @@ export const storageUploads = {
     const answer = await db.transaction(async (tx) => {
       begun = await insertUpload(tx, config, request, fields, { given, length })
       await events.emit(tx, 'upload.created', begun, { userId: principal.userId })
-      return { status: 201 as const, body: shown(begun), headers: { location: `/v1/storage/uploads/${begun.id}`, 'upload-expires': expiryOf(begun) } }
+      return { status: 201 as const, body: shown(begun), headers: { location: `/v1/storage/uploads/${begun.id}`, 'upload-expires': expiryOf(begun), 'tus-resumable': version } }
     })
     if (body === null && length > 0) return answer
     // Of bytes that are not what they should be none is kept, and the upload is there all the same.
     // An Idempotency-Key is for the beginning alone: what is sent with it is gone on with.
     const own = { ...services, db: database.forRequest(request.id) }
     const upload = await receive({ ...request, params: { id: begun.id } }, own, { offset: 0, body, checksum }).catch((error) => {
-      if (error instanceof ApiError && error.status === 460 && begun.sha256 === null) return begun
+      if (error instanceof ApiError && error.details.constraint === 'checksum') return begun
       throw error
     })
     return { ...answer, body: shown(upload), headers: { ...answer.headers, ...progressOf(upload) } }
@@ -92,10 +92,10 @@ async function receive (request: UploadRequest & { params: { id: string } }, ser
   const hold = await holdUpload(db, id)
   try {
     const upload = await openUpload(db, request)
-    if (upload.offset !== offset) throw conflict('offset', `The upload is at ${upload.offset}.`, 'Upload-Offset')
-    const received = body === null ? offset : await append(storage.staging, hold, { ...upload, content: body.content, checksum: checksumOf(checksum) })
+    if (offset !== upload.offset && offset !== upload.received) throw conflict('offset', `The upload is at ${upload.offset}.`, 'Upload-Offset')
+    const received = body === null ? offset : await append(storage.staging, hold, { ...upload, offset, content: body.content, checksum: checksumOf(checksum) })
     if (received < upload.length) return { ...upload, offset: received }
-    return { ...upload, offset: received, file_id: await finishUpload(db, services, request, { ...upload, offset: received }) }
+    return { ...upload, offset: received, file_id: await finishUpload(db, services, request, upload, hold) }
   } finally {
     await hold.release()
   }

@@ -7,7 +7,9 @@ import type { Staging } from './staging.ts'
 
 export interface Appending {
   id: string
+  /** Where the content begins, which may be before the end of what is kept. */
   offset: number
+  received: number
   length: number
   content: Readable
   /** With it all of the bytes are kept or none. */
@@ -18,12 +20,13 @@ export interface Appending {
  * @returns how many bytes the upload then has. Throws what the content fails with, when what had come is kept; 413 for more
  * than belongs into the upload and 460 for other bytes than the checksum says, when nothing is.
  */
-export async function append (staging: Staging, hold: Hold, { id, offset, length, content, checksum }: Appending): Promise<number> {
+export async function append (staging: Staging, hold: Hold, { id, offset, received, length, content, checksum }: Appending): Promise<number> {
   if (offset === length) {
     for await (const _chunk of chunksOf(content)) throw tooMany(length)
     checksum?.verify()
     return length
   }
+  if (received > offset) await hold.advance(offset)
   const tail = await staging.open(id, offset)
   let end = offset
   let noted = offset
@@ -64,11 +67,11 @@ export async function append (staging: Staging, hold: Hold, { id, offset, length
     await noting
   }
 
-  async function note (received: number): Promise<void> {
+  async function note (bytes: number): Promise<void> {
     await tail.sync()
     hold.check()
-    await hold.advance(received)
-    noted = received
+    await hold.advance(bytes)
+    noted = bytes
   }
 
   async function takeBack (): Promise<void> {

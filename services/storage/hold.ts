@@ -24,6 +24,8 @@ const renew = statement<{ wanted: boolean }>(`
 const letGo = statement('UPDATE uploads SET holder = NULL, held_until = NULL, wanted_at = NULL WHERE id = $1 AND holder = $2')
 
 export interface Hold {
+  /** As it stands in the row. */
+  readonly id: string
   /** Throws when it may be lost: nothing may be written then. */
   check (): void
   /** Notes that so many bytes are on the disk for good. */
@@ -74,6 +76,7 @@ function held (db: Db, id: string, holder: string, since: number): Hold {
   }, beat)
   timer.unref()
   return {
+    id: holder,
     check () { if (performance.now() - renewed > lease - 2 * beat) throw lost() },
     async advance (received) { await say(received) },
     onBeat (work) { working = work },

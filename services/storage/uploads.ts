@@ -1,7 +1,7 @@
 // Resumable uploads: begun with what the file will be, appended to, and made a file, once, by whoever sends the last byte.
 import type { components } from '../../generated/types.ts'
 import { statement, type Db } from '../database.ts'
-import { forbidden, gone, notFound, overQuota, RolledBack } from '../errors.ts'
+import { conflict, forbidden, gone, notFound, overQuota, RolledBack } from '../errors.ts'
 import type { Emitter } from '../events/emit.ts'
 import type { Config } from '../config.ts'
 import { newId, timeOf } from '../ids.ts'
@@ -9,6 +9,7 @@ import type { OperationInfo } from '../operation.ts'
 import type { Principal } from '../principals.ts'
 import { checksumMismatch } from './checksum.ts'
 import { insertFile, newFileId, usageOf } from './files.ts'
+import type { Hold } from './hold.ts'
 import { openSpace, quotaOf } from './space.ts'
 import type { Storage } from './storage.ts'
 import type { UploadFields } from './upload-metadata.ts'
@@ -16,6 +17,9 @@ import type { UploadFields } from './upload-metadata.ts'
 export type Upload = components['schemas']['Upload']
 
 interface Row extends Upload {
+  /** How many bytes are kept; `offset` is what is told of it. */
+  received: number
+  holder: string | null
   user_id: string
   path: string
   declared_content_type: string | null
@@ -31,8 +35,10 @@ interface Row extends Upload {
 /** An upload with what the file will be. */
 export type OpenUpload = Readonly<Row>
 
-const columns = `u.id, u.project_id, u.file_id, u.name, u.length, u.received AS offset, u.expires_at, u.created_at,
-  u.user_id, u.path, u.declared_content_type, u.visibility::text, u.metadata, u.tags, u.file_expires_at, u.sha256, u.given`
+// To a client that knows the last byte to be kept the file is there: until it is, that byte is asked for again.
+const offset = 'CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset'
+const columns = `u.id, u.project_id, u.file_id, u.name, u.length, ${offset}, u.received, u.holder, u.expires_at, u.created_at, u.user_id,
+  u.path, u.declared_content_type, u.visibility::text, u.metadata, u.tags, u.file_expires_at, u.sha256, u.given`
 
 export interface UploadServices {
   config: Readonly<Config>
@@ -110,7 +116,7 @@ const remove = statement('DELETE FROM uploads WHERE id = ANY($1)')
  * the upload is gone, when it is not what its `sha256` says; what else is refused may be tried again.
  * @returns the id of the file.
  */
-export async function finishUpload (db: Db, { config, storage, events }: UploadServices, request: UploadRequest, upload: OpenUpload): Promise<string> {
+export async function finishUpload (db: Db, { config, storage, events }: UploadServices, request: UploadRequest, upload: OpenUpload, hold: Hold): Promise<string> {
   if (upload.file_id !== null) return upload.file_id
   const { staging } = storage
   const whole = await staging.whole(upload.id, { length: upload.length, declared: upload.declared_content_type, name: upload.name })
@@ -127,6 +133,8 @@ export async function finishUpload (db: Db, { config, storage, events }: UploadS
       const [now] = await tx.sql(lock, [upload.id])
       if (now === undefined) throw notFound('upload', upload.id)
       if (now.file_id !== null) throw new Finished(now.file_id)
+      // Whoever took it over may change the bytes.
+      if (now.holder !== hold.id) throw conflict('in_progress', 'Another request took this upload over.')
       const { bytes, contentType, sha256 } = whole
       const file = await insertFile(tx, id, {
         projectId, ownerId, name, path, visibility, metadata, tags, contentType, declaredContentType: upload.declared_content_type, bytes, sha256, expiresAt: upload.file_expires_at

@@ -1,0 +1,62 @@
+// A connection that breaks: a proxy that passes a number of bytes on and then cuts, or keeps silent with both ends open.
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import type { Test } from 'tap'
+
+export interface CuttingProxy {
+  url: string
+  /** Where it leads; may change. */
+  target: string
+  /** How many connections were cut or went silent. */
+  cuts: number
+}
+
+export interface CuttingOptions {
+  /** How many bytes of the client the next connection lets through before it breaks; null for all. */
+  next: () => number | null
+  /** Default `cut`. */
+  how?: 'cut' | 'silence'
+}
+
+export async function cuttingProxy (t: Pick<Test, 'teardown'>, target: string, { next, how = 'cut' }: CuttingOptions): Promise<CuttingProxy> {
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    const { hostname, port } = new URL(proxy.target)
+    const upstream = connect({ host: hostname, port: Number(port) })
+    let left = next() ?? Infinity
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.once('close', () => {
+        sockets.delete(socket)
+        if (left > 0 || how === 'cut') (socket === client ? upstream : client).destroy()
+      })
+    }
+    client.on('data', (chunk) => {
+      if (left <= 0) return
+      const passed = chunk.subarray(0, left)
+      left -= passed.length
+      if (!upstream.write(passed)) {
+        client.pause()
+        upstream.once('drain', () => client.resume())
+      }
+      if (left > 0) return
+      proxy.cuts++
+      if (how === 'silence') return client.destroy()
+      // What was passed arrives, and then the end, without a word.
+      upstream.end(() => upstream.destroy())
+      client.destroy()
+    })
+    upstream.on('data', (chunk) => { if (left > 0) client.write(chunk) })
+    upstream.on('end', () => client.end())
+    client.on('end', () => upstream.end())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const proxy: CuttingProxy = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, target, cuts: 0 }
+  return proxy
+}
