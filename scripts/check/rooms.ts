@@ -13,7 +13,7 @@ const rooms: Record<string, Room> = {
     because: 'a handler imports services/ and the generated types, never another handler, app/ or Fastify'
   },
   services: {
-    may: /^(services\/|generated\/(operations|types|events)\.ts$|generated\/serializers\.js$|generated\/prisma\/|node:|npm:(?!@?fastify\b))/,
+    may: /^(services\/|generated\/(operations|types|events)\.ts$|generated\/(serializers|validators)\.js$|generated\/prisma\/|node:|npm:(?!@?fastify\b))/,
     because: 'a service imports services/ and what is generated for it, never a handler, app/ or Fastify'
   },
   app: {

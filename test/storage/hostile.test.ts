@@ -5,8 +5,8 @@ import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { parse } from 'content-disposition'
 import t, { type Test } from 'tap'
-import { startServer, type TestServer } from '../support/server.ts'
-import { download, fileCount, formOf, multipart, newBoundary, nothingLeft, openWire, upload, uploaded, uploadHead, type FormPart, type WireReply } from '../support/storage.ts'
+import { startServer } from '../support/server.ts'
+import { download, fileCount, multipart, newBoundary, nothingLeft, openWire, upload, uploaded, uploadHead, type FormPart, type WireReply } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const longest = 'x'.repeat(251)
