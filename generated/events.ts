@@ -31,6 +31,21 @@ export interface EventObjects {
   'upload.deleted': components['schemas']['Upload']
   'file_link.created': components['schemas']['FileLink']
   'file_link.revoked': components['schemas']['FileLink']
+  'session.created': components['schemas']['Session']
+  'session.updated': components['schemas']['Session']
+  'session.deleted': components['schemas']['Session']
+  'message.updated': components['schemas']['Message']
+  'chat.completed': components['schemas']['Message']
+  'chat.failed': components['schemas']['Message']
+  'chat.cancelled': components['schemas']['Message']
+  'knowledge_base.created': components['schemas']['KnowledgeBase']
+  'knowledge_base.updated': components['schemas']['KnowledgeBase']
+  'knowledge_base.deleted': components['schemas']['KnowledgeBase']
+  'document.created': components['schemas']['Document']
+  'document.updated': components['schemas']['Document']
+  'document.ready': components['schemas']['Document']
+  'document.failed': components['schemas']['Document']
+  'document.deleted': components['schemas']['Document']
   'webhook_endpoint.created': components['schemas']['WebhookEndpoint']
   'webhook_endpoint.updated': components['schemas']['WebhookEndpoint']
   'webhook_endpoint.deleted': components['schemas']['WebhookEndpoint']
@@ -82,6 +97,21 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'upload.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'editor', serializer: 'replyUpload', payload: 'payloadUploadDeletedEvent' },
   'file_link.created': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'editor', serializer: 'replyFileLink', payload: 'payloadFileLinkCreatedEvent' },
   'file_link.revoked': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'editor', serializer: 'replyFileLink', payload: 'payloadFileLinkRevokedEvent' },
+  'session.created': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replySession', payload: 'payloadSessionCreatedEvent' },
+  'session.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replySession', payload: 'payloadSessionUpdatedEvent' },
+  'session.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replySession', payload: 'payloadSessionDeletedEvent' },
+  'message.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMessage', payload: 'payloadMessageUpdatedEvent' },
+  'chat.completed': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMessage', payload: 'payloadChatCompletedEvent' },
+  'chat.failed': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMessage', payload: 'payloadChatFailedEvent' },
+  'chat.cancelled': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMessage', payload: 'payloadChatCancelledEvent' },
+  'knowledge_base.created': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeBase', payload: 'payloadKnowledgeBaseCreatedEvent' },
+  'knowledge_base.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeBase', payload: 'payloadKnowledgeBaseUpdatedEvent' },
+  'knowledge_base.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeBase', payload: 'payloadKnowledgeBaseDeletedEvent' },
+  'document.created': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyDocument', payload: 'payloadDocumentCreatedEvent' },
+  'document.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyDocument', payload: 'payloadDocumentUpdatedEvent' },
+  'document.ready': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyDocument', payload: 'payloadDocumentReadyEvent' },
+  'document.failed': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyDocument', payload: 'payloadDocumentFailedEvent' },
+  'document.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyDocument', payload: 'payloadDocumentDeletedEvent' },
   'webhook_endpoint.created': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointCreatedEvent' },
   'webhook_endpoint.updated': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointUpdatedEvent' },
   'webhook_endpoint.deleted': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointDeletedEvent' },

@@ -8575,6 +8575,6418 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
+  get replyModelList () { return define(this, 'replyModelList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Model"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_provider_4 = obj["provider"]
+      if (value_provider_4 !== undefined) {
+        json += ",\"provider\":"
+        
+        if (typeof value_provider_4 !== 'string') {
+          if (value_provider_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_provider_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_provider_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_provider_4 instanceof RegExp) {
+            json += asString(value_provider_4.source)
+          } else {
+            json += asString(value_provider_4.toString())
+          }
+        } else {
+          json += asString(value_provider_4)
+        }
+        
+      } else {
+        throw new Error('"provider" is required!')
+      }
+      
+      const value_kind_5 = obj["kind"]
+      if (value_kind_5 !== undefined) {
+        json += ",\"kind\":"
+        
+        if (typeof value_kind_5 !== 'string') {
+          if (value_kind_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_kind_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_kind_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_kind_5 instanceof RegExp) {
+            json += asString(value_kind_5.source)
+          } else {
+            json += asString(value_kind_5.toString())
+          }
+        } else {
+          json += asString(value_kind_5)
+        }
+        
+      } else {
+        throw new Error('"kind" is required!')
+      }
+      
+      const value_context_window_6 = obj["context_window"]
+      if (value_context_window_6 !== undefined) {
+        json += ",\"context_window\":"
+        
+          if (value_context_window_6 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Number.isInteger(value_context_window_6) || value_context_window_6 === null) {
+            json += asInteger(value_context_window_6)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Model/properties/context_window' does not match schema definition.")
+  
+      } else {
+        throw new Error('"context_window" is required!')
+      }
+      
+      const value_max_output_tokens_7 = obj["max_output_tokens"]
+      if (value_max_output_tokens_7 !== undefined) {
+        json += ",\"max_output_tokens\":"
+        
+          if (value_max_output_tokens_7 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Number.isInteger(value_max_output_tokens_7) || value_max_output_tokens_7 === null) {
+            json += asInteger(value_max_output_tokens_7)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Model/properties/max_output_tokens' does not match schema definition.")
+  
+      } else {
+        throw new Error('"max_output_tokens" is required!')
+      }
+      
+      const value_is_default_8 = obj["is_default"]
+      if (value_is_default_8 !== undefined) {
+        json += ",\"is_default\":"
+        json += asBoolean(value_is_default_8)
+      } else {
+        throw new Error('"is_default" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/ModelList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/ModelList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_11 = obj["page"]
+      if (value_page_11 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_11)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_12 = obj["limit"]
+      if (value_limit_12 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_12)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_13 = obj["total"]
+      if (value_total_13 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_13)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_14 = obj["total_pages"]
+      if (value_total_pages_14 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_14)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/ModelList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_9 = obj["pagination"]
+      if (value_pagination_9 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous3(value_pagination_9)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyAiUsage () { return define(this, 'replyAiUsage', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/AiUsage"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_day_1 = obj["day"]
+      if (value_day_1 !== undefined) {
+        json += "{\"day\":"
+        json += asDate(value_day_1)
+      } else {
+        throw new Error('"day" is required!')
+      }
+      
+      const value_requests_2 = obj["requests"]
+      if (value_requests_2 !== undefined) {
+        json += ",\"requests\":"
+        json += asInteger(value_requests_2)
+      } else {
+        throw new Error('"requests" is required!')
+      }
+      
+      const value_prompt_tokens_3 = obj["prompt_tokens"]
+      if (value_prompt_tokens_3 !== undefined) {
+        json += ",\"prompt_tokens\":"
+        json += asInteger(value_prompt_tokens_3)
+      } else {
+        throw new Error('"prompt_tokens" is required!')
+      }
+      
+      const value_completion_tokens_4 = obj["completion_tokens"]
+      if (value_completion_tokens_4 !== undefined) {
+        json += ",\"completion_tokens\":"
+        json += asInteger(value_completion_tokens_4)
+      } else {
+        throw new Error('"completion_tokens" is required!')
+      }
+      
+      const value_total_tokens_5 = obj["total_tokens"]
+      if (value_total_tokens_5 !== undefined) {
+        json += ",\"total_tokens\":"
+        json += asInteger(value_total_tokens_5)
+      } else {
+        throw new Error('"total_tokens" is required!')
+      }
+      
+      const value_limit_tokens_6 = obj["limit_tokens"]
+      if (value_limit_tokens_6 !== undefined) {
+        json += ",\"limit_tokens\":"
+        json += asInteger(value_limit_tokens_6)
+      } else {
+        throw new Error('"limit_tokens" is required!')
+      }
+      
+      const value_cost_micros_7 = obj["cost_micros"]
+      if (value_cost_micros_7 !== undefined) {
+        json += ",\"cost_micros\":"
+        json += asInteger(value_cost_micros_7)
+      } else {
+        throw new Error('"cost_micros" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyChatResponse () { return define(this, 'replyChatResponse', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Citation"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_document_id_11 = obj["document_id"]
+      if (value_document_id_11 !== undefined) {
+        json += "{\"document_id\":"
+        
+        if (typeof value_document_id_11 !== 'string') {
+          if (value_document_id_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_document_id_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_document_id_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_document_id_11 instanceof RegExp) {
+            json += asString(value_document_id_11.source)
+          } else {
+            json += asString(value_document_id_11.toString())
+          }
+        } else {
+          json += asString(value_document_id_11)
+        }
+        
+      } else {
+        throw new Error('"document_id" is required!')
+      }
+      
+      const value_file_id_12 = obj["file_id"]
+      if (value_file_id_12 !== undefined) {
+        json += ",\"file_id\":"
+        
+          if (value_file_id_12 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_file_id_12 === "string" ||
+            value_file_id_12 === null ||
+            value_file_id_12 instanceof Date ||
+            value_file_id_12 instanceof RegExp ||
+            (
+              typeof value_file_id_12 === "object" &&
+              typeof value_file_id_12.toString === "function" &&
+              value_file_id_12.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_file_id_12 !== 'string') {
+          if (value_file_id_12 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_file_id_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_file_id_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_file_id_12 instanceof RegExp) {
+            json += asString(value_file_id_12.source)
+          } else {
+            json += asString(value_file_id_12.toString())
+          }
+        } else {
+          json += asString(value_file_id_12)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Citation/properties/file_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"file_id" is required!')
+      }
+      
+      const value_chunk_id_13 = obj["chunk_id"]
+      if (value_chunk_id_13 !== undefined) {
+        json += ",\"chunk_id\":"
+        
+        if (typeof value_chunk_id_13 !== 'string') {
+          if (value_chunk_id_13 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_chunk_id_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_chunk_id_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_chunk_id_13 instanceof RegExp) {
+            json += asString(value_chunk_id_13.source)
+          } else {
+            json += asString(value_chunk_id_13.toString())
+          }
+        } else {
+          json += asString(value_chunk_id_13)
+        }
+        
+      } else {
+        throw new Error('"chunk_id" is required!')
+      }
+      
+      const value_name_14 = obj["name"]
+      if (value_name_14 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_14 !== 'string') {
+          if (value_name_14 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_14 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_14.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_14 instanceof RegExp) {
+            json += asString(value_name_14.source)
+          } else {
+            json += asString(value_name_14.toString())
+          }
+        } else {
+          json += asString(value_name_14)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_page_15 = obj["page"]
+      if (value_page_15 !== undefined) {
+        json += ",\"page\":"
+        
+          if (value_page_15 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Number.isInteger(value_page_15) || value_page_15 === null) {
+            json += asInteger(value_page_15)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Citation/properties/page' does not match schema definition.")
+  
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_start_index_16 = obj["start_index"]
+      if (value_start_index_16 !== undefined) {
+        json += ",\"start_index\":"
+        json += asInteger(value_start_index_16)
+      } else {
+        throw new Error('"start_index" is required!')
+      }
+      
+      const value_end_index_17 = obj["end_index"]
+      if (value_end_index_17 !== undefined) {
+        json += ",\"end_index\":"
+        json += asInteger(value_end_index_17)
+      } else {
+        throw new Error('"end_index" is required!')
+      }
+      
+      const value_quote_18 = obj["quote"]
+      if (value_quote_18 !== undefined) {
+        json += ",\"quote\":"
+        
+        if (typeof value_quote_18 !== 'string') {
+          if (value_quote_18 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_quote_18 instanceof Date) {
+            json += JSON_STR_QUOTE + value_quote_18.toISOString() + JSON_STR_QUOTE
+          } else if (value_quote_18 instanceof RegExp) {
+            json += asString(value_quote_18.source)
+          } else {
+            json += asString(value_quote_18.toString())
+          }
+        } else {
+          json += asString(value_quote_18)
+        }
+        
+      } else {
+        throw new Error('"quote" is required!')
+      }
+      
+      const value_score_19 = obj["score"]
+      if (value_score_19 !== undefined) {
+        json += ",\"score\":"
+        json += asNumber(value_score_19)
+      } else {
+        throw new Error('"score" is required!')
+      }
+      
+      const value_stale_20 = obj["stale"]
+      if (value_stale_20 !== undefined) {
+        json += ",\"stale\":"
+        json += asBoolean(value_stale_20)
+      } else {
+        throw new Error('"stale" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous2 (obj) {
+      // "spec#/$defs/ChatResponse/properties/message/properties/citations"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/ChatResponse/properties/message/properties/citations' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous3(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous3(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/ChatResponse/properties/message"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_6 = obj["id"]
+      if (value_id_6 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_6 !== 'string') {
+          if (value_id_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_6 instanceof RegExp) {
+            json += asString(value_id_6.source)
+          } else {
+            json += asString(value_id_6.toString())
+          }
+        } else {
+          json += asString(value_id_6)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_role_7 = obj["role"]
+      if (value_role_7 !== undefined) {
+        json += ",\"role\":"
+        
+        if (typeof value_role_7 !== 'string') {
+          if (value_role_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_role_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_role_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_role_7 instanceof RegExp) {
+            json += asString(value_role_7.source)
+          } else {
+            json += asString(value_role_7.toString())
+          }
+        } else {
+          json += asString(value_role_7)
+        }
+        
+      } else {
+        throw new Error('"role" is required!')
+      }
+      
+      const value_content_8 = obj["content"]
+      if (value_content_8 !== undefined) {
+        json += ",\"content\":"
+        
+        if (typeof value_content_8 !== 'string') {
+          if (value_content_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_content_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_content_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_content_8 instanceof RegExp) {
+            json += asString(value_content_8.source)
+          } else {
+            json += asString(value_content_8.toString())
+          }
+        } else {
+          json += asString(value_content_8)
+        }
+        
+      } else {
+        throw new Error('"content" is required!')
+      }
+      
+      const value_citations_9 = obj["citations"]
+      if (value_citations_9 !== undefined) {
+        json += ",\"citations\":"
+        json += anonymous2(value_citations_9)
+      } else {
+        throw new Error('"citations" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Usage"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_prompt_tokens_25 = obj["prompt_tokens"]
+      if (value_prompt_tokens_25 !== undefined) {
+        json += "{\"prompt_tokens\":"
+        json += asInteger(value_prompt_tokens_25)
+      } else {
+        throw new Error('"prompt_tokens" is required!')
+      }
+      
+      const value_completion_tokens_26 = obj["completion_tokens"]
+      if (value_completion_tokens_26 !== undefined) {
+        json += ",\"completion_tokens\":"
+        json += asInteger(value_completion_tokens_26)
+      } else {
+        throw new Error('"completion_tokens" is required!')
+      }
+      
+      const value_total_tokens_27 = obj["total_tokens"]
+      if (value_total_tokens_27 !== undefined) {
+        json += ",\"total_tokens\":"
+        json += asInteger(value_total_tokens_27)
+      } else {
+        throw new Error('"total_tokens" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/ChatResponse"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_session_id_2 = obj["session_id"]
+      if (value_session_id_2 !== undefined) {
+        json += ",\"session_id\":"
+        
+          if (value_session_id_2 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_session_id_2 === "string" ||
+            value_session_id_2 === null ||
+            value_session_id_2 instanceof Date ||
+            value_session_id_2 instanceof RegExp ||
+            (
+              typeof value_session_id_2 === "object" &&
+              typeof value_session_id_2.toString === "function" &&
+              value_session_id_2.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_session_id_2 !== 'string') {
+          if (value_session_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_session_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_session_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_session_id_2 instanceof RegExp) {
+            json += asString(value_session_id_2.source)
+          } else {
+            json += asString(value_session_id_2.toString())
+          }
+        } else {
+          json += asString(value_session_id_2)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/ChatResponse/properties/session_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"session_id" is required!')
+      }
+      
+      const value_model_3 = obj["model"]
+      if (value_model_3 !== undefined) {
+        json += ",\"model\":"
+        
+        if (typeof value_model_3 !== 'string') {
+          if (value_model_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_model_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_model_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_model_3 instanceof RegExp) {
+            json += asString(value_model_3.source)
+          } else {
+            json += asString(value_model_3.toString())
+          }
+        } else {
+          json += asString(value_model_3)
+        }
+        
+      } else {
+        throw new Error('"model" is required!')
+      }
+      
+      const value_message_4 = obj["message"]
+      if (value_message_4 !== undefined) {
+        json += ",\"message\":"
+        json += anonymous1(value_message_4)
+      } else {
+        throw new Error('"message" is required!')
+      }
+      
+      const value_status_21 = obj["status"]
+      if (value_status_21 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_21 !== 'string') {
+          if (value_status_21 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_21 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_21.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_21 instanceof RegExp) {
+            json += asString(value_status_21.source)
+          } else {
+            json += asString(value_status_21.toString())
+          }
+        } else {
+          json += asString(value_status_21)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_finish_reason_22 = obj["finish_reason"]
+      if (value_finish_reason_22 !== undefined) {
+        json += ",\"finish_reason\":"
+        
+          if (value_finish_reason_22 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_finish_reason_22 === "string" ||
+            value_finish_reason_22 === null ||
+            value_finish_reason_22 instanceof Date ||
+            value_finish_reason_22 instanceof RegExp ||
+            (
+              typeof value_finish_reason_22 === "object" &&
+              typeof value_finish_reason_22.toString === "function" &&
+              value_finish_reason_22.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_finish_reason_22 !== 'string') {
+          if (value_finish_reason_22 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_finish_reason_22 instanceof Date) {
+            json += JSON_STR_QUOTE + value_finish_reason_22.toISOString() + JSON_STR_QUOTE
+          } else if (value_finish_reason_22 instanceof RegExp) {
+            json += asString(value_finish_reason_22.source)
+          } else {
+            json += asString(value_finish_reason_22.toString())
+          }
+        } else {
+          json += asString(value_finish_reason_22)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/FinishReason' does not match schema definition.")
+  
+      } else {
+        throw new Error('"finish_reason" is required!')
+      }
+      
+      const value_usage_23 = obj["usage"]
+      if (value_usage_23 !== undefined) {
+        json += ",\"usage\":"
+        json += anonymous4(value_usage_23)
+      } else {
+        throw new Error('"usage" is required!')
+      }
+      
+      const value_created_at_28 = obj["created_at"]
+      if (value_created_at_28 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_28)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyMessage () { return define(this, 'replyMessage', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Usage"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_prompt_tokens_11 = obj["prompt_tokens"]
+      if (value_prompt_tokens_11 !== undefined) {
+        json += "{\"prompt_tokens\":"
+        json += asInteger(value_prompt_tokens_11)
+      } else {
+        throw new Error('"prompt_tokens" is required!')
+      }
+      
+      const value_completion_tokens_12 = obj["completion_tokens"]
+      if (value_completion_tokens_12 !== undefined) {
+        json += ",\"completion_tokens\":"
+        json += asInteger(value_completion_tokens_12)
+      } else {
+        throw new Error('"completion_tokens" is required!')
+      }
+      
+      const value_total_tokens_13 = obj["total_tokens"]
+      if (value_total_tokens_13 !== undefined) {
+        json += ",\"total_tokens\":"
+        json += asInteger(value_total_tokens_13)
+      } else {
+        throw new Error('"total_tokens" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Citation"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_document_id_16 = obj["document_id"]
+      if (value_document_id_16 !== undefined) {
+        json += "{\"document_id\":"
+        
+        if (typeof value_document_id_16 !== 'string') {
+          if (value_document_id_16 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_document_id_16 instanceof Date) {
+            json += JSON_STR_QUOTE + value_document_id_16.toISOString() + JSON_STR_QUOTE
+          } else if (value_document_id_16 instanceof RegExp) {
+            json += asString(value_document_id_16.source)
+          } else {
+            json += asString(value_document_id_16.toString())
+          }
+        } else {
+          json += asString(value_document_id_16)
+        }
+        
+      } else {
+        throw new Error('"document_id" is required!')
+      }
+      
+      const value_file_id_17 = obj["file_id"]
+      if (value_file_id_17 !== undefined) {
+        json += ",\"file_id\":"
+        
+          if (value_file_id_17 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_file_id_17 === "string" ||
+            value_file_id_17 === null ||
+            value_file_id_17 instanceof Date ||
+            value_file_id_17 instanceof RegExp ||
+            (
+              typeof value_file_id_17 === "object" &&
+              typeof value_file_id_17.toString === "function" &&
+              value_file_id_17.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_file_id_17 !== 'string') {
+          if (value_file_id_17 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_file_id_17 instanceof Date) {
+            json += JSON_STR_QUOTE + value_file_id_17.toISOString() + JSON_STR_QUOTE
+          } else if (value_file_id_17 instanceof RegExp) {
+            json += asString(value_file_id_17.source)
+          } else {
+            json += asString(value_file_id_17.toString())
+          }
+        } else {
+          json += asString(value_file_id_17)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Citation/properties/file_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"file_id" is required!')
+      }
+      
+      const value_chunk_id_18 = obj["chunk_id"]
+      if (value_chunk_id_18 !== undefined) {
+        json += ",\"chunk_id\":"
+        
+        if (typeof value_chunk_id_18 !== 'string') {
+          if (value_chunk_id_18 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_chunk_id_18 instanceof Date) {
+            json += JSON_STR_QUOTE + value_chunk_id_18.toISOString() + JSON_STR_QUOTE
+          } else if (value_chunk_id_18 instanceof RegExp) {
+            json += asString(value_chunk_id_18.source)
+          } else {
+            json += asString(value_chunk_id_18.toString())
+          }
+        } else {
+          json += asString(value_chunk_id_18)
+        }
+        
+      } else {
+        throw new Error('"chunk_id" is required!')
+      }
+      
+      const value_name_19 = obj["name"]
+      if (value_name_19 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_19 !== 'string') {
+          if (value_name_19 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_19 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_19.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_19 instanceof RegExp) {
+            json += asString(value_name_19.source)
+          } else {
+            json += asString(value_name_19.toString())
+          }
+        } else {
+          json += asString(value_name_19)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_page_20 = obj["page"]
+      if (value_page_20 !== undefined) {
+        json += ",\"page\":"
+        
+          if (value_page_20 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Number.isInteger(value_page_20) || value_page_20 === null) {
+            json += asInteger(value_page_20)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Citation/properties/page' does not match schema definition.")
+  
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_start_index_21 = obj["start_index"]
+      if (value_start_index_21 !== undefined) {
+        json += ",\"start_index\":"
+        json += asInteger(value_start_index_21)
+      } else {
+        throw new Error('"start_index" is required!')
+      }
+      
+      const value_end_index_22 = obj["end_index"]
+      if (value_end_index_22 !== undefined) {
+        json += ",\"end_index\":"
+        json += asInteger(value_end_index_22)
+      } else {
+        throw new Error('"end_index" is required!')
+      }
+      
+      const value_quote_23 = obj["quote"]
+      if (value_quote_23 !== undefined) {
+        json += ",\"quote\":"
+        
+        if (typeof value_quote_23 !== 'string') {
+          if (value_quote_23 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_quote_23 instanceof Date) {
+            json += JSON_STR_QUOTE + value_quote_23.toISOString() + JSON_STR_QUOTE
+          } else if (value_quote_23 instanceof RegExp) {
+            json += asString(value_quote_23.source)
+          } else {
+            json += asString(value_quote_23.toString())
+          }
+        } else {
+          json += asString(value_quote_23)
+        }
+        
+      } else {
+        throw new Error('"quote" is required!')
+      }
+      
+      const value_score_24 = obj["score"]
+      if (value_score_24 !== undefined) {
+        json += ",\"score\":"
+        json += asNumber(value_score_24)
+      } else {
+        throw new Error('"score" is required!')
+      }
+      
+      const value_stale_25 = obj["stale"]
+      if (value_stale_25 !== undefined) {
+        json += ",\"stale\":"
+        json += asBoolean(value_stale_25)
+      } else {
+        throw new Error('"stale" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous2 (obj) {
+      // "spec#/$defs/Message/properties/citations"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/Message/properties/citations' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous3(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous3(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Message/properties/error"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_code_28 = obj["code"]
+      if (value_code_28 !== undefined) {
+        json += "{\"code\":"
+        
+        if (typeof value_code_28 !== 'string') {
+          if (value_code_28 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_code_28 instanceof Date) {
+            json += JSON_STR_QUOTE + value_code_28.toISOString() + JSON_STR_QUOTE
+          } else if (value_code_28 instanceof RegExp) {
+            json += asString(value_code_28.source)
+          } else {
+            json += asString(value_code_28.toString())
+          }
+        } else {
+          json += asString(value_code_28)
+        }
+        
+      } else {
+        throw new Error('"code" is required!')
+      }
+      
+      const value_message_29 = obj["message"]
+      if (value_message_29 !== undefined) {
+        json += ",\"message\":"
+        
+        if (typeof value_message_29 !== 'string') {
+          if (value_message_29 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_message_29 instanceof Date) {
+            json += JSON_STR_QUOTE + value_message_29.toISOString() + JSON_STR_QUOTE
+          } else if (value_message_29 instanceof RegExp) {
+            json += asString(value_message_29.source)
+          } else {
+            json += asString(value_message_29.toString())
+          }
+        } else {
+          json += asString(value_message_29)
+        }
+        
+      } else {
+        throw new Error('"message" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Metadata"
+      function anonymous5 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_31 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_31 ? JSON_STR_COMMA : ((addComma_31 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_31) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Message"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_project_id_2 = obj["project_id"]
+      if (value_project_id_2 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_2 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_2 === "string" ||
+            value_project_id_2 === null ||
+            value_project_id_2 instanceof Date ||
+            value_project_id_2 instanceof RegExp ||
+            (
+              typeof value_project_id_2 === "object" &&
+              typeof value_project_id_2.toString === "function" &&
+              value_project_id_2.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_2 !== 'string') {
+          if (value_project_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_2 instanceof RegExp) {
+            json += asString(value_project_id_2.source)
+          } else {
+            json += asString(value_project_id_2.toString())
+          }
+        } else {
+          json += asString(value_project_id_2)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Message/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_session_id_3 = obj["session_id"]
+      if (value_session_id_3 !== undefined) {
+        json += ",\"session_id\":"
+        
+          if (value_session_id_3 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_session_id_3 === "string" ||
+            value_session_id_3 === null ||
+            value_session_id_3 instanceof Date ||
+            value_session_id_3 instanceof RegExp ||
+            (
+              typeof value_session_id_3 === "object" &&
+              typeof value_session_id_3.toString === "function" &&
+              value_session_id_3.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_session_id_3 !== 'string') {
+          if (value_session_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_session_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_session_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_session_id_3 instanceof RegExp) {
+            json += asString(value_session_id_3.source)
+          } else {
+            json += asString(value_session_id_3.toString())
+          }
+        } else {
+          json += asString(value_session_id_3)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Message/properties/session_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"session_id" is required!')
+      }
+      
+      const value_role_4 = obj["role"]
+      if (value_role_4 !== undefined) {
+        json += ",\"role\":"
+        
+        if (typeof value_role_4 !== 'string') {
+          if (value_role_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_role_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_role_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_role_4 instanceof RegExp) {
+            json += asString(value_role_4.source)
+          } else {
+            json += asString(value_role_4.toString())
+          }
+        } else {
+          json += asString(value_role_4)
+        }
+        
+      } else {
+        throw new Error('"role" is required!')
+      }
+      
+      const value_content_5 = obj["content"]
+      if (value_content_5 !== undefined) {
+        json += ",\"content\":"
+        
+        if (typeof value_content_5 !== 'string') {
+          if (value_content_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_content_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_content_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_content_5 instanceof RegExp) {
+            json += asString(value_content_5.source)
+          } else {
+            json += asString(value_content_5.toString())
+          }
+        } else {
+          json += asString(value_content_5)
+        }
+        
+      } else {
+        throw new Error('"content" is required!')
+      }
+      
+      const value_status_6 = obj["status"]
+      if (value_status_6 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_6 !== 'string') {
+          if (value_status_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_6 instanceof RegExp) {
+            json += asString(value_status_6.source)
+          } else {
+            json += asString(value_status_6.toString())
+          }
+        } else {
+          json += asString(value_status_6)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_model_7 = obj["model"]
+      if (value_model_7 !== undefined) {
+        json += ",\"model\":"
+        
+          if (value_model_7 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_model_7 === "string" ||
+            value_model_7 === null ||
+            value_model_7 instanceof Date ||
+            value_model_7 instanceof RegExp ||
+            (
+              typeof value_model_7 === "object" &&
+              typeof value_model_7.toString === "function" &&
+              value_model_7.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_model_7 !== 'string') {
+          if (value_model_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_model_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_model_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_model_7 instanceof RegExp) {
+            json += asString(value_model_7.source)
+          } else {
+            json += asString(value_model_7.toString())
+          }
+        } else {
+          json += asString(value_model_7)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Message/properties/model' does not match schema definition.")
+  
+      } else {
+        throw new Error('"model" is required!')
+      }
+      
+      const value_finish_reason_8 = obj["finish_reason"]
+      if (value_finish_reason_8 !== undefined) {
+        json += ",\"finish_reason\":"
+        
+          if (value_finish_reason_8 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_finish_reason_8 === "string" ||
+            value_finish_reason_8 === null ||
+            value_finish_reason_8 instanceof Date ||
+            value_finish_reason_8 instanceof RegExp ||
+            (
+              typeof value_finish_reason_8 === "object" &&
+              typeof value_finish_reason_8.toString === "function" &&
+              value_finish_reason_8.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_finish_reason_8 !== 'string') {
+          if (value_finish_reason_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_finish_reason_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_finish_reason_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_finish_reason_8 instanceof RegExp) {
+            json += asString(value_finish_reason_8.source)
+          } else {
+            json += asString(value_finish_reason_8.toString())
+          }
+        } else {
+          json += asString(value_finish_reason_8)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/FinishReason' does not match schema definition.")
+  
+      } else {
+        throw new Error('"finish_reason" is required!')
+      }
+      
+      const value_usage_9 = obj["usage"]
+      if (value_usage_9 !== undefined) {
+        json += ",\"usage\":"
+        json += anonymous1(value_usage_9)
+      } else {
+        throw new Error('"usage" is required!')
+      }
+      
+      const value_citations_14 = obj["citations"]
+      if (value_citations_14 !== undefined) {
+        json += ",\"citations\":"
+        json += anonymous2(value_citations_14)
+      } else {
+        throw new Error('"citations" is required!')
+      }
+      
+      const value_error_26 = obj["error"]
+      if (value_error_26 !== undefined) {
+        json += ",\"error\":"
+        
+          if (value_error_26 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if((typeof value_error_26 === "object" && !Array.isArray(value_error_26)) || value_error_26 === null) {
+            json += anonymous4(value_error_26)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Message/properties/error' does not match schema definition.")
+  
+      } else {
+        throw new Error('"error" is required!')
+      }
+      
+      const value_metadata_30 = obj["metadata"]
+      if (value_metadata_30 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous5(value_metadata_30)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_32 = obj["created_at"]
+      if (value_created_at_32 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_32)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyMessageDelta () { return define(this, 'replyMessageDelta', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/MessageDelta"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_delta_1 = obj["delta"]
+      if (value_delta_1 !== undefined) {
+        json += "{\"delta\":"
+        
+        if (typeof value_delta_1 !== 'string') {
+          if (value_delta_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_delta_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_delta_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_delta_1 instanceof RegExp) {
+            json += asString(value_delta_1.source)
+          } else {
+            json += asString(value_delta_1.toString())
+          }
+        } else {
+          json += asString(value_delta_1)
+        }
+        
+      } else {
+        throw new Error('"delta" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyCitation () { return define(this, 'replyCitation', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Citation"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_document_id_1 = obj["document_id"]
+      if (value_document_id_1 !== undefined) {
+        json += "{\"document_id\":"
+        
+        if (typeof value_document_id_1 !== 'string') {
+          if (value_document_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_document_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_document_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_document_id_1 instanceof RegExp) {
+            json += asString(value_document_id_1.source)
+          } else {
+            json += asString(value_document_id_1.toString())
+          }
+        } else {
+          json += asString(value_document_id_1)
+        }
+        
+      } else {
+        throw new Error('"document_id" is required!')
+      }
+      
+      const value_file_id_2 = obj["file_id"]
+      if (value_file_id_2 !== undefined) {
+        json += ",\"file_id\":"
+        
+          if (value_file_id_2 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_file_id_2 === "string" ||
+            value_file_id_2 === null ||
+            value_file_id_2 instanceof Date ||
+            value_file_id_2 instanceof RegExp ||
+            (
+              typeof value_file_id_2 === "object" &&
+              typeof value_file_id_2.toString === "function" &&
+              value_file_id_2.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_file_id_2 !== 'string') {
+          if (value_file_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_file_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_file_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_file_id_2 instanceof RegExp) {
+            json += asString(value_file_id_2.source)
+          } else {
+            json += asString(value_file_id_2.toString())
+          }
+        } else {
+          json += asString(value_file_id_2)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Citation/properties/file_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"file_id" is required!')
+      }
+      
+      const value_chunk_id_3 = obj["chunk_id"]
+      if (value_chunk_id_3 !== undefined) {
+        json += ",\"chunk_id\":"
+        
+        if (typeof value_chunk_id_3 !== 'string') {
+          if (value_chunk_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_chunk_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_chunk_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_chunk_id_3 instanceof RegExp) {
+            json += asString(value_chunk_id_3.source)
+          } else {
+            json += asString(value_chunk_id_3.toString())
+          }
+        } else {
+          json += asString(value_chunk_id_3)
+        }
+        
+      } else {
+        throw new Error('"chunk_id" is required!')
+      }
+      
+      const value_name_4 = obj["name"]
+      if (value_name_4 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_4 !== 'string') {
+          if (value_name_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_4 instanceof RegExp) {
+            json += asString(value_name_4.source)
+          } else {
+            json += asString(value_name_4.toString())
+          }
+        } else {
+          json += asString(value_name_4)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_page_5 = obj["page"]
+      if (value_page_5 !== undefined) {
+        json += ",\"page\":"
+        
+          if (value_page_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Number.isInteger(value_page_5) || value_page_5 === null) {
+            json += asInteger(value_page_5)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Citation/properties/page' does not match schema definition.")
+  
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_start_index_6 = obj["start_index"]
+      if (value_start_index_6 !== undefined) {
+        json += ",\"start_index\":"
+        json += asInteger(value_start_index_6)
+      } else {
+        throw new Error('"start_index" is required!')
+      }
+      
+      const value_end_index_7 = obj["end_index"]
+      if (value_end_index_7 !== undefined) {
+        json += ",\"end_index\":"
+        json += asInteger(value_end_index_7)
+      } else {
+        throw new Error('"end_index" is required!')
+      }
+      
+      const value_quote_8 = obj["quote"]
+      if (value_quote_8 !== undefined) {
+        json += ",\"quote\":"
+        
+        if (typeof value_quote_8 !== 'string') {
+          if (value_quote_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_quote_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_quote_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_quote_8 instanceof RegExp) {
+            json += asString(value_quote_8.source)
+          } else {
+            json += asString(value_quote_8.toString())
+          }
+        } else {
+          json += asString(value_quote_8)
+        }
+        
+      } else {
+        throw new Error('"quote" is required!')
+      }
+      
+      const value_score_9 = obj["score"]
+      if (value_score_9 !== undefined) {
+        json += ",\"score\":"
+        json += asNumber(value_score_9)
+      } else {
+        throw new Error('"score" is required!')
+      }
+      
+      const value_stale_10 = obj["stale"]
+      if (value_stale_10 !== undefined) {
+        json += ",\"stale\":"
+        json += asBoolean(value_stale_10)
+      } else {
+        throw new Error('"stale" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replySessionList () { return define(this, 'replySessionList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+    function anonymous3 (obj) {
+      // "spec#/$defs/KnowledgeBaseIds"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/KnowledgeBaseIds' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Usage"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_prompt_tokens_14 = obj["prompt_tokens"]
+      if (value_prompt_tokens_14 !== undefined) {
+        json += "{\"prompt_tokens\":"
+        json += asInteger(value_prompt_tokens_14)
+      } else {
+        throw new Error('"prompt_tokens" is required!')
+      }
+      
+      const value_completion_tokens_15 = obj["completion_tokens"]
+      if (value_completion_tokens_15 !== undefined) {
+        json += ",\"completion_tokens\":"
+        json += asInteger(value_completion_tokens_15)
+      } else {
+        throw new Error('"completion_tokens" is required!')
+      }
+      
+      const value_total_tokens_16 = obj["total_tokens"]
+      if (value_total_tokens_16 !== undefined) {
+        json += ",\"total_tokens\":"
+        json += asInteger(value_total_tokens_16)
+      } else {
+        throw new Error('"total_tokens" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Metadata"
+      function anonymous5 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_18 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_18 ? JSON_STR_COMMA : ((addComma_18 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_18) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Session"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_project_id_4 = obj["project_id"]
+      if (value_project_id_4 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_4 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_4 === "string" ||
+            value_project_id_4 === null ||
+            value_project_id_4 instanceof Date ||
+            value_project_id_4 instanceof RegExp ||
+            (
+              typeof value_project_id_4 === "object" &&
+              typeof value_project_id_4.toString === "function" &&
+              value_project_id_4.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_4 !== 'string') {
+          if (value_project_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_4 instanceof RegExp) {
+            json += asString(value_project_id_4.source)
+          } else {
+            json += asString(value_project_id_4.toString())
+          }
+        } else {
+          json += asString(value_project_id_4)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Session/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_title_5 = obj["title"]
+      if (value_title_5 !== undefined) {
+        json += ",\"title\":"
+        
+          if (value_title_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_title_5 === "string" ||
+            value_title_5 === null ||
+            value_title_5 instanceof Date ||
+            value_title_5 instanceof RegExp ||
+            (
+              typeof value_title_5 === "object" &&
+              typeof value_title_5.toString === "function" &&
+              value_title_5.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_title_5 !== 'string') {
+          if (value_title_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_title_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_title_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_title_5 instanceof RegExp) {
+            json += asString(value_title_5.source)
+          } else {
+            json += asString(value_title_5.toString())
+          }
+        } else {
+          json += asString(value_title_5)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Session/properties/title' does not match schema definition.")
+  
+      } else {
+        throw new Error('"title" is required!')
+      }
+      
+      const value_model_6 = obj["model"]
+      if (value_model_6 !== undefined) {
+        json += ",\"model\":"
+        
+          if (value_model_6 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_model_6 === "string" ||
+            value_model_6 === null ||
+            value_model_6 instanceof Date ||
+            value_model_6 instanceof RegExp ||
+            (
+              typeof value_model_6 === "object" &&
+              typeof value_model_6.toString === "function" &&
+              value_model_6.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_model_6 !== 'string') {
+          if (value_model_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_model_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_model_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_model_6 instanceof RegExp) {
+            json += asString(value_model_6.source)
+          } else {
+            json += asString(value_model_6.toString())
+          }
+        } else {
+          json += asString(value_model_6)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Session/properties/model' does not match schema definition.")
+  
+      } else {
+        throw new Error('"model" is required!')
+      }
+      
+      const value_system_prompt_7 = obj["system_prompt"]
+      if (value_system_prompt_7 !== undefined) {
+        json += ",\"system_prompt\":"
+        
+          if (value_system_prompt_7 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_system_prompt_7 === "string" ||
+            value_system_prompt_7 === null ||
+            value_system_prompt_7 instanceof Date ||
+            value_system_prompt_7 instanceof RegExp ||
+            (
+              typeof value_system_prompt_7 === "object" &&
+              typeof value_system_prompt_7.toString === "function" &&
+              value_system_prompt_7.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_system_prompt_7 !== 'string') {
+          if (value_system_prompt_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_system_prompt_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_system_prompt_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_system_prompt_7 instanceof RegExp) {
+            json += asString(value_system_prompt_7.source)
+          } else {
+            json += asString(value_system_prompt_7.toString())
+          }
+        } else {
+          json += asString(value_system_prompt_7)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/SystemPrompt' does not match schema definition.")
+  
+      } else {
+        throw new Error('"system_prompt" is required!')
+      }
+      
+      const value_knowledge_base_ids_8 = obj["knowledge_base_ids"]
+      if (value_knowledge_base_ids_8 !== undefined) {
+        json += ",\"knowledge_base_ids\":"
+        json += anonymous3(value_knowledge_base_ids_8)
+      } else {
+        throw new Error('"knowledge_base_ids" is required!')
+      }
+      
+      const value_status_9 = obj["status"]
+      if (value_status_9 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_9 !== 'string') {
+          if (value_status_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_9 instanceof RegExp) {
+            json += asString(value_status_9.source)
+          } else {
+            json += asString(value_status_9.toString())
+          }
+        } else {
+          json += asString(value_status_9)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_message_count_10 = obj["message_count"]
+      if (value_message_count_10 !== undefined) {
+        json += ",\"message_count\":"
+        json += asInteger(value_message_count_10)
+      } else {
+        throw new Error('"message_count" is required!')
+      }
+      
+      const value_last_message_at_11 = obj["last_message_at"]
+      if (value_last_message_at_11 !== undefined) {
+        json += ",\"last_message_at\":"
+        
+          if (value_last_message_at_11 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_last_message_at_11 === "string" ||
+            value_last_message_at_11 === null ||
+            value_last_message_at_11 instanceof Date ||
+            value_last_message_at_11 instanceof RegExp ||
+            (
+              typeof value_last_message_at_11 === "object" &&
+              typeof value_last_message_at_11.toString === "function" &&
+              value_last_message_at_11.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_last_message_at_11)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Session/properties/last_message_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"last_message_at" is required!')
+      }
+      
+      const value_usage_12 = obj["usage"]
+      if (value_usage_12 !== undefined) {
+        json += ",\"usage\":"
+        json += anonymous4(value_usage_12)
+      } else {
+        throw new Error('"usage" is required!')
+      }
+      
+      const value_metadata_17 = obj["metadata"]
+      if (value_metadata_17 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous5(value_metadata_17)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_19 = obj["created_at"]
+      if (value_created_at_19 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_19)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_20 = obj["updated_at"]
+      if (value_updated_at_20 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_20)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/SessionList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/SessionList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous6 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_23 = obj["page"]
+      if (value_page_23 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_23)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_24 = obj["limit"]
+      if (value_limit_24 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_24)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_25 = obj["total"]
+      if (value_total_25 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_25)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_26 = obj["total_pages"]
+      if (value_total_pages_26 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_26)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/SessionList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_21 = obj["pagination"]
+      if (value_pagination_21 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous6(value_pagination_21)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replySession () { return define(this, 'replySession', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+    function anonymous1 (obj) {
+      // "spec#/$defs/KnowledgeBaseIds"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/KnowledgeBaseIds' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Usage"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_prompt_tokens_12 = obj["prompt_tokens"]
+      if (value_prompt_tokens_12 !== undefined) {
+        json += "{\"prompt_tokens\":"
+        json += asInteger(value_prompt_tokens_12)
+      } else {
+        throw new Error('"prompt_tokens" is required!')
+      }
+      
+      const value_completion_tokens_13 = obj["completion_tokens"]
+      if (value_completion_tokens_13 !== undefined) {
+        json += ",\"completion_tokens\":"
+        json += asInteger(value_completion_tokens_13)
+      } else {
+        throw new Error('"completion_tokens" is required!')
+      }
+      
+      const value_total_tokens_14 = obj["total_tokens"]
+      if (value_total_tokens_14 !== undefined) {
+        json += ",\"total_tokens\":"
+        json += asInteger(value_total_tokens_14)
+      } else {
+        throw new Error('"total_tokens" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Metadata"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_16 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_16 ? JSON_STR_COMMA : ((addComma_16 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_16) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Session"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_project_id_2 = obj["project_id"]
+      if (value_project_id_2 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_2 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_2 === "string" ||
+            value_project_id_2 === null ||
+            value_project_id_2 instanceof Date ||
+            value_project_id_2 instanceof RegExp ||
+            (
+              typeof value_project_id_2 === "object" &&
+              typeof value_project_id_2.toString === "function" &&
+              value_project_id_2.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_2 !== 'string') {
+          if (value_project_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_2 instanceof RegExp) {
+            json += asString(value_project_id_2.source)
+          } else {
+            json += asString(value_project_id_2.toString())
+          }
+        } else {
+          json += asString(value_project_id_2)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Session/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_title_3 = obj["title"]
+      if (value_title_3 !== undefined) {
+        json += ",\"title\":"
+        
+          if (value_title_3 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_title_3 === "string" ||
+            value_title_3 === null ||
+            value_title_3 instanceof Date ||
+            value_title_3 instanceof RegExp ||
+            (
+              typeof value_title_3 === "object" &&
+              typeof value_title_3.toString === "function" &&
+              value_title_3.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_title_3 !== 'string') {
+          if (value_title_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_title_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_title_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_title_3 instanceof RegExp) {
+            json += asString(value_title_3.source)
+          } else {
+            json += asString(value_title_3.toString())
+          }
+        } else {
+          json += asString(value_title_3)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Session/properties/title' does not match schema definition.")
+  
+      } else {
+        throw new Error('"title" is required!')
+      }
+      
+      const value_model_4 = obj["model"]
+      if (value_model_4 !== undefined) {
+        json += ",\"model\":"
+        
+          if (value_model_4 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_model_4 === "string" ||
+            value_model_4 === null ||
+            value_model_4 instanceof Date ||
+            value_model_4 instanceof RegExp ||
+            (
+              typeof value_model_4 === "object" &&
+              typeof value_model_4.toString === "function" &&
+              value_model_4.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_model_4 !== 'string') {
+          if (value_model_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_model_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_model_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_model_4 instanceof RegExp) {
+            json += asString(value_model_4.source)
+          } else {
+            json += asString(value_model_4.toString())
+          }
+        } else {
+          json += asString(value_model_4)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Session/properties/model' does not match schema definition.")
+  
+      } else {
+        throw new Error('"model" is required!')
+      }
+      
+      const value_system_prompt_5 = obj["system_prompt"]
+      if (value_system_prompt_5 !== undefined) {
+        json += ",\"system_prompt\":"
+        
+          if (value_system_prompt_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_system_prompt_5 === "string" ||
+            value_system_prompt_5 === null ||
+            value_system_prompt_5 instanceof Date ||
+            value_system_prompt_5 instanceof RegExp ||
+            (
+              typeof value_system_prompt_5 === "object" &&
+              typeof value_system_prompt_5.toString === "function" &&
+              value_system_prompt_5.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_system_prompt_5 !== 'string') {
+          if (value_system_prompt_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_system_prompt_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_system_prompt_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_system_prompt_5 instanceof RegExp) {
+            json += asString(value_system_prompt_5.source)
+          } else {
+            json += asString(value_system_prompt_5.toString())
+          }
+        } else {
+          json += asString(value_system_prompt_5)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/SystemPrompt' does not match schema definition.")
+  
+      } else {
+        throw new Error('"system_prompt" is required!')
+      }
+      
+      const value_knowledge_base_ids_6 = obj["knowledge_base_ids"]
+      if (value_knowledge_base_ids_6 !== undefined) {
+        json += ",\"knowledge_base_ids\":"
+        json += anonymous1(value_knowledge_base_ids_6)
+      } else {
+        throw new Error('"knowledge_base_ids" is required!')
+      }
+      
+      const value_status_7 = obj["status"]
+      if (value_status_7 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_7 !== 'string') {
+          if (value_status_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_7 instanceof RegExp) {
+            json += asString(value_status_7.source)
+          } else {
+            json += asString(value_status_7.toString())
+          }
+        } else {
+          json += asString(value_status_7)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_message_count_8 = obj["message_count"]
+      if (value_message_count_8 !== undefined) {
+        json += ",\"message_count\":"
+        json += asInteger(value_message_count_8)
+      } else {
+        throw new Error('"message_count" is required!')
+      }
+      
+      const value_last_message_at_9 = obj["last_message_at"]
+      if (value_last_message_at_9 !== undefined) {
+        json += ",\"last_message_at\":"
+        
+          if (value_last_message_at_9 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_last_message_at_9 === "string" ||
+            value_last_message_at_9 === null ||
+            value_last_message_at_9 instanceof Date ||
+            value_last_message_at_9 instanceof RegExp ||
+            (
+              typeof value_last_message_at_9 === "object" &&
+              typeof value_last_message_at_9.toString === "function" &&
+              value_last_message_at_9.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_last_message_at_9)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Session/properties/last_message_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"last_message_at" is required!')
+      }
+      
+      const value_usage_10 = obj["usage"]
+      if (value_usage_10 !== undefined) {
+        json += ",\"usage\":"
+        json += anonymous2(value_usage_10)
+      } else {
+        throw new Error('"usage" is required!')
+      }
+      
+      const value_metadata_15 = obj["metadata"]
+      if (value_metadata_15 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous3(value_metadata_15)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_17 = obj["created_at"]
+      if (value_created_at_17 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_17)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_18 = obj["updated_at"]
+      if (value_updated_at_18 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_18)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyMessageList () { return define(this, 'replyMessageList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Usage"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_prompt_tokens_13 = obj["prompt_tokens"]
+      if (value_prompt_tokens_13 !== undefined) {
+        json += "{\"prompt_tokens\":"
+        json += asInteger(value_prompt_tokens_13)
+      } else {
+        throw new Error('"prompt_tokens" is required!')
+      }
+      
+      const value_completion_tokens_14 = obj["completion_tokens"]
+      if (value_completion_tokens_14 !== undefined) {
+        json += ",\"completion_tokens\":"
+        json += asInteger(value_completion_tokens_14)
+      } else {
+        throw new Error('"completion_tokens" is required!')
+      }
+      
+      const value_total_tokens_15 = obj["total_tokens"]
+      if (value_total_tokens_15 !== undefined) {
+        json += ",\"total_tokens\":"
+        json += asInteger(value_total_tokens_15)
+      } else {
+        throw new Error('"total_tokens" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Citation"
+      function anonymous5 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_document_id_18 = obj["document_id"]
+      if (value_document_id_18 !== undefined) {
+        json += "{\"document_id\":"
+        
+        if (typeof value_document_id_18 !== 'string') {
+          if (value_document_id_18 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_document_id_18 instanceof Date) {
+            json += JSON_STR_QUOTE + value_document_id_18.toISOString() + JSON_STR_QUOTE
+          } else if (value_document_id_18 instanceof RegExp) {
+            json += asString(value_document_id_18.source)
+          } else {
+            json += asString(value_document_id_18.toString())
+          }
+        } else {
+          json += asString(value_document_id_18)
+        }
+        
+      } else {
+        throw new Error('"document_id" is required!')
+      }
+      
+      const value_file_id_19 = obj["file_id"]
+      if (value_file_id_19 !== undefined) {
+        json += ",\"file_id\":"
+        
+          if (value_file_id_19 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_file_id_19 === "string" ||
+            value_file_id_19 === null ||
+            value_file_id_19 instanceof Date ||
+            value_file_id_19 instanceof RegExp ||
+            (
+              typeof value_file_id_19 === "object" &&
+              typeof value_file_id_19.toString === "function" &&
+              value_file_id_19.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_file_id_19 !== 'string') {
+          if (value_file_id_19 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_file_id_19 instanceof Date) {
+            json += JSON_STR_QUOTE + value_file_id_19.toISOString() + JSON_STR_QUOTE
+          } else if (value_file_id_19 instanceof RegExp) {
+            json += asString(value_file_id_19.source)
+          } else {
+            json += asString(value_file_id_19.toString())
+          }
+        } else {
+          json += asString(value_file_id_19)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Citation/properties/file_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"file_id" is required!')
+      }
+      
+      const value_chunk_id_20 = obj["chunk_id"]
+      if (value_chunk_id_20 !== undefined) {
+        json += ",\"chunk_id\":"
+        
+        if (typeof value_chunk_id_20 !== 'string') {
+          if (value_chunk_id_20 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_chunk_id_20 instanceof Date) {
+            json += JSON_STR_QUOTE + value_chunk_id_20.toISOString() + JSON_STR_QUOTE
+          } else if (value_chunk_id_20 instanceof RegExp) {
+            json += asString(value_chunk_id_20.source)
+          } else {
+            json += asString(value_chunk_id_20.toString())
+          }
+        } else {
+          json += asString(value_chunk_id_20)
+        }
+        
+      } else {
+        throw new Error('"chunk_id" is required!')
+      }
+      
+      const value_name_21 = obj["name"]
+      if (value_name_21 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_21 !== 'string') {
+          if (value_name_21 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_21 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_21.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_21 instanceof RegExp) {
+            json += asString(value_name_21.source)
+          } else {
+            json += asString(value_name_21.toString())
+          }
+        } else {
+          json += asString(value_name_21)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_page_22 = obj["page"]
+      if (value_page_22 !== undefined) {
+        json += ",\"page\":"
+        
+          if (value_page_22 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Number.isInteger(value_page_22) || value_page_22 === null) {
+            json += asInteger(value_page_22)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Citation/properties/page' does not match schema definition.")
+  
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_start_index_23 = obj["start_index"]
+      if (value_start_index_23 !== undefined) {
+        json += ",\"start_index\":"
+        json += asInteger(value_start_index_23)
+      } else {
+        throw new Error('"start_index" is required!')
+      }
+      
+      const value_end_index_24 = obj["end_index"]
+      if (value_end_index_24 !== undefined) {
+        json += ",\"end_index\":"
+        json += asInteger(value_end_index_24)
+      } else {
+        throw new Error('"end_index" is required!')
+      }
+      
+      const value_quote_25 = obj["quote"]
+      if (value_quote_25 !== undefined) {
+        json += ",\"quote\":"
+        
+        if (typeof value_quote_25 !== 'string') {
+          if (value_quote_25 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_quote_25 instanceof Date) {
+            json += JSON_STR_QUOTE + value_quote_25.toISOString() + JSON_STR_QUOTE
+          } else if (value_quote_25 instanceof RegExp) {
+            json += asString(value_quote_25.source)
+          } else {
+            json += asString(value_quote_25.toString())
+          }
+        } else {
+          json += asString(value_quote_25)
+        }
+        
+      } else {
+        throw new Error('"quote" is required!')
+      }
+      
+      const value_score_26 = obj["score"]
+      if (value_score_26 !== undefined) {
+        json += ",\"score\":"
+        json += asNumber(value_score_26)
+      } else {
+        throw new Error('"score" is required!')
+      }
+      
+      const value_stale_27 = obj["stale"]
+      if (value_stale_27 !== undefined) {
+        json += ",\"stale\":"
+        json += asBoolean(value_stale_27)
+      } else {
+        throw new Error('"stale" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous4 (obj) {
+      // "spec#/$defs/Message/properties/citations"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/Message/properties/citations' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous5(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous5(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Message/properties/error"
+      function anonymous6 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_code_30 = obj["code"]
+      if (value_code_30 !== undefined) {
+        json += "{\"code\":"
+        
+        if (typeof value_code_30 !== 'string') {
+          if (value_code_30 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_code_30 instanceof Date) {
+            json += JSON_STR_QUOTE + value_code_30.toISOString() + JSON_STR_QUOTE
+          } else if (value_code_30 instanceof RegExp) {
+            json += asString(value_code_30.source)
+          } else {
+            json += asString(value_code_30.toString())
+          }
+        } else {
+          json += asString(value_code_30)
+        }
+        
+      } else {
+        throw new Error('"code" is required!')
+      }
+      
+      const value_message_31 = obj["message"]
+      if (value_message_31 !== undefined) {
+        json += ",\"message\":"
+        
+        if (typeof value_message_31 !== 'string') {
+          if (value_message_31 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_message_31 instanceof Date) {
+            json += JSON_STR_QUOTE + value_message_31.toISOString() + JSON_STR_QUOTE
+          } else if (value_message_31 instanceof RegExp) {
+            json += asString(value_message_31.source)
+          } else {
+            json += asString(value_message_31.toString())
+          }
+        } else {
+          json += asString(value_message_31)
+        }
+        
+      } else {
+        throw new Error('"message" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Metadata"
+      function anonymous7 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_33 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_33 ? JSON_STR_COMMA : ((addComma_33 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_33) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Message"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_project_id_4 = obj["project_id"]
+      if (value_project_id_4 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_4 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_4 === "string" ||
+            value_project_id_4 === null ||
+            value_project_id_4 instanceof Date ||
+            value_project_id_4 instanceof RegExp ||
+            (
+              typeof value_project_id_4 === "object" &&
+              typeof value_project_id_4.toString === "function" &&
+              value_project_id_4.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_4 !== 'string') {
+          if (value_project_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_4 instanceof RegExp) {
+            json += asString(value_project_id_4.source)
+          } else {
+            json += asString(value_project_id_4.toString())
+          }
+        } else {
+          json += asString(value_project_id_4)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Message/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_session_id_5 = obj["session_id"]
+      if (value_session_id_5 !== undefined) {
+        json += ",\"session_id\":"
+        
+          if (value_session_id_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_session_id_5 === "string" ||
+            value_session_id_5 === null ||
+            value_session_id_5 instanceof Date ||
+            value_session_id_5 instanceof RegExp ||
+            (
+              typeof value_session_id_5 === "object" &&
+              typeof value_session_id_5.toString === "function" &&
+              value_session_id_5.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_session_id_5 !== 'string') {
+          if (value_session_id_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_session_id_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_session_id_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_session_id_5 instanceof RegExp) {
+            json += asString(value_session_id_5.source)
+          } else {
+            json += asString(value_session_id_5.toString())
+          }
+        } else {
+          json += asString(value_session_id_5)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Message/properties/session_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"session_id" is required!')
+      }
+      
+      const value_role_6 = obj["role"]
+      if (value_role_6 !== undefined) {
+        json += ",\"role\":"
+        
+        if (typeof value_role_6 !== 'string') {
+          if (value_role_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_role_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_role_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_role_6 instanceof RegExp) {
+            json += asString(value_role_6.source)
+          } else {
+            json += asString(value_role_6.toString())
+          }
+        } else {
+          json += asString(value_role_6)
+        }
+        
+      } else {
+        throw new Error('"role" is required!')
+      }
+      
+      const value_content_7 = obj["content"]
+      if (value_content_7 !== undefined) {
+        json += ",\"content\":"
+        
+        if (typeof value_content_7 !== 'string') {
+          if (value_content_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_content_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_content_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_content_7 instanceof RegExp) {
+            json += asString(value_content_7.source)
+          } else {
+            json += asString(value_content_7.toString())
+          }
+        } else {
+          json += asString(value_content_7)
+        }
+        
+      } else {
+        throw new Error('"content" is required!')
+      }
+      
+      const value_status_8 = obj["status"]
+      if (value_status_8 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_8 !== 'string') {
+          if (value_status_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_8 instanceof RegExp) {
+            json += asString(value_status_8.source)
+          } else {
+            json += asString(value_status_8.toString())
+          }
+        } else {
+          json += asString(value_status_8)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_model_9 = obj["model"]
+      if (value_model_9 !== undefined) {
+        json += ",\"model\":"
+        
+          if (value_model_9 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_model_9 === "string" ||
+            value_model_9 === null ||
+            value_model_9 instanceof Date ||
+            value_model_9 instanceof RegExp ||
+            (
+              typeof value_model_9 === "object" &&
+              typeof value_model_9.toString === "function" &&
+              value_model_9.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_model_9 !== 'string') {
+          if (value_model_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_model_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_model_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_model_9 instanceof RegExp) {
+            json += asString(value_model_9.source)
+          } else {
+            json += asString(value_model_9.toString())
+          }
+        } else {
+          json += asString(value_model_9)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Message/properties/model' does not match schema definition.")
+  
+      } else {
+        throw new Error('"model" is required!')
+      }
+      
+      const value_finish_reason_10 = obj["finish_reason"]
+      if (value_finish_reason_10 !== undefined) {
+        json += ",\"finish_reason\":"
+        
+          if (value_finish_reason_10 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_finish_reason_10 === "string" ||
+            value_finish_reason_10 === null ||
+            value_finish_reason_10 instanceof Date ||
+            value_finish_reason_10 instanceof RegExp ||
+            (
+              typeof value_finish_reason_10 === "object" &&
+              typeof value_finish_reason_10.toString === "function" &&
+              value_finish_reason_10.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_finish_reason_10 !== 'string') {
+          if (value_finish_reason_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_finish_reason_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_finish_reason_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_finish_reason_10 instanceof RegExp) {
+            json += asString(value_finish_reason_10.source)
+          } else {
+            json += asString(value_finish_reason_10.toString())
+          }
+        } else {
+          json += asString(value_finish_reason_10)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/FinishReason' does not match schema definition.")
+  
+      } else {
+        throw new Error('"finish_reason" is required!')
+      }
+      
+      const value_usage_11 = obj["usage"]
+      if (value_usage_11 !== undefined) {
+        json += ",\"usage\":"
+        json += anonymous3(value_usage_11)
+      } else {
+        throw new Error('"usage" is required!')
+      }
+      
+      const value_citations_16 = obj["citations"]
+      if (value_citations_16 !== undefined) {
+        json += ",\"citations\":"
+        json += anonymous4(value_citations_16)
+      } else {
+        throw new Error('"citations" is required!')
+      }
+      
+      const value_error_28 = obj["error"]
+      if (value_error_28 !== undefined) {
+        json += ",\"error\":"
+        
+          if (value_error_28 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if((typeof value_error_28 === "object" && !Array.isArray(value_error_28)) || value_error_28 === null) {
+            json += anonymous6(value_error_28)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Message/properties/error' does not match schema definition.")
+  
+      } else {
+        throw new Error('"error" is required!')
+      }
+      
+      const value_metadata_32 = obj["metadata"]
+      if (value_metadata_32 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous7(value_metadata_32)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_34 = obj["created_at"]
+      if (value_created_at_34 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_34)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/MessageList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/MessageList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous8 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_37 = obj["page"]
+      if (value_page_37 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_37)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_38 = obj["limit"]
+      if (value_limit_38 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_38)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_39 = obj["total"]
+      if (value_total_39 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_39)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_40 = obj["total_pages"]
+      if (value_total_pages_40 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_40)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/MessageList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_35 = obj["pagination"]
+      if (value_pagination_35 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous8(value_pagination_35)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyKnowledgeBaseList () { return define(this, 'replyKnowledgeBaseList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Chunking"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_max_tokens_9 = obj["max_tokens"]
+      if (value_max_tokens_9 !== undefined) {
+        json += "{\"max_tokens\":"
+        json += asInteger(value_max_tokens_9)
+      } else {
+        throw new Error('"max_tokens" is required!')
+      }
+      
+      const value_overlap_tokens_10 = obj["overlap_tokens"]
+      if (value_overlap_tokens_10 !== undefined) {
+        json += ",\"overlap_tokens\":"
+        json += asInteger(value_overlap_tokens_10)
+      } else {
+        throw new Error('"overlap_tokens" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/KnowledgeBase/properties/document_counts"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_queued_13 = obj["queued"]
+      if (value_queued_13 !== undefined) {
+        json += "{\"queued\":"
+        json += asInteger(value_queued_13)
+      } else {
+        throw new Error('"queued" is required!')
+      }
+      
+      const value_processing_14 = obj["processing"]
+      if (value_processing_14 !== undefined) {
+        json += ",\"processing\":"
+        json += asInteger(value_processing_14)
+      } else {
+        throw new Error('"processing" is required!')
+      }
+      
+      const value_ready_15 = obj["ready"]
+      if (value_ready_15 !== undefined) {
+        json += ",\"ready\":"
+        json += asInteger(value_ready_15)
+      } else {
+        throw new Error('"ready" is required!')
+      }
+      
+      const value_failed_16 = obj["failed"]
+      if (value_failed_16 !== undefined) {
+        json += ",\"failed\":"
+        json += asInteger(value_failed_16)
+      } else {
+        throw new Error('"failed" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Metadata"
+      function anonymous5 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_18 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_18 ? JSON_STR_COMMA : ((addComma_18 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_18) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/KnowledgeBase"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_project_id_4 = obj["project_id"]
+      if (value_project_id_4 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_4 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_4 === "string" ||
+            value_project_id_4 === null ||
+            value_project_id_4 instanceof Date ||
+            value_project_id_4 instanceof RegExp ||
+            (
+              typeof value_project_id_4 === "object" &&
+              typeof value_project_id_4.toString === "function" &&
+              value_project_id_4.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_4 !== 'string') {
+          if (value_project_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_4 instanceof RegExp) {
+            json += asString(value_project_id_4.source)
+          } else {
+            json += asString(value_project_id_4.toString())
+          }
+        } else {
+          json += asString(value_project_id_4)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/KnowledgeBase/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_name_5 = obj["name"]
+      if (value_name_5 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_5 !== 'string') {
+          if (value_name_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_5 instanceof RegExp) {
+            json += asString(value_name_5.source)
+          } else {
+            json += asString(value_name_5.toString())
+          }
+        } else {
+          json += asString(value_name_5)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_description_6 = obj["description"]
+      if (value_description_6 !== undefined) {
+        json += ",\"description\":"
+        
+          if (value_description_6 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_description_6 === "string" ||
+            value_description_6 === null ||
+            value_description_6 instanceof Date ||
+            value_description_6 instanceof RegExp ||
+            (
+              typeof value_description_6 === "object" &&
+              typeof value_description_6.toString === "function" &&
+              value_description_6.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_description_6 !== 'string') {
+          if (value_description_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_description_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_description_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_description_6 instanceof RegExp) {
+            json += asString(value_description_6.source)
+          } else {
+            json += asString(value_description_6.toString())
+          }
+        } else {
+          json += asString(value_description_6)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/KnowledgeBase/properties/description' does not match schema definition.")
+  
+      } else {
+        throw new Error('"description" is required!')
+      }
+      
+      const value_chunking_7 = obj["chunking"]
+      if (value_chunking_7 !== undefined) {
+        json += ",\"chunking\":"
+        json += anonymous3(value_chunking_7)
+      } else {
+        throw new Error('"chunking" is required!')
+      }
+      
+      const value_document_counts_11 = obj["document_counts"]
+      if (value_document_counts_11 !== undefined) {
+        json += ",\"document_counts\":"
+        json += anonymous4(value_document_counts_11)
+      } else {
+        throw new Error('"document_counts" is required!')
+      }
+      
+      const value_metadata_17 = obj["metadata"]
+      if (value_metadata_17 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous5(value_metadata_17)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_19 = obj["created_at"]
+      if (value_created_at_19 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_19)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_20 = obj["updated_at"]
+      if (value_updated_at_20 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_20)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/KnowledgeBaseList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/KnowledgeBaseList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous6 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_23 = obj["page"]
+      if (value_page_23 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_23)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_24 = obj["limit"]
+      if (value_limit_24 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_24)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_25 = obj["total"]
+      if (value_total_25 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_25)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_26 = obj["total_pages"]
+      if (value_total_pages_26 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_26)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/KnowledgeBaseList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_21 = obj["pagination"]
+      if (value_pagination_21 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous6(value_pagination_21)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyKnowledgeBase () { return define(this, 'replyKnowledgeBase', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Chunking"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_max_tokens_7 = obj["max_tokens"]
+      if (value_max_tokens_7 !== undefined) {
+        json += "{\"max_tokens\":"
+        json += asInteger(value_max_tokens_7)
+      } else {
+        throw new Error('"max_tokens" is required!')
+      }
+      
+      const value_overlap_tokens_8 = obj["overlap_tokens"]
+      if (value_overlap_tokens_8 !== undefined) {
+        json += ",\"overlap_tokens\":"
+        json += asInteger(value_overlap_tokens_8)
+      } else {
+        throw new Error('"overlap_tokens" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/KnowledgeBase/properties/document_counts"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_queued_11 = obj["queued"]
+      if (value_queued_11 !== undefined) {
+        json += "{\"queued\":"
+        json += asInteger(value_queued_11)
+      } else {
+        throw new Error('"queued" is required!')
+      }
+      
+      const value_processing_12 = obj["processing"]
+      if (value_processing_12 !== undefined) {
+        json += ",\"processing\":"
+        json += asInteger(value_processing_12)
+      } else {
+        throw new Error('"processing" is required!')
+      }
+      
+      const value_ready_13 = obj["ready"]
+      if (value_ready_13 !== undefined) {
+        json += ",\"ready\":"
+        json += asInteger(value_ready_13)
+      } else {
+        throw new Error('"ready" is required!')
+      }
+      
+      const value_failed_14 = obj["failed"]
+      if (value_failed_14 !== undefined) {
+        json += ",\"failed\":"
+        json += asInteger(value_failed_14)
+      } else {
+        throw new Error('"failed" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Metadata"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_16 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_16 ? JSON_STR_COMMA : ((addComma_16 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_16) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/KnowledgeBase"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_project_id_2 = obj["project_id"]
+      if (value_project_id_2 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_2 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_2 === "string" ||
+            value_project_id_2 === null ||
+            value_project_id_2 instanceof Date ||
+            value_project_id_2 instanceof RegExp ||
+            (
+              typeof value_project_id_2 === "object" &&
+              typeof value_project_id_2.toString === "function" &&
+              value_project_id_2.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_2 !== 'string') {
+          if (value_project_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_2 instanceof RegExp) {
+            json += asString(value_project_id_2.source)
+          } else {
+            json += asString(value_project_id_2.toString())
+          }
+        } else {
+          json += asString(value_project_id_2)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/KnowledgeBase/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_name_3 = obj["name"]
+      if (value_name_3 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_3 !== 'string') {
+          if (value_name_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_3 instanceof RegExp) {
+            json += asString(value_name_3.source)
+          } else {
+            json += asString(value_name_3.toString())
+          }
+        } else {
+          json += asString(value_name_3)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_description_4 = obj["description"]
+      if (value_description_4 !== undefined) {
+        json += ",\"description\":"
+        
+          if (value_description_4 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_description_4 === "string" ||
+            value_description_4 === null ||
+            value_description_4 instanceof Date ||
+            value_description_4 instanceof RegExp ||
+            (
+              typeof value_description_4 === "object" &&
+              typeof value_description_4.toString === "function" &&
+              value_description_4.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_description_4 !== 'string') {
+          if (value_description_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_description_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_description_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_description_4 instanceof RegExp) {
+            json += asString(value_description_4.source)
+          } else {
+            json += asString(value_description_4.toString())
+          }
+        } else {
+          json += asString(value_description_4)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/KnowledgeBase/properties/description' does not match schema definition.")
+  
+      } else {
+        throw new Error('"description" is required!')
+      }
+      
+      const value_chunking_5 = obj["chunking"]
+      if (value_chunking_5 !== undefined) {
+        json += ",\"chunking\":"
+        json += anonymous1(value_chunking_5)
+      } else {
+        throw new Error('"chunking" is required!')
+      }
+      
+      const value_document_counts_9 = obj["document_counts"]
+      if (value_document_counts_9 !== undefined) {
+        json += ",\"document_counts\":"
+        json += anonymous2(value_document_counts_9)
+      } else {
+        throw new Error('"document_counts" is required!')
+      }
+      
+      const value_metadata_15 = obj["metadata"]
+      if (value_metadata_15 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous3(value_metadata_15)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_17 = obj["created_at"]
+      if (value_created_at_17 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_17)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_18 = obj["updated_at"]
+      if (value_updated_at_18 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_18)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyPassageList () { return define(this, 'replyPassageList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Metadata"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_14 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_14 ? JSON_STR_COMMA : ((addComma_14 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_14) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Passage"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_chunk_id_3 = obj["chunk_id"]
+      if (value_chunk_id_3 !== undefined) {
+        json += "{\"chunk_id\":"
+        
+        if (typeof value_chunk_id_3 !== 'string') {
+          if (value_chunk_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_chunk_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_chunk_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_chunk_id_3 instanceof RegExp) {
+            json += asString(value_chunk_id_3.source)
+          } else {
+            json += asString(value_chunk_id_3.toString())
+          }
+        } else {
+          json += asString(value_chunk_id_3)
+        }
+        
+      } else {
+        throw new Error('"chunk_id" is required!')
+      }
+      
+      const value_document_id_4 = obj["document_id"]
+      if (value_document_id_4 !== undefined) {
+        json += ",\"document_id\":"
+        
+        if (typeof value_document_id_4 !== 'string') {
+          if (value_document_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_document_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_document_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_document_id_4 instanceof RegExp) {
+            json += asString(value_document_id_4.source)
+          } else {
+            json += asString(value_document_id_4.toString())
+          }
+        } else {
+          json += asString(value_document_id_4)
+        }
+        
+      } else {
+        throw new Error('"document_id" is required!')
+      }
+      
+      const value_file_id_5 = obj["file_id"]
+      if (value_file_id_5 !== undefined) {
+        json += ",\"file_id\":"
+        
+          if (value_file_id_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_file_id_5 === "string" ||
+            value_file_id_5 === null ||
+            value_file_id_5 instanceof Date ||
+            value_file_id_5 instanceof RegExp ||
+            (
+              typeof value_file_id_5 === "object" &&
+              typeof value_file_id_5.toString === "function" &&
+              value_file_id_5.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_file_id_5 !== 'string') {
+          if (value_file_id_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_file_id_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_file_id_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_file_id_5 instanceof RegExp) {
+            json += asString(value_file_id_5.source)
+          } else {
+            json += asString(value_file_id_5.toString())
+          }
+        } else {
+          json += asString(value_file_id_5)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Passage/properties/file_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"file_id" is required!')
+      }
+      
+      const value_name_6 = obj["name"]
+      if (value_name_6 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_6 !== 'string') {
+          if (value_name_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_6 instanceof RegExp) {
+            json += asString(value_name_6.source)
+          } else {
+            json += asString(value_name_6.toString())
+          }
+        } else {
+          json += asString(value_name_6)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_heading_7 = obj["heading"]
+      if (value_heading_7 !== undefined) {
+        json += ",\"heading\":"
+        
+          if (value_heading_7 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_heading_7 === "string" ||
+            value_heading_7 === null ||
+            value_heading_7 instanceof Date ||
+            value_heading_7 instanceof RegExp ||
+            (
+              typeof value_heading_7 === "object" &&
+              typeof value_heading_7.toString === "function" &&
+              value_heading_7.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_heading_7 !== 'string') {
+          if (value_heading_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_heading_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_heading_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_heading_7 instanceof RegExp) {
+            json += asString(value_heading_7.source)
+          } else {
+            json += asString(value_heading_7.toString())
+          }
+        } else {
+          json += asString(value_heading_7)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Passage/properties/heading' does not match schema definition.")
+  
+      } else {
+        throw new Error('"heading" is required!')
+      }
+      
+      const value_page_8 = obj["page"]
+      if (value_page_8 !== undefined) {
+        json += ",\"page\":"
+        
+          if (value_page_8 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Number.isInteger(value_page_8) || value_page_8 === null) {
+            json += asInteger(value_page_8)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Passage/properties/page' does not match schema definition.")
+  
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_start_index_9 = obj["start_index"]
+      if (value_start_index_9 !== undefined) {
+        json += ",\"start_index\":"
+        json += asInteger(value_start_index_9)
+      } else {
+        throw new Error('"start_index" is required!')
+      }
+      
+      const value_end_index_10 = obj["end_index"]
+      if (value_end_index_10 !== undefined) {
+        json += ",\"end_index\":"
+        json += asInteger(value_end_index_10)
+      } else {
+        throw new Error('"end_index" is required!')
+      }
+      
+      const value_text_11 = obj["text"]
+      if (value_text_11 !== undefined) {
+        json += ",\"text\":"
+        
+        if (typeof value_text_11 !== 'string') {
+          if (value_text_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_text_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_text_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_text_11 instanceof RegExp) {
+            json += asString(value_text_11.source)
+          } else {
+            json += asString(value_text_11.toString())
+          }
+        } else {
+          json += asString(value_text_11)
+        }
+        
+      } else {
+        throw new Error('"text" is required!')
+      }
+      
+      const value_score_12 = obj["score"]
+      if (value_score_12 !== undefined) {
+        json += ",\"score\":"
+        json += asNumber(value_score_12)
+      } else {
+        throw new Error('"score" is required!')
+      }
+      
+      const value_metadata_13 = obj["metadata"]
+      if (value_metadata_13 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous3(value_metadata_13)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/PassageList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/PassageList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/PassageList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyDocumentList () { return define(this, 'replyDocumentList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Document/properties/source"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_type_9 = obj["type"]
+      if (value_type_9 !== undefined) {
+        json += "{\"type\":"
+        
+        if (typeof value_type_9 !== 'string') {
+          if (value_type_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_type_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_9 instanceof RegExp) {
+            json += asString(value_type_9.source)
+          } else {
+            json += asString(value_type_9.toString())
+          }
+        } else {
+          json += asString(value_type_9)
+        }
+        
+      } else {
+        throw new Error('"type" is required!')
+      }
+      
+      const value_file_id_10 = obj["file_id"]
+      if (value_file_id_10 !== undefined) {
+        json += ",\"file_id\":"
+        
+          if (value_file_id_10 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_file_id_10 === "string" ||
+            value_file_id_10 === null ||
+            value_file_id_10 instanceof Date ||
+            value_file_id_10 instanceof RegExp ||
+            (
+              typeof value_file_id_10 === "object" &&
+              typeof value_file_id_10.toString === "function" &&
+              value_file_id_10.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_file_id_10 !== 'string') {
+          if (value_file_id_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_file_id_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_file_id_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_file_id_10 instanceof RegExp) {
+            json += asString(value_file_id_10.source)
+          } else {
+            json += asString(value_file_id_10.toString())
+          }
+        } else {
+          json += asString(value_file_id_10)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Document/properties/source/properties/file_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"file_id" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Document/properties/error"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_code_15 = obj["code"]
+      if (value_code_15 !== undefined) {
+        json += "{\"code\":"
+        
+        if (typeof value_code_15 !== 'string') {
+          if (value_code_15 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_code_15 instanceof Date) {
+            json += JSON_STR_QUOTE + value_code_15.toISOString() + JSON_STR_QUOTE
+          } else if (value_code_15 instanceof RegExp) {
+            json += asString(value_code_15.source)
+          } else {
+            json += asString(value_code_15.toString())
+          }
+        } else {
+          json += asString(value_code_15)
+        }
+        
+      } else {
+        throw new Error('"code" is required!')
+      }
+      
+      const value_message_16 = obj["message"]
+      if (value_message_16 !== undefined) {
+        json += ",\"message\":"
+        
+        if (typeof value_message_16 !== 'string') {
+          if (value_message_16 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_message_16 instanceof Date) {
+            json += JSON_STR_QUOTE + value_message_16.toISOString() + JSON_STR_QUOTE
+          } else if (value_message_16 instanceof RegExp) {
+            json += asString(value_message_16.source)
+          } else {
+            json += asString(value_message_16.toString())
+          }
+        } else {
+          json += asString(value_message_16)
+        }
+        
+      } else {
+        throw new Error('"message" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Metadata"
+      function anonymous5 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_21 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_21 ? JSON_STR_COMMA : ((addComma_21 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_21) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Document"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_knowledge_base_id_4 = obj["knowledge_base_id"]
+      if (value_knowledge_base_id_4 !== undefined) {
+        json += ",\"knowledge_base_id\":"
+        
+        if (typeof value_knowledge_base_id_4 !== 'string') {
+          if (value_knowledge_base_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_knowledge_base_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_knowledge_base_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_knowledge_base_id_4 instanceof RegExp) {
+            json += asString(value_knowledge_base_id_4.source)
+          } else {
+            json += asString(value_knowledge_base_id_4.toString())
+          }
+        } else {
+          json += asString(value_knowledge_base_id_4)
+        }
+        
+      } else {
+        throw new Error('"knowledge_base_id" is required!')
+      }
+      
+      const value_project_id_5 = obj["project_id"]
+      if (value_project_id_5 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_5 === "string" ||
+            value_project_id_5 === null ||
+            value_project_id_5 instanceof Date ||
+            value_project_id_5 instanceof RegExp ||
+            (
+              typeof value_project_id_5 === "object" &&
+              typeof value_project_id_5.toString === "function" &&
+              value_project_id_5.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_5 !== 'string') {
+          if (value_project_id_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_5 instanceof RegExp) {
+            json += asString(value_project_id_5.source)
+          } else {
+            json += asString(value_project_id_5.toString())
+          }
+        } else {
+          json += asString(value_project_id_5)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Document/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_name_6 = obj["name"]
+      if (value_name_6 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_6 !== 'string') {
+          if (value_name_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_6 instanceof RegExp) {
+            json += asString(value_name_6.source)
+          } else {
+            json += asString(value_name_6.toString())
+          }
+        } else {
+          json += asString(value_name_6)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_source_7 = obj["source"]
+      if (value_source_7 !== undefined) {
+        json += ",\"source\":"
+        json += anonymous3(value_source_7)
+      } else {
+        throw new Error('"source" is required!')
+      }
+      
+      const value_content_type_11 = obj["content_type"]
+      if (value_content_type_11 !== undefined) {
+        json += ",\"content_type\":"
+        
+        if (typeof value_content_type_11 !== 'string') {
+          if (value_content_type_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_content_type_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_content_type_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_content_type_11 instanceof RegExp) {
+            json += asString(value_content_type_11.source)
+          } else {
+            json += asString(value_content_type_11.toString())
+          }
+        } else {
+          json += asString(value_content_type_11)
+        }
+        
+      } else {
+        throw new Error('"content_type" is required!')
+      }
+      
+      const value_status_12 = obj["status"]
+      if (value_status_12 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_12 !== 'string') {
+          if (value_status_12 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_12 instanceof RegExp) {
+            json += asString(value_status_12.source)
+          } else {
+            json += asString(value_status_12.toString())
+          }
+        } else {
+          json += asString(value_status_12)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_error_13 = obj["error"]
+      if (value_error_13 !== undefined) {
+        json += ",\"error\":"
+        
+          if (value_error_13 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if((typeof value_error_13 === "object" && !Array.isArray(value_error_13)) || value_error_13 === null) {
+            json += anonymous4(value_error_13)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Document/properties/error' does not match schema definition.")
+  
+      } else {
+        throw new Error('"error" is required!')
+      }
+      
+      const value_sha256_17 = obj["sha256"]
+      if (value_sha256_17 !== undefined) {
+        json += ",\"sha256\":"
+        
+        if (typeof value_sha256_17 !== 'string') {
+          if (value_sha256_17 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_sha256_17 instanceof Date) {
+            json += JSON_STR_QUOTE + value_sha256_17.toISOString() + JSON_STR_QUOTE
+          } else if (value_sha256_17 instanceof RegExp) {
+            json += asString(value_sha256_17.source)
+          } else {
+            json += asString(value_sha256_17.toString())
+          }
+        } else {
+          json += asString(value_sha256_17)
+        }
+        
+      } else {
+        throw new Error('"sha256" is required!')
+      }
+      
+      const value_tokens_18 = obj["tokens"]
+      if (value_tokens_18 !== undefined) {
+        json += ",\"tokens\":"
+        json += asInteger(value_tokens_18)
+      } else {
+        throw new Error('"tokens" is required!')
+      }
+      
+      const value_chunk_count_19 = obj["chunk_count"]
+      if (value_chunk_count_19 !== undefined) {
+        json += ",\"chunk_count\":"
+        json += asInteger(value_chunk_count_19)
+      } else {
+        throw new Error('"chunk_count" is required!')
+      }
+      
+      const value_metadata_20 = obj["metadata"]
+      if (value_metadata_20 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous5(value_metadata_20)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_22 = obj["created_at"]
+      if (value_created_at_22 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_22)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_23 = obj["updated_at"]
+      if (value_updated_at_23 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_23)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_indexed_at_24 = obj["indexed_at"]
+      if (value_indexed_at_24 !== undefined) {
+        json += ",\"indexed_at\":"
+        
+          if (value_indexed_at_24 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_indexed_at_24 === "string" ||
+            value_indexed_at_24 === null ||
+            value_indexed_at_24 instanceof Date ||
+            value_indexed_at_24 instanceof RegExp ||
+            (
+              typeof value_indexed_at_24 === "object" &&
+              typeof value_indexed_at_24.toString === "function" &&
+              value_indexed_at_24.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_indexed_at_24)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Document/properties/indexed_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"indexed_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/DocumentList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/DocumentList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous6 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_27 = obj["page"]
+      if (value_page_27 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_27)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_28 = obj["limit"]
+      if (value_limit_28 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_28)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_29 = obj["total"]
+      if (value_total_29 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_29)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_30 = obj["total_pages"]
+      if (value_total_pages_30 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_30)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/DocumentList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_25 = obj["pagination"]
+      if (value_pagination_25 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous6(value_pagination_25)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyDocument () { return define(this, 'replyDocument', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Document/properties/source"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_type_7 = obj["type"]
+      if (value_type_7 !== undefined) {
+        json += "{\"type\":"
+        
+        if (typeof value_type_7 !== 'string') {
+          if (value_type_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_type_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_7 instanceof RegExp) {
+            json += asString(value_type_7.source)
+          } else {
+            json += asString(value_type_7.toString())
+          }
+        } else {
+          json += asString(value_type_7)
+        }
+        
+      } else {
+        throw new Error('"type" is required!')
+      }
+      
+      const value_file_id_8 = obj["file_id"]
+      if (value_file_id_8 !== undefined) {
+        json += ",\"file_id\":"
+        
+          if (value_file_id_8 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_file_id_8 === "string" ||
+            value_file_id_8 === null ||
+            value_file_id_8 instanceof Date ||
+            value_file_id_8 instanceof RegExp ||
+            (
+              typeof value_file_id_8 === "object" &&
+              typeof value_file_id_8.toString === "function" &&
+              value_file_id_8.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_file_id_8 !== 'string') {
+          if (value_file_id_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_file_id_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_file_id_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_file_id_8 instanceof RegExp) {
+            json += asString(value_file_id_8.source)
+          } else {
+            json += asString(value_file_id_8.toString())
+          }
+        } else {
+          json += asString(value_file_id_8)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Document/properties/source/properties/file_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"file_id" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Document/properties/error"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_code_13 = obj["code"]
+      if (value_code_13 !== undefined) {
+        json += "{\"code\":"
+        
+        if (typeof value_code_13 !== 'string') {
+          if (value_code_13 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_code_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_code_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_code_13 instanceof RegExp) {
+            json += asString(value_code_13.source)
+          } else {
+            json += asString(value_code_13.toString())
+          }
+        } else {
+          json += asString(value_code_13)
+        }
+        
+      } else {
+        throw new Error('"code" is required!')
+      }
+      
+      const value_message_14 = obj["message"]
+      if (value_message_14 !== undefined) {
+        json += ",\"message\":"
+        
+        if (typeof value_message_14 !== 'string') {
+          if (value_message_14 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_message_14 instanceof Date) {
+            json += JSON_STR_QUOTE + value_message_14.toISOString() + JSON_STR_QUOTE
+          } else if (value_message_14 instanceof RegExp) {
+            json += asString(value_message_14.source)
+          } else {
+            json += asString(value_message_14.toString())
+          }
+        } else {
+          json += asString(value_message_14)
+        }
+        
+      } else {
+        throw new Error('"message" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Metadata"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_19 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_19 ? JSON_STR_COMMA : ((addComma_19 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_19) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Document"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_knowledge_base_id_2 = obj["knowledge_base_id"]
+      if (value_knowledge_base_id_2 !== undefined) {
+        json += ",\"knowledge_base_id\":"
+        
+        if (typeof value_knowledge_base_id_2 !== 'string') {
+          if (value_knowledge_base_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_knowledge_base_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_knowledge_base_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_knowledge_base_id_2 instanceof RegExp) {
+            json += asString(value_knowledge_base_id_2.source)
+          } else {
+            json += asString(value_knowledge_base_id_2.toString())
+          }
+        } else {
+          json += asString(value_knowledge_base_id_2)
+        }
+        
+      } else {
+        throw new Error('"knowledge_base_id" is required!')
+      }
+      
+      const value_project_id_3 = obj["project_id"]
+      if (value_project_id_3 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_3 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_3 === "string" ||
+            value_project_id_3 === null ||
+            value_project_id_3 instanceof Date ||
+            value_project_id_3 instanceof RegExp ||
+            (
+              typeof value_project_id_3 === "object" &&
+              typeof value_project_id_3.toString === "function" &&
+              value_project_id_3.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_3 !== 'string') {
+          if (value_project_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_3 instanceof RegExp) {
+            json += asString(value_project_id_3.source)
+          } else {
+            json += asString(value_project_id_3.toString())
+          }
+        } else {
+          json += asString(value_project_id_3)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Document/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_name_4 = obj["name"]
+      if (value_name_4 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_4 !== 'string') {
+          if (value_name_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_4 instanceof RegExp) {
+            json += asString(value_name_4.source)
+          } else {
+            json += asString(value_name_4.toString())
+          }
+        } else {
+          json += asString(value_name_4)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_source_5 = obj["source"]
+      if (value_source_5 !== undefined) {
+        json += ",\"source\":"
+        json += anonymous1(value_source_5)
+      } else {
+        throw new Error('"source" is required!')
+      }
+      
+      const value_content_type_9 = obj["content_type"]
+      if (value_content_type_9 !== undefined) {
+        json += ",\"content_type\":"
+        
+        if (typeof value_content_type_9 !== 'string') {
+          if (value_content_type_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_content_type_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_content_type_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_content_type_9 instanceof RegExp) {
+            json += asString(value_content_type_9.source)
+          } else {
+            json += asString(value_content_type_9.toString())
+          }
+        } else {
+          json += asString(value_content_type_9)
+        }
+        
+      } else {
+        throw new Error('"content_type" is required!')
+      }
+      
+      const value_status_10 = obj["status"]
+      if (value_status_10 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_10 !== 'string') {
+          if (value_status_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_10 instanceof RegExp) {
+            json += asString(value_status_10.source)
+          } else {
+            json += asString(value_status_10.toString())
+          }
+        } else {
+          json += asString(value_status_10)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_error_11 = obj["error"]
+      if (value_error_11 !== undefined) {
+        json += ",\"error\":"
+        
+          if (value_error_11 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if((typeof value_error_11 === "object" && !Array.isArray(value_error_11)) || value_error_11 === null) {
+            json += anonymous2(value_error_11)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Document/properties/error' does not match schema definition.")
+  
+      } else {
+        throw new Error('"error" is required!')
+      }
+      
+      const value_sha256_15 = obj["sha256"]
+      if (value_sha256_15 !== undefined) {
+        json += ",\"sha256\":"
+        
+        if (typeof value_sha256_15 !== 'string') {
+          if (value_sha256_15 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_sha256_15 instanceof Date) {
+            json += JSON_STR_QUOTE + value_sha256_15.toISOString() + JSON_STR_QUOTE
+          } else if (value_sha256_15 instanceof RegExp) {
+            json += asString(value_sha256_15.source)
+          } else {
+            json += asString(value_sha256_15.toString())
+          }
+        } else {
+          json += asString(value_sha256_15)
+        }
+        
+      } else {
+        throw new Error('"sha256" is required!')
+      }
+      
+      const value_tokens_16 = obj["tokens"]
+      if (value_tokens_16 !== undefined) {
+        json += ",\"tokens\":"
+        json += asInteger(value_tokens_16)
+      } else {
+        throw new Error('"tokens" is required!')
+      }
+      
+      const value_chunk_count_17 = obj["chunk_count"]
+      if (value_chunk_count_17 !== undefined) {
+        json += ",\"chunk_count\":"
+        json += asInteger(value_chunk_count_17)
+      } else {
+        throw new Error('"chunk_count" is required!')
+      }
+      
+      const value_metadata_18 = obj["metadata"]
+      if (value_metadata_18 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous3(value_metadata_18)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_20 = obj["created_at"]
+      if (value_created_at_20 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_20)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_21 = obj["updated_at"]
+      if (value_updated_at_21 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_21)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_indexed_at_22 = obj["indexed_at"]
+      if (value_indexed_at_22 !== undefined) {
+        json += ",\"indexed_at\":"
+        
+          if (value_indexed_at_22 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_indexed_at_22 === "string" ||
+            value_indexed_at_22 === null ||
+            value_indexed_at_22 instanceof Date ||
+            value_indexed_at_22 instanceof RegExp ||
+            (
+              typeof value_indexed_at_22 === "object" &&
+              typeof value_indexed_at_22.toString === "function" &&
+              value_indexed_at_22.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_indexed_at_22)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Document/properties/indexed_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"indexed_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyDocumentText () { return define(this, 'replyDocumentText', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+    function anonymous1 (obj) {
+      // "spec#/$defs/DocumentText/properties/pages"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/DocumentText/properties/pages' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+        // Copying small arrays costs more than the existing loop.
+        if (typeof arrayLength === 'number' && arrayLength >= 512 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+          const copy = new Array(arrayLength)
+          // V8's side-effect-free JSON.stringify fast path (V8 >= 13.8) requires
+          // the standard Array.prototype; a null prototype halves its throughput.
+          // Only detach the prototype when a toJSON hook would otherwise be called.
+          if (Array.prototype.toJSON !== undefined) Object.setPrototypeOf(copy, null)
+          for (let i = 0; i < arrayLength; i++) {
+            const v = obj[i]
+            if (!(Number.isInteger(v))) {
+              // Serialize the captured prefix, then resume at the first miss.
+              // Never reread getters or read ahead of an item's coercion.
+              copy.length = i
+              json = JSON.stringify(copy).slice(0, -1)
+              if (i > 0) json += JSON_STR_COMMA
+              json += asInteger(v)
+              for (i++; i < arrayLength; i++) {
+                json += JSON_STR_COMMA
+                const v = obj[i]
+                json += asInteger(v)
+              }
+              return json + JSON_STR_END_ARRAY
+            }
+            copy[i] = v
+          }
+          return JSON.stringify(copy)
+        }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += asInteger(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += asInteger(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/DocumentText"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_document_id_1 = obj["document_id"]
+      if (value_document_id_1 !== undefined) {
+        json += "{\"document_id\":"
+        
+        if (typeof value_document_id_1 !== 'string') {
+          if (value_document_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_document_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_document_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_document_id_1 instanceof RegExp) {
+            json += asString(value_document_id_1.source)
+          } else {
+            json += asString(value_document_id_1.toString())
+          }
+        } else {
+          json += asString(value_document_id_1)
+        }
+        
+      } else {
+        throw new Error('"document_id" is required!')
+      }
+      
+      const value_text_2 = obj["text"]
+      if (value_text_2 !== undefined) {
+        json += ",\"text\":"
+        
+        if (typeof value_text_2 !== 'string') {
+          if (value_text_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_text_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_text_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_text_2 instanceof RegExp) {
+            json += asString(value_text_2.source)
+          } else {
+            json += asString(value_text_2.toString())
+          }
+        } else {
+          json += asString(value_text_2)
+        }
+        
+      } else {
+        throw new Error('"text" is required!')
+      }
+      
+      const value_pages_3 = obj["pages"]
+      if (value_pages_3 !== undefined) {
+        json += ",\"pages\":"
+        
+          if (value_pages_3 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Array.isArray(value_pages_3)) {
+            json += anonymous1(value_pages_3)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/DocumentText/properties/pages' does not match schema definition.")
+  
+      } else {
+        throw new Error('"pages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
   get replyEventList () { return define(this, 'replyEventList', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')

@@ -707,6 +707,420 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/ai/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the models
+         * @description Those of the configured servers, and `extractive-1`, which is always there: no language model, it finds the sentences
+         *     of your knowledge bases that bear on a question, quotes and cites them, and says when there are none.
+         */
+        get: operations["listModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ai/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what your key has used today
+         * @description Days are those of UTC. Streams that were cut off count too.
+         */
+        get: operations["getAiUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ai/chat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Chat
+         * @description Answers with the whole message. Either `message`, which is added to the session and answered in its light; without
+         *     `session_id` a new one is begun, unless your settings say not to store history. Or `messages`, the whole conversation, of which
+         *     nothing is stored but the answer, for a day. Answers draw on `knowledge_base_ids`, or else those of the session, as far as
+         *     you may read them at that moment, and cite what they use.
+         *
+         *     A client that leaves stops it; what was written so far is kept as `cancelled`. A server of models that is busy is 429, one that fails
+         *     503. A session takes one message at a time: 409.
+         */
+        post: operations["createChat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ai/chat/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Chat, and read the answer as it is written
+         * @description The same as server-sent events, each with a growing `id`. `message.completed` or `error` is the last. When the
+         *     connection breaks the writing stops, unless somebody else follows it; `GET /ai/messages/{id}/stream` with `Last-Event-ID` has what was missed.
+         */
+        post: operations["streamChat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ai/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List sessions
+         * @description With `project_id` the sessions of that project, else your own that are in none.
+         */
+        get: operations["listSessions"];
+        put?: never;
+        /** Begin a session */
+        post: operations["createSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ai/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        /** Get a session */
+        get: operations["getSession"];
+        /**
+         * Change a session
+         * @description An archived one takes no messages.
+         */
+        put: operations["updateSession"];
+        post?: never;
+        /**
+         * Delete a session
+         * @description With its messages. An answer that is being written stops.
+         */
+        delete: operations["deleteSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ai/sessions/{id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        /** List the messages of a session */
+        get: operations["listSessionMessages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ai/messages/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        /** Get a message */
+        get: operations["getMessage"];
+        /**
+         * Edit a message of a user
+         * @description What came after it in its session is removed; `regenerate` then answers it anew.
+         */
+        put: operations["updateMessage"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ai/messages/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop an answer that is being written
+         * @description What was written so far stays, with the status `cancelled`. One that is finished already is 409.
+         */
+        post: operations["cancelMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ai/messages/{id}/regenerate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a message anew
+         * @description Of a session: the message of the user, or the answer to it. The answer that it had is replaced, and what came after it
+         *     removed.
+         */
+        post: operations["regenerateMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ai/messages/{id}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Follow an answer that is being written, or was
+         * @description The same events as when it was asked for, from the beginning or after `Last-Event-ID`; what was written already comes in one piece.
+         */
+        get: operations["streamMessage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ai/knowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List knowledge bases
+         * @description With `project_id` those of that project, else your own that are in none.
+         */
+        get: operations["listKnowledgeBases"];
+        put?: never;
+        /** Make a knowledge base */
+        post: operations["createKnowledgeBase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ai/knowledge/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["KnowledgeBaseId"];
+            };
+            cookie?: never;
+        };
+        /** Get a knowledge base */
+        get: operations["getKnowledgeBase"];
+        /**
+         * Change a knowledge base
+         * @description Another `chunking` counts for documents that are added, or retried, from then on.
+         */
+        put: operations["updateKnowledgeBase"];
+        post?: never;
+        /**
+         * Delete a knowledge base
+         * @description With its documents. Files in storage stay.
+         */
+        delete: operations["deleteKnowledgeBase"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ai/knowledge/{id}/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["KnowledgeBaseId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search a knowledge base
+         * @description The passages that bear on the query best, by words in any of the languages and, where the server has embeddings, by meaning.
+         *     Takes no model. It changes nothing.
+         */
+        post: operations["searchKnowledgeBase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ai/knowledge/{id}/documents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["KnowledgeBaseId"];
+            };
+            cookie?: never;
+        };
+        /** List the documents of a knowledge base */
+        get: operations["listDocuments"];
+        put?: never;
+        /**
+         * Add a document to a knowledge base
+         * @description From `text`, from a file in storage by `file_id`, or from a form with a `file`, which becomes a file in storage first. It is read soon
+         *     after: text, Markdown, HTML, CSV, JSON, PDF and DOCX, by what the bytes are. The same bytes again are the document that is there already: 200.
+         */
+        post: operations["createDocument"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ai/knowledge/{id}/documents/{document_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["KnowledgeBaseId"];
+                document_id: components["parameters"]["DocumentId"];
+            };
+            cookie?: never;
+        };
+        /** Get a document */
+        get: operations["getDocument"];
+        /**
+         * Change a document
+         * @description Another `text`, for one that was made from text, is read anew; citations of the old one are then `stale`.
+         */
+        put: operations["updateDocument"];
+        post?: never;
+        /**
+         * Delete a document
+         * @description From the next answer on nothing draws on it. Its file in storage stays.
+         */
+        delete: operations["deleteDocument"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ai/knowledge/{id}/documents/{document_id}/text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["KnowledgeBaseId"];
+                document_id: components["parameters"]["DocumentId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the text of a document
+         * @description As it was read, which `start_index` and `end_index` of citations count in. 409 INVALID_STATE while it is not `ready`.
+         */
+        get: operations["getDocumentText"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ai/knowledge/{id}/documents/{document_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["KnowledgeBaseId"];
+                document_id: components["parameters"]["DocumentId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read a document anew
+         * @description One that is `failed` or `ready`; what it had stays searchable until it is read.
+         */
+        post: operations["retryDocument"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/events": {
         parameters: {
             query?: never;
@@ -2196,6 +2610,621 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "session.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * session.created
+         * @description A session was begun. For keys with the scope `ai:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["SessionCreatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "session.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * session.updated
+         * @description A session was changed. For keys with the scope `ai:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["SessionUpdatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "session.deleted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * session.deleted
+         * @description A session was deleted with its messages. For keys with the scope `ai:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["SessionDeletedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "message.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * message.updated
+         * @description A message of a user was edited. For keys with the scope `ai:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["MessageUpdatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "chat.completed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * chat.completed
+         * @description An answer was written, to its end or to a limit. For keys with the scope `ai:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ChatCompletedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "chat.failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * chat.failed
+         * @description An answer could not be written. For keys with the scope `ai:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ChatFailedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "chat.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * chat.cancelled
+         * @description An answer was stopped, or who asked for it left. For keys with the scope `ai:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ChatCancelledEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "knowledge_base.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * knowledge_base.created
+         * @description A knowledge base was made. For keys with the scope `ai:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["KnowledgeBaseCreatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "knowledge_base.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * knowledge_base.updated
+         * @description A knowledge base was changed. For keys with the scope `ai:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["KnowledgeBaseUpdatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "knowledge_base.deleted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * knowledge_base.deleted
+         * @description A knowledge base was deleted with its documents. For keys with the scope `ai:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["KnowledgeBaseDeletedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "document.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * document.created
+         * @description A document was added. For keys with the scope `ai:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["DocumentCreatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "document.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * document.updated
+         * @description A document was changed, or is to be read anew. For keys with the scope `ai:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["DocumentUpdatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "document.ready": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * document.ready
+         * @description A document was read, and is searched from now on. For keys with the scope `ai:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["DocumentReadyEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "document.failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * document.failed
+         * @description A document could not be read; `error` says why. For keys with the scope `ai:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["DocumentFailedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "document.deleted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * document.deleted
+         * @description A document was deleted, or the file that it was made from. For keys with the scope `ai:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["DocumentDeletedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "webhook_endpoint.created": {
         parameters: {
             query?: never;
@@ -3174,12 +4203,413 @@ export interface components {
             /** @description What `bytes` may be at most. */
             quota_bytes: number;
         };
+        Model: {
+            /**
+             * @description What `model` of a chat takes.
+             * @example extractive-1
+             */
+            id: string;
+            /** @description The name of the configured server; `builtin` for what needs none. */
+            provider: string;
+            /**
+             * @description An `extractive` one quotes and is no language model.
+             * @enum {string}
+             */
+            kind: "language" | "extractive";
+            /** @description Tokens; the oldest messages are left out where a session has more. */
+            context_window: number | null;
+            max_output_tokens: number | null;
+            /** @description Whether a chat that names none takes it. */
+            is_default: boolean;
+        };
+        ModelList: {
+            data: components["schemas"]["Model"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        AiUsage: {
+            /**
+             * Format: date
+             * @example 2026-11-21
+             */
+            day: string;
+            requests: number;
+            prompt_tokens: number;
+            completion_tokens: number;
+            total_tokens: number;
+            /** @description From which on chats are 429 until the day is over; `0` for no limit. */
+            limit_tokens: number;
+            /** @description By the configured prices, in millionths of their currency. */
+            cost_micros: number;
+        };
+        /** @example extractive-1 */
+        ModelId: string;
+        MessageContent: string;
+        /** @enum {string} */
+        "Role-2": "system" | "user" | "assistant";
+        /** @example cs_01jd6y8m5qe8btc4y5w1r0n3fz */
+        SessionId: string;
+        /** @example kb_01jd6y8m5qe8btc4y5w1r0n3fz */
+        KnowledgeBaseId: string;
+        /**
+         * @example [
+         *       "kb_01jd6y8m5qe8btc4y5w1r0n3fz"
+         *     ]
+         */
+        KnowledgeBaseIds: components["schemas"]["KnowledgeBaseId"][];
+        /**
+         * @example {
+         *       "message": "How long are events kept?",
+         *       "knowledge_base_ids": [
+         *         "kb_01jd6y8m5qe8btc4y5w1r0n3fz"
+         *       ]
+         *     }
+         */
+        ChatRequest: {
+            model?: components["schemas"]["ModelId"];
+            message?: components["schemas"]["MessageContent"];
+            messages?: {
+                role: components["schemas"]["Role-2"];
+                content: components["schemas"]["MessageContent"];
+            }[];
+            /** @description Only with `message`. */
+            session_id?: components["schemas"]["SessionId"];
+            knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
+            temperature?: number;
+            /** @description At most so many tokens of an answer. */
+            max_tokens?: number;
+            stop?: string[];
+            metadata?: components["schemas"]["Metadata"];
+        } & (unknown | unknown);
+        /** @example msg_01jd6y8m5qe8btc4y5w1r0n3fz */
+        MessageId: string;
+        /** @example doc_01jd6y8m5qe8btc4y5w1r0n3fz */
+        DocumentId: string;
+        /** @example chunk_01jd6y8m5qe8btc4y5w1r0n3fz */
+        ChunkId: string;
+        Citation: {
+            document_id: components["schemas"]["DocumentId"];
+            file_id: string | null;
+            chunk_id: components["schemas"]["ChunkId"];
+            /** @description The document's name. */
+            name: string;
+            page: number | null;
+            /** @description Where the quote begins in the text of the document, in UTF-16 code units. */
+            start_index: number;
+            /** @description Right behind it. */
+            end_index: number;
+            quote: string;
+            /** @description How well it bears on the question. */
+            score: number;
+            /** @description Whether the document has changed or is gone since. */
+            stale: boolean;
+        };
+        /**
+         * @description `incomplete` is one that was cut off at `max_tokens` or by a filter.
+         * @enum {string}
+         */
+        MessageStatus: "in_progress" | "completed" | "incomplete" | "cancelled" | "failed";
+        /** @enum {string|null} */
+        FinishReason: "stop" | "length" | "content_filter" | null;
+        Usage: {
+            prompt_tokens: number;
+            completion_tokens: number;
+            total_tokens: number;
+        };
+        ChatResponse: {
+            id: components["schemas"]["MessageId"];
+            session_id: string | null;
+            model: components["schemas"]["ModelId"];
+            message: {
+                id: components["schemas"]["MessageId"];
+                role: components["schemas"]["Role-2"];
+                content: string;
+                citations: components["schemas"]["Citation"][];
+            };
+            status: components["schemas"]["MessageStatus"];
+            finish_reason: components["schemas"]["FinishReason"];
+            usage: components["schemas"]["Usage"];
+            created_at: components["schemas"]["Timestamp"];
+        };
+        Message: {
+            id: components["schemas"]["MessageId"];
+            /** @description Of its session. */
+            project_id: string | null;
+            session_id: string | null;
+            role: components["schemas"]["Role-2"];
+            content: string;
+            status: components["schemas"]["MessageStatus"];
+            /** @description Of an answer. */
+            model: string | null;
+            finish_reason: components["schemas"]["FinishReason"];
+            usage: components["schemas"]["Usage"];
+            citations: components["schemas"]["Citation"][];
+            /** @description Why it `failed`. */
+            error: {
+                code: string;
+                message: string;
+            } | null;
+            metadata: components["schemas"]["Metadata"];
+            created_at: components["schemas"]["Timestamp"];
+        };
+        MessageDelta: {
+            /** @description What is added to the content. */
+            delta: string;
+        };
+        /** @enum {string} */
+        SessionStatus: "active" | "archived";
+        SystemPrompt: string | null;
+        Session: {
+            id: components["schemas"]["SessionId"];
+            project_id: string | null;
+            /** @description Made from the first exchange, unless it is given. */
+            title: string | null;
+            model: string | null;
+            system_prompt: components["schemas"]["SystemPrompt"];
+            knowledge_base_ids: components["schemas"]["KnowledgeBaseIds"];
+            status: components["schemas"]["SessionStatus"];
+            message_count: number;
+            /** Format: date-time */
+            last_message_at: string | null;
+            usage: components["schemas"]["Usage"];
+            metadata: components["schemas"]["Metadata"];
+            created_at: components["schemas"]["Timestamp"];
+            updated_at: components["schemas"]["Timestamp"];
+        };
+        SessionList: {
+            data: components["schemas"]["Session"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * @example {
+         *       "title": "Questions about events",
+         *       "model": "extractive-1"
+         *     }
+         */
+        SessionCreate: {
+            project_id?: components["schemas"]["ProjectId"];
+            title?: string;
+            model?: components["schemas"]["ModelId"];
+            system_prompt?: components["schemas"]["SystemPrompt"];
+            knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
+            metadata?: components["schemas"]["Metadata"];
+        };
+        /**
+         * @example {
+         *       "title": "Questions",
+         *       "model": null,
+         *       "status": "archived"
+         *     }
+         */
+        SessionUpdate: {
+            title?: string | null;
+            model?: string | null;
+            system_prompt?: components["schemas"]["SystemPrompt"];
+            knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
+            status?: components["schemas"]["SessionStatus"];
+            metadata?: components["schemas"]["Metadata"];
+        };
+        MessageList: {
+            data: components["schemas"]["Message"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * @example {
+         *       "content": "How long are events kept, and by whom are they removed?"
+         *     }
+         */
+        MessageUpdate: {
+            content?: components["schemas"]["MessageContent"];
+            metadata?: components["schemas"]["Metadata"];
+        };
+        /**
+         * @example {
+         *       "temperature": 0.2
+         *     }
+         */
+        RegenerateRequest: {
+            model?: components["schemas"]["ModelId"];
+            knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
+            temperature?: number;
+            max_tokens?: number;
+            stop?: string[];
+        };
+        /**
+         * @description How documents are cut into passages, in tokens.
+         * @example {
+         *       "max_tokens": 400,
+         *       "overlap_tokens": 60
+         *     }
+         */
+        Chunking: {
+            max_tokens: number;
+            /** @description At most half of `max_tokens`. */
+            overlap_tokens: number;
+        };
+        KnowledgeBase: {
+            id: components["schemas"]["KnowledgeBaseId"];
+            project_id: string | null;
+            name: string;
+            description: string | null;
+            chunking: components["schemas"]["Chunking"];
+            document_counts: {
+                queued: number;
+                processing: number;
+                ready: number;
+                failed: number;
+            };
+            metadata: components["schemas"]["Metadata"];
+            created_at: components["schemas"]["Timestamp"];
+            updated_at: components["schemas"]["Timestamp"];
+        };
+        KnowledgeBaseList: {
+            data: components["schemas"]["KnowledgeBase"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * @example {
+         *       "name": "Handbook"
+         *     }
+         */
+        KnowledgeBaseCreate: {
+            project_id?: components["schemas"]["ProjectId"];
+            name: string;
+            description?: string | null;
+            chunking?: components["schemas"]["Chunking"];
+            metadata?: components["schemas"]["Metadata"];
+        };
+        /**
+         * @example {
+         *       "name": "Handbook 2026",
+         *       "description": null
+         *     }
+         */
+        KnowledgeBaseUpdate: {
+            name?: string;
+            description?: string | null;
+            chunking?: components["schemas"]["Chunking"];
+            metadata?: components["schemas"]["Metadata"];
+        };
+        /**
+         * @example {
+         *       "query": "how long are events kept",
+         *       "limit": 5
+         *     }
+         */
+        KnowledgeSearch: {
+            query: string;
+            /** @default 10 */
+            limit?: number;
+            filters?: {
+                document_ids?: components["schemas"]["DocumentId"][];
+                /** @description Only documents whose metadata has all of these pairs. */
+                metadata?: components["schemas"]["Metadata"];
+            };
+        };
+        Passage: {
+            chunk_id: components["schemas"]["ChunkId"];
+            document_id: components["schemas"]["DocumentId"];
+            file_id: string | null;
+            name: string;
+            /** @description The headings that it stands under, outermost first. */
+            heading: string | null;
+            page: number | null;
+            start_index: number;
+            end_index: number;
+            text: string;
+            score: number;
+            metadata: components["schemas"]["Metadata"];
+        };
+        PassageList: {
+            data: components["schemas"]["Passage"][];
+        };
+        /** @enum {string} */
+        DocumentStatus: "queued" | "processing" | "ready" | "failed";
+        DocumentName: string;
+        Document: {
+            id: components["schemas"]["DocumentId"];
+            knowledge_base_id: components["schemas"]["KnowledgeBaseId"];
+            project_id: string | null;
+            name: components["schemas"]["DocumentName"];
+            source: {
+                /** @enum {string} */
+                type: "text" | "file";
+                file_id: string | null;
+            };
+            /**
+             * @description How it is read.
+             * @example text/markdown
+             */
+            content_type: string;
+            status: components["schemas"]["DocumentStatus"];
+            /** @description Why it `failed`. */
+            error: {
+                /** @enum {string} */
+                code: "unsupported" | "encrypted" | "damaged" | "empty" | "too_large" | "too_slow" | "too_much_memory" | "unavailable";
+                message: string;
+            } | null;
+            sha256: string;
+            tokens: number;
+            chunk_count: number;
+            metadata: components["schemas"]["Metadata"];
+            created_at: components["schemas"]["Timestamp"];
+            updated_at: components["schemas"]["Timestamp"];
+            /** Format: date-time */
+            indexed_at: string | null;
+        };
+        DocumentList: {
+            data: components["schemas"]["Document"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        DocumentSourceText: string;
+        /**
+         * @example {
+         *       "name": "events.md",
+         *       "text": "# Events\n\nEvents are kept for 30 days."
+         *     }
+         */
+        DocumentCreate: {
+            text?: components["schemas"]["DocumentSourceText"];
+            /**
+             * @description Of `text`; by default it is Markdown.
+             * @enum {string}
+             */
+            content_type?: "text/plain" | "text/markdown" | "text/html" | "text/csv" | "application/json";
+            file_id?: components["schemas"]["FileId"];
+            /** @description By default the file's, or the first words of the text. */
+            name?: components["schemas"]["DocumentName"];
+            metadata?: components["schemas"]["Metadata"];
+        } & (unknown | unknown);
+        DocumentUpload: {
+            /** Format: binary */
+            file: string;
+            name?: components["schemas"]["DocumentName"];
+            metadata?: components["schemas"]["Metadata"];
+        };
+        /**
+         * @example {
+         *       "name": "events.md",
+         *       "metadata": {
+         *         "edition": "2"
+         *       }
+         *     }
+         */
+        DocumentUpdate: {
+            name?: components["schemas"]["DocumentName"];
+            text?: components["schemas"]["DocumentSourceText"];
+            metadata?: components["schemas"]["Metadata"];
+        };
+        DocumentText: {
+            document_id: components["schemas"]["DocumentId"];
+            text: string;
+            /** @description Where each page begins in the text, in UTF-16 code units; null for a document without pages. */
+            pages: number[] | null;
+        };
         /**
          * @description What happened.
          * @example project.created
          * @enum {string}
          */
-        EventType: "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+        EventType: "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.cancelled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
         /** @example evt_01jd6y8m5qe8btc4y5w1r0n3fz */
         EventId: string;
         /** @description Something that happened. The webhooks of this document say what `data` holds for each type. */
@@ -3237,7 +4667,7 @@ export interface components {
          * @example project.created
          * @enum {string}
          */
-        EventSelector: "*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+        EventSelector: "*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.cancelled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
         EventSelectors: components["schemas"]["EventSelector"][];
         WebhookEndpoint: {
             id: components["schemas"]["WebhookEndpointId"];
@@ -4202,6 +5632,425 @@ export interface components {
             };
         };
         /** @description The former values of the fields that an update changed; else empty. */
+        SessionBefore: {
+            id?: components["schemas"]["SessionId"];
+            project_id?: string | null;
+            /** @description Made from the first exchange, unless it is given. */
+            title?: string | null;
+            model?: string | null;
+            system_prompt?: components["schemas"]["SystemPrompt"];
+            knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
+            status?: components["schemas"]["SessionStatus"];
+            message_count?: number;
+            /** Format: date-time */
+            last_message_at?: string | null;
+            usage?: components["schemas"]["Usage"];
+            metadata?: components["schemas"]["Metadata"];
+            created_at?: components["schemas"]["Timestamp"];
+            updated_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description A session was begun. */
+        SessionCreatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "session.created";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Session"];
+                previous_attributes: components["schemas"]["SessionBefore"];
+            };
+        };
+        /** @description A session was changed. */
+        SessionUpdatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "session.updated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Session"];
+                previous_attributes: components["schemas"]["SessionBefore"];
+            };
+        };
+        /** @description A session was deleted with its messages. */
+        SessionDeletedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "session.deleted";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Session"];
+                previous_attributes: components["schemas"]["SessionBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        MessageBefore: {
+            id?: components["schemas"]["MessageId"];
+            /** @description Of its session. */
+            project_id?: string | null;
+            session_id?: string | null;
+            role?: components["schemas"]["Role-2"];
+            content?: string;
+            status?: components["schemas"]["MessageStatus"];
+            /** @description Of an answer. */
+            model?: string | null;
+            finish_reason?: components["schemas"]["FinishReason"];
+            usage?: components["schemas"]["Usage"];
+            citations?: components["schemas"]["Citation"][];
+            /** @description Why it `failed`. */
+            error?: {
+                code: string;
+                message: string;
+            } | null;
+            metadata?: components["schemas"]["Metadata"];
+            created_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description A message of a user was edited. */
+        MessageUpdatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "message.updated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Message"];
+                previous_attributes: components["schemas"]["MessageBefore"];
+            };
+        };
+        /** @description An answer was written, to its end or to a limit. */
+        ChatCompletedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "chat.completed";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Message"];
+                previous_attributes: components["schemas"]["MessageBefore"];
+            };
+        };
+        /** @description An answer could not be written. */
+        ChatFailedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "chat.failed";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Message"];
+                previous_attributes: components["schemas"]["MessageBefore"];
+            };
+        };
+        /** @description An answer was stopped, or who asked for it left. */
+        ChatCancelledEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "chat.cancelled";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Message"];
+                previous_attributes: components["schemas"]["MessageBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        KnowledgeBaseBefore: {
+            id?: components["schemas"]["KnowledgeBaseId"];
+            project_id?: string | null;
+            name?: string;
+            description?: string | null;
+            chunking?: components["schemas"]["Chunking"];
+            document_counts?: {
+                queued: number;
+                processing: number;
+                ready: number;
+                failed: number;
+            };
+            metadata?: components["schemas"]["Metadata"];
+            created_at?: components["schemas"]["Timestamp"];
+            updated_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description A knowledge base was made. */
+        KnowledgeBaseCreatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "knowledge_base.created";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["KnowledgeBase"];
+                previous_attributes: components["schemas"]["KnowledgeBaseBefore"];
+            };
+        };
+        /** @description A knowledge base was changed. */
+        KnowledgeBaseUpdatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "knowledge_base.updated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["KnowledgeBase"];
+                previous_attributes: components["schemas"]["KnowledgeBaseBefore"];
+            };
+        };
+        /** @description A knowledge base was deleted with its documents. */
+        KnowledgeBaseDeletedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "knowledge_base.deleted";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["KnowledgeBase"];
+                previous_attributes: components["schemas"]["KnowledgeBaseBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        DocumentBefore: {
+            id?: components["schemas"]["DocumentId"];
+            knowledge_base_id?: components["schemas"]["KnowledgeBaseId"];
+            project_id?: string | null;
+            name?: components["schemas"]["DocumentName"];
+            source?: {
+                /** @enum {string} */
+                type: "text" | "file";
+                file_id: string | null;
+            };
+            /**
+             * @description How it is read.
+             * @example text/markdown
+             */
+            content_type?: string;
+            status?: components["schemas"]["DocumentStatus"];
+            /** @description Why it `failed`. */
+            error?: {
+                /** @enum {string} */
+                code: "unsupported" | "encrypted" | "damaged" | "empty" | "too_large" | "too_slow" | "too_much_memory" | "unavailable";
+                message: string;
+            } | null;
+            sha256?: string;
+            tokens?: number;
+            chunk_count?: number;
+            metadata?: components["schemas"]["Metadata"];
+            created_at?: components["schemas"]["Timestamp"];
+            updated_at?: components["schemas"]["Timestamp"];
+            /** Format: date-time */
+            indexed_at?: string | null;
+        };
+        /** @description A document was added. */
+        DocumentCreatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "document.created";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Document"];
+                previous_attributes: components["schemas"]["DocumentBefore"];
+            };
+        };
+        /** @description A document was changed, or is to be read anew. */
+        DocumentUpdatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "document.updated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Document"];
+                previous_attributes: components["schemas"]["DocumentBefore"];
+            };
+        };
+        /** @description A document was read, and is searched from now on. */
+        DocumentReadyEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "document.ready";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Document"];
+                previous_attributes: components["schemas"]["DocumentBefore"];
+            };
+        };
+        /** @description A document could not be read; `error` says why. */
+        DocumentFailedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "document.failed";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Document"];
+                previous_attributes: components["schemas"]["DocumentBefore"];
+            };
+        };
+        /** @description A document was deleted, or the file that it was made from. */
+        DocumentDeletedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "document.deleted";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Document"];
+                previous_attributes: components["schemas"]["DocumentBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
         WebhookEndpointBefore: {
             id?: components["schemas"]["WebhookEndpointId"];
             url?: components["schemas"]["WebhookUrl"];
@@ -4639,6 +6488,15 @@ export interface components {
             };
             content?: never;
         };
+        /** @description The answer as it is written. */
+        MessageStream: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "text/event-stream": string;
+            };
+        };
     };
     parameters: {
         /** @description The `ETag` you have; 304 with no body when it is still the same. */
@@ -4675,12 +6533,17 @@ export interface components {
         Disposition: "inline" | "attachment";
         /** @description The name to save it under, instead of its own. */
         Filename: components["schemas"]["FileName"];
+        OfProject: components["schemas"]["ProjectId"];
+        SessionId: components["schemas"]["SessionId"];
+        MessageId: components["schemas"]["MessageId"];
+        KnowledgeBaseId: components["schemas"]["KnowledgeBaseId"];
+        DocumentId: components["schemas"]["DocumentId"];
         /** @description Only events with a higher `sequence`. */
         After: number;
         /** @description Only events of this type. */
         Type: components["schemas"]["EventType"];
         /** @description Only events of this project. */
-        OfProject: components["schemas"]["ProjectId"];
+        "OfProject-2": components["schemas"]["ProjectId"];
         EndpointId: components["schemas"]["WebhookEndpointId"];
         DeliveryId: components["schemas"]["WebhookDeliveryId"];
     };
@@ -6818,6 +8681,1101 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listModels: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1. A page past the end is empty. */
+                page?: components["parameters"]["Page"];
+                /** @description How many items a page has. */
+                limit?: components["parameters"]["Limit"];
+                sort?: "id";
+                order?: "asc" | "desc";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of models. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAiUsage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was used. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AiUsage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createChat: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatResponse"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    streamChat: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["MessageStream"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1. A page past the end is empty. */
+                page?: components["parameters"]["Page"];
+                /** @description How many items a page has. */
+                limit?: components["parameters"]["Limit"];
+                sort?: "created_at" | "updated_at";
+                /** @description The direction of `sort`; ties are broken by id. */
+                order?: components["parameters"]["Order"];
+                project_id?: components["parameters"]["OfProject"];
+                status?: components["schemas"]["SessionStatus"];
+                /** @description Only items whose text contains this, whatever the case. */
+                q?: components["parameters"]["Search"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of sessions. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionCreate"];
+            };
+        };
+        responses: {
+            /** @description The session. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                id: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionUpdate"];
+            };
+        };
+        responses: {
+            /** @description The session as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                id: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSessionMessages: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1. A page past the end is empty. */
+                page?: components["parameters"]["Page"];
+                /** @description How many items a page has. */
+                limit?: components["parameters"]["Limit"];
+                sort?: "created_at";
+                /** @description The direction of `sort`; ties are broken by id. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of messages. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMessage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The message. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateMessage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessageUpdate"];
+            };
+        };
+        responses: {
+            /** @description The message as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelMessage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The message as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    regenerateMessage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RegenerateRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatResponse"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    streamMessage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` last seen. */
+                "Last-Event-ID"?: number;
+            };
+            path: {
+                id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["MessageStream"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listKnowledgeBases: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1. A page past the end is empty. */
+                page?: components["parameters"]["Page"];
+                /** @description How many items a page has. */
+                limit?: components["parameters"]["Limit"];
+                sort?: "created_at" | "name";
+                /** @description The direction of `sort`; ties are broken by id. */
+                order?: components["parameters"]["Order"];
+                project_id?: components["parameters"]["OfProject"];
+                /** @description Only items whose text contains this, whatever the case. */
+                q?: components["parameters"]["Search"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of knowledge bases. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KnowledgeBaseList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createKnowledgeBase: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KnowledgeBaseCreate"];
+            };
+        };
+        responses: {
+            /** @description The knowledge base. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KnowledgeBase"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getKnowledgeBase: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["KnowledgeBaseId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The knowledge base. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KnowledgeBase"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateKnowledgeBase: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                id: components["parameters"]["KnowledgeBaseId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KnowledgeBaseUpdate"];
+            };
+        };
+        responses: {
+            /** @description The knowledge base as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KnowledgeBase"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteKnowledgeBase: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                id: components["parameters"]["KnowledgeBaseId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    searchKnowledgeBase: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["KnowledgeBaseId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KnowledgeSearch"];
+            };
+        };
+        responses: {
+            /** @description Passages, the best first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PassageList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listDocuments: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1. A page past the end is empty. */
+                page?: components["parameters"]["Page"];
+                /** @description How many items a page has. */
+                limit?: components["parameters"]["Limit"];
+                sort?: "created_at" | "name";
+                /** @description The direction of `sort`; ties are broken by id. */
+                order?: components["parameters"]["Order"];
+                status?: components["schemas"]["DocumentStatus"];
+                /** @description Only items whose text contains this, whatever the case. */
+                q?: components["parameters"]["Search"];
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["KnowledgeBaseId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of documents. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["KnowledgeBaseId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DocumentCreate"];
+                "multipart/form-data": components["schemas"]["DocumentUpload"];
+            };
+        };
+        responses: {
+            /** @description The document that has these bytes already. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            /** @description The document. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["KnowledgeBaseId"];
+                document_id: components["parameters"]["DocumentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                id: components["parameters"]["KnowledgeBaseId"];
+                document_id: components["parameters"]["DocumentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DocumentUpdate"];
+            };
+        };
+        responses: {
+            /** @description The document as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                id: components["parameters"]["KnowledgeBaseId"];
+                document_id: components["parameters"]["DocumentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getDocumentText: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["KnowledgeBaseId"];
+                document_id: components["parameters"]["DocumentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentText"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retryDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["KnowledgeBaseId"];
+                document_id: components["parameters"]["DocumentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listEvents: {
         parameters: {
             query?: {
@@ -6828,7 +9786,7 @@ export interface operations {
                 /** @description Only events of this type. */
                 type?: components["parameters"]["Type"];
                 /** @description Only events of this project. */
-                project_id?: components["parameters"]["OfProject"];
+                project_id?: components["parameters"]["OfProject-2"];
             };
             header?: never;
             path?: never;
@@ -6864,7 +9822,7 @@ export interface operations {
                 /** @description Only events of this type. */
                 type?: components["parameters"]["Type"];
                 /** @description Only events of this project. */
-                project_id?: components["parameters"]["OfProject"];
+                project_id?: components["parameters"]["OfProject-2"];
             };
             header?: {
                 /** @description The `id` last seen; counts more than `after`. */

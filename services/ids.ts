@@ -5,7 +5,7 @@ import { typeid } from 'typeid-js'
 /** Crockford's base32 in lower case, as TypeID has it. */
 const digits = '0123456789abcdefghjkmnpqrstvwxyz'
 
-export type IdPrefix = 'usr' | 'prj' | 'mem' | 'inv' | 'key' | 'evt' | 'whe' | 'whd' | 'file' | 'lnk' | 'avt' | 'upl'
+export type IdPrefix = 'usr' | 'prj' | 'mem' | 'inv' | 'key' | 'evt' | 'whe' | 'whd' | 'file' | 'lnk' | 'avt' | 'upl' | 'cs' | 'msg' | 'kb' | 'doc' | 'chunk'
 
 export function newId (prefix: IdPrefix): string {
   return typeid(prefix).toString()

@@ -132,3 +132,43 @@ export type Upload = Prisma.UploadModel
  * The variants of a user's picture: squares of 64, 128 and 256 pixels, each a blob `<id>-<size>`.
  */
 export type Avatar = Prisma.AvatarModel
+/**
+ * Model KnowledgeBase
+ * A collection of documents that answers draw on.
+ */
+export type KnowledgeBase = Prisma.KnowledgeBaseModel
+/**
+ * Model Document
+ * What was added to a knowledge base. Its chunks are those of its last reading that succeeded, all of them or none.
+ */
+export type Document = Prisma.DocumentModel
+/**
+ * Model DocumentCount
+ * How many documents of each status a knowledge base has: kept by triggers.
+ */
+export type DocumentCount = Prisma.DocumentCountModel
+/**
+ * Model DocumentText
+ * The text as it was read, which chunks and citations count in (UTF-16 code units).
+ */
+export type DocumentText = Prisma.DocumentTextModel
+/**
+ * Model Chunk
+ * A passage that is searched and cited.
+ */
+export type Chunk = Prisma.ChunkModel
+/**
+ * Model Session
+ * A conversation that is remembered.
+ */
+export type Session = Prisma.SessionModel
+/**
+ * Model Message
+ * One turn of a conversation; of one that is not stored only the answer, for a day.
+ */
+export type Message = Prisma.MessageModel
+/**
+ * Model AiUsage
+ * What a key has used on a day (UTC).
+ */
+export type AiUsage = Prisma.AiUsageModel

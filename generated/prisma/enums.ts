@@ -87,3 +87,41 @@ export const FileVisibility = {
 } as const
 
 export type FileVisibility = (typeof FileVisibility)[keyof typeof FileVisibility]
+
+
+export const DocumentStatus = {
+  queued: 'queued',
+  processing: 'processing',
+  ready: 'ready',
+  failed: 'failed'
+} as const
+
+export type DocumentStatus = (typeof DocumentStatus)[keyof typeof DocumentStatus]
+
+
+export const SessionStatus = {
+  active: 'active',
+  archived: 'archived'
+} as const
+
+export type SessionStatus = (typeof SessionStatus)[keyof typeof SessionStatus]
+
+
+export const MessageRole = {
+  system: 'system',
+  user: 'user',
+  assistant: 'assistant'
+} as const
+
+export type MessageRole = (typeof MessageRole)[keyof typeof MessageRole]
+
+
+export const MessageStatus = {
+  in_progress: 'in_progress',
+  completed: 'completed',
+  incomplete: 'incomplete',
+  cancelled: 'cancelled',
+  failed: 'failed'
+} as const
+
+export type MessageStatus = (typeof MessageStatus)[keyof typeof MessageStatus]

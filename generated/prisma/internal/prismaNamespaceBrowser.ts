@@ -68,7 +68,15 @@ export const ModelName = {
   DoomedBlob: 'DoomedBlob',
   FileLink: 'FileLink',
   Upload: 'Upload',
-  Avatar: 'Avatar'
+  Avatar: 'Avatar',
+  KnowledgeBase: 'KnowledgeBase',
+  Document: 'Document',
+  DocumentCount: 'DocumentCount',
+  DocumentText: 'DocumentText',
+  Chunk: 'Chunk',
+  Session: 'Session',
+  Message: 'Message',
+  AiUsage: 'AiUsage'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -364,6 +372,140 @@ export const AvatarScalarFieldEnum = {
 } as const
 
 export type AvatarScalarFieldEnum = (typeof AvatarScalarFieldEnum)[keyof typeof AvatarScalarFieldEnum]
+
+
+export const KnowledgeBaseScalarFieldEnum = {
+  id: 'id',
+  projectId: 'projectId',
+  ownerId: 'ownerId',
+  spaceId: 'spaceId',
+  name: 'name',
+  description: 'description',
+  maxTokens: 'maxTokens',
+  overlapTokens: 'overlapTokens',
+  metadata: 'metadata',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
+} as const
+
+export type KnowledgeBaseScalarFieldEnum = (typeof KnowledgeBaseScalarFieldEnum)[keyof typeof KnowledgeBaseScalarFieldEnum]
+
+
+export const DocumentScalarFieldEnum = {
+  id: 'id',
+  knowledgeBaseId: 'knowledgeBaseId',
+  fileId: 'fileId',
+  name: 'name',
+  contentType: 'contentType',
+  status: 'status',
+  error: 'error',
+  sha256: 'sha256',
+  source: 'source',
+  wanted: 'wanted',
+  revision: 'revision',
+  tokens: 'tokens',
+  chunkCount: 'chunkCount',
+  metadata: 'metadata',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt',
+  indexedAt: 'indexedAt'
+} as const
+
+export type DocumentScalarFieldEnum = (typeof DocumentScalarFieldEnum)[keyof typeof DocumentScalarFieldEnum]
+
+
+export const DocumentCountScalarFieldEnum = {
+  knowledgeBaseId: 'knowledgeBaseId',
+  status: 'status',
+  count: 'count'
+} as const
+
+export type DocumentCountScalarFieldEnum = (typeof DocumentCountScalarFieldEnum)[keyof typeof DocumentCountScalarFieldEnum]
+
+
+export const DocumentTextScalarFieldEnum = {
+  documentId: 'documentId',
+  text: 'text',
+  pages: 'pages'
+} as const
+
+export type DocumentTextScalarFieldEnum = (typeof DocumentTextScalarFieldEnum)[keyof typeof DocumentTextScalarFieldEnum]
+
+
+export const ChunkScalarFieldEnum = {
+  id: 'id',
+  documentId: 'documentId',
+  knowledgeBaseId: 'knowledgeBaseId',
+  position: 'position',
+  startIndex: 'startIndex',
+  endIndex: 'endIndex',
+  page: 'page',
+  heading: 'heading',
+  tokens: 'tokens',
+  text: 'text'
+} as const
+
+export type ChunkScalarFieldEnum = (typeof ChunkScalarFieldEnum)[keyof typeof ChunkScalarFieldEnum]
+
+
+export const SessionScalarFieldEnum = {
+  id: 'id',
+  projectId: 'projectId',
+  ownerId: 'ownerId',
+  spaceId: 'spaceId',
+  title: 'title',
+  model: 'model',
+  systemPrompt: 'systemPrompt',
+  knowledgeBaseIds: 'knowledgeBaseIds',
+  status: 'status',
+  messageCount: 'messageCount',
+  lastMessageAt: 'lastMessageAt',
+  promptTokens: 'promptTokens',
+  completionTokens: 'completionTokens',
+  metadata: 'metadata',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
+} as const
+
+export type SessionScalarFieldEnum = (typeof SessionScalarFieldEnum)[keyof typeof SessionScalarFieldEnum]
+
+
+export const MessageScalarFieldEnum = {
+  id: 'id',
+  sessionId: 'sessionId',
+  userId: 'userId',
+  apiKeyId: 'apiKeyId',
+  role: 'role',
+  content: 'content',
+  status: 'status',
+  model: 'model',
+  finishReason: 'finishReason',
+  promptTokens: 'promptTokens',
+  completionTokens: 'completionTokens',
+  citations: 'citations',
+  error: 'error',
+  metadata: 'metadata',
+  knowledgeBaseIds: 'knowledgeBaseIds',
+  keyDigest: 'keyDigest',
+  bodyHash: 'bodyHash',
+  beatAt: 'beatAt',
+  cancelWanted: 'cancelWanted',
+  createdAt: 'createdAt'
+} as const
+
+export type MessageScalarFieldEnum = (typeof MessageScalarFieldEnum)[keyof typeof MessageScalarFieldEnum]
+
+
+export const AiUsageScalarFieldEnum = {
+  apiKeyId: 'apiKeyId',
+  day: 'day',
+  requests: 'requests',
+  promptTokens: 'promptTokens',
+  completionTokens: 'completionTokens',
+  costMicros: 'costMicros'
+} as const
+
+export type AiUsageScalarFieldEnum = (typeof AiUsageScalarFieldEnum)[keyof typeof AiUsageScalarFieldEnum]
 
 
 export const SortOrder = {

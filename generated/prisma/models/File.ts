@@ -319,6 +319,7 @@ export type FileWhereInput = {
   project?: Prisma.XOR<Prisma.ProjectNullableScalarRelationFilter, Prisma.ProjectWhereInput> | null
   owner?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   links?: Prisma.FileLinkListRelationFilter
+  documents?: Prisma.DocumentListRelationFilter
 }
 
 export type FileOrderByWithRelationInput = {
@@ -343,6 +344,7 @@ export type FileOrderByWithRelationInput = {
   project?: Prisma.ProjectOrderByWithRelationInput
   owner?: Prisma.UserOrderByWithRelationInput
   links?: Prisma.FileLinkOrderByRelationAggregateInput
+  documents?: Prisma.DocumentOrderByRelationAggregateInput
 }
 
 export type FileWhereUniqueInput = Prisma.AtLeast<{
@@ -370,6 +372,7 @@ export type FileWhereUniqueInput = Prisma.AtLeast<{
   project?: Prisma.XOR<Prisma.ProjectNullableScalarRelationFilter, Prisma.ProjectWhereInput> | null
   owner?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   links?: Prisma.FileLinkListRelationFilter
+  documents?: Prisma.DocumentListRelationFilter
 }, "id" | "blobKey">
 
 export type FileOrderByWithAggregationInput = {
@@ -442,6 +445,7 @@ export type FileCreateInput = {
   project?: Prisma.ProjectCreateNestedOneWithoutFilesInput
   owner: Prisma.UserCreateNestedOneWithoutFilesInput
   links?: Prisma.FileLinkCreateNestedManyWithoutFileInput
+  documents?: Prisma.DocumentCreateNestedManyWithoutFileInput
 }
 
 export type FileUncheckedCreateInput = {
@@ -464,6 +468,7 @@ export type FileUncheckedCreateInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutFileInput
+  documents?: Prisma.DocumentUncheckedCreateNestedManyWithoutFileInput
 }
 
 export type FileUpdateInput = {
@@ -486,6 +491,7 @@ export type FileUpdateInput = {
   project?: Prisma.ProjectUpdateOneWithoutFilesNestedInput
   owner?: Prisma.UserUpdateOneRequiredWithoutFilesNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutFileNestedInput
+  documents?: Prisma.DocumentUpdateManyWithoutFileNestedInput
 }
 
 export type FileUncheckedUpdateInput = {
@@ -508,6 +514,7 @@ export type FileUncheckedUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutFileNestedInput
+  documents?: Prisma.DocumentUncheckedUpdateManyWithoutFileNestedInput
 }
 
 export type FileCreateManyInput = {
@@ -655,6 +662,11 @@ export type FileScalarRelationFilter = {
   isNot?: Prisma.FileWhereInput
 }
 
+export type FileNullableScalarRelationFilter = {
+  is?: Prisma.FileWhereInput | null
+  isNot?: Prisma.FileWhereInput | null
+}
+
 export type FileCreateNestedManyWithoutOwnerInput = {
   create?: Prisma.XOR<Prisma.FileCreateWithoutOwnerInput, Prisma.FileUncheckedCreateWithoutOwnerInput> | Prisma.FileCreateWithoutOwnerInput[] | Prisma.FileUncheckedCreateWithoutOwnerInput[]
   connectOrCreate?: Prisma.FileCreateOrConnectWithoutOwnerInput | Prisma.FileCreateOrConnectWithoutOwnerInput[]
@@ -766,6 +778,22 @@ export type FileUpdateOneRequiredWithoutLinksNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.FileUpdateToOneWithWhereWithoutLinksInput, Prisma.FileUpdateWithoutLinksInput>, Prisma.FileUncheckedUpdateWithoutLinksInput>
 }
 
+export type FileCreateNestedOneWithoutDocumentsInput = {
+  create?: Prisma.XOR<Prisma.FileCreateWithoutDocumentsInput, Prisma.FileUncheckedCreateWithoutDocumentsInput>
+  connectOrCreate?: Prisma.FileCreateOrConnectWithoutDocumentsInput
+  connect?: Prisma.FileWhereUniqueInput
+}
+
+export type FileUpdateOneWithoutDocumentsNestedInput = {
+  create?: Prisma.XOR<Prisma.FileCreateWithoutDocumentsInput, Prisma.FileUncheckedCreateWithoutDocumentsInput>
+  connectOrCreate?: Prisma.FileCreateOrConnectWithoutDocumentsInput
+  upsert?: Prisma.FileUpsertWithoutDocumentsInput
+  disconnect?: Prisma.FileWhereInput | boolean
+  delete?: Prisma.FileWhereInput | boolean
+  connect?: Prisma.FileWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.FileUpdateToOneWithWhereWithoutDocumentsInput, Prisma.FileUpdateWithoutDocumentsInput>, Prisma.FileUncheckedUpdateWithoutDocumentsInput>
+}
+
 export type FileCreateWithoutOwnerInput = {
   id: string
   spaceId: string
@@ -785,6 +813,7 @@ export type FileCreateWithoutOwnerInput = {
   updatedAt?: Date | string
   project?: Prisma.ProjectCreateNestedOneWithoutFilesInput
   links?: Prisma.FileLinkCreateNestedManyWithoutFileInput
+  documents?: Prisma.DocumentCreateNestedManyWithoutFileInput
 }
 
 export type FileUncheckedCreateWithoutOwnerInput = {
@@ -806,6 +835,7 @@ export type FileUncheckedCreateWithoutOwnerInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutFileInput
+  documents?: Prisma.DocumentUncheckedCreateNestedManyWithoutFileInput
 }
 
 export type FileCreateOrConnectWithoutOwnerInput = {
@@ -877,6 +907,7 @@ export type FileCreateWithoutProjectInput = {
   updatedAt?: Date | string
   owner: Prisma.UserCreateNestedOneWithoutFilesInput
   links?: Prisma.FileLinkCreateNestedManyWithoutFileInput
+  documents?: Prisma.DocumentCreateNestedManyWithoutFileInput
 }
 
 export type FileUncheckedCreateWithoutProjectInput = {
@@ -898,6 +929,7 @@ export type FileUncheckedCreateWithoutProjectInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutFileInput
+  documents?: Prisma.DocumentUncheckedCreateNestedManyWithoutFileInput
 }
 
 export type FileCreateOrConnectWithoutProjectInput = {
@@ -945,6 +977,7 @@ export type FileCreateWithoutLinksInput = {
   updatedAt?: Date | string
   project?: Prisma.ProjectCreateNestedOneWithoutFilesInput
   owner: Prisma.UserCreateNestedOneWithoutFilesInput
+  documents?: Prisma.DocumentCreateNestedManyWithoutFileInput
 }
 
 export type FileUncheckedCreateWithoutLinksInput = {
@@ -966,6 +999,7 @@ export type FileUncheckedCreateWithoutLinksInput = {
   expiresAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
+  documents?: Prisma.DocumentUncheckedCreateNestedManyWithoutFileInput
 }
 
 export type FileCreateOrConnectWithoutLinksInput = {
@@ -1003,6 +1037,7 @@ export type FileUpdateWithoutLinksInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneWithoutFilesNestedInput
   owner?: Prisma.UserUpdateOneRequiredWithoutFilesNestedInput
+  documents?: Prisma.DocumentUpdateManyWithoutFileNestedInput
 }
 
 export type FileUncheckedUpdateWithoutLinksInput = {
@@ -1024,6 +1059,111 @@ export type FileUncheckedUpdateWithoutLinksInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  documents?: Prisma.DocumentUncheckedUpdateManyWithoutFileNestedInput
+}
+
+export type FileCreateWithoutDocumentsInput = {
+  id: string
+  spaceId: string
+  name: string
+  path?: string
+  contentType: string
+  declaredContentType?: string | null
+  bytes: bigint | number
+  sha256: string
+  visibility?: $Enums.FileVisibility
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  tags?: Prisma.FileCreatetagsInput | string[]
+  downloadCount?: bigint | number
+  blobKey: string
+  expiresAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  project?: Prisma.ProjectCreateNestedOneWithoutFilesInput
+  owner: Prisma.UserCreateNestedOneWithoutFilesInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutFileInput
+}
+
+export type FileUncheckedCreateWithoutDocumentsInput = {
+  id: string
+  projectId?: string | null
+  ownerId: string
+  spaceId: string
+  name: string
+  path?: string
+  contentType: string
+  declaredContentType?: string | null
+  bytes: bigint | number
+  sha256: string
+  visibility?: $Enums.FileVisibility
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  tags?: Prisma.FileCreatetagsInput | string[]
+  downloadCount?: bigint | number
+  blobKey: string
+  expiresAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutFileInput
+}
+
+export type FileCreateOrConnectWithoutDocumentsInput = {
+  where: Prisma.FileWhereUniqueInput
+  create: Prisma.XOR<Prisma.FileCreateWithoutDocumentsInput, Prisma.FileUncheckedCreateWithoutDocumentsInput>
+}
+
+export type FileUpsertWithoutDocumentsInput = {
+  update: Prisma.XOR<Prisma.FileUpdateWithoutDocumentsInput, Prisma.FileUncheckedUpdateWithoutDocumentsInput>
+  create: Prisma.XOR<Prisma.FileCreateWithoutDocumentsInput, Prisma.FileUncheckedCreateWithoutDocumentsInput>
+  where?: Prisma.FileWhereInput
+}
+
+export type FileUpdateToOneWithWhereWithoutDocumentsInput = {
+  where?: Prisma.FileWhereInput
+  data: Prisma.XOR<Prisma.FileUpdateWithoutDocumentsInput, Prisma.FileUncheckedUpdateWithoutDocumentsInput>
+}
+
+export type FileUpdateWithoutDocumentsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  path?: Prisma.StringFieldUpdateOperationsInput | string
+  contentType?: Prisma.StringFieldUpdateOperationsInput | string
+  declaredContentType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  sha256?: Prisma.StringFieldUpdateOperationsInput | string
+  visibility?: Prisma.EnumFileVisibilityFieldUpdateOperationsInput | $Enums.FileVisibility
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  tags?: Prisma.FileUpdatetagsInput | string[]
+  downloadCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  blobKey?: Prisma.StringFieldUpdateOperationsInput | string
+  expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  project?: Prisma.ProjectUpdateOneWithoutFilesNestedInput
+  owner?: Prisma.UserUpdateOneRequiredWithoutFilesNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutFileNestedInput
+}
+
+export type FileUncheckedUpdateWithoutDocumentsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  path?: Prisma.StringFieldUpdateOperationsInput | string
+  contentType?: Prisma.StringFieldUpdateOperationsInput | string
+  declaredContentType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  sha256?: Prisma.StringFieldUpdateOperationsInput | string
+  visibility?: Prisma.EnumFileVisibilityFieldUpdateOperationsInput | $Enums.FileVisibility
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  tags?: Prisma.FileUpdatetagsInput | string[]
+  downloadCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  blobKey?: Prisma.StringFieldUpdateOperationsInput | string
+  expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutFileNestedInput
 }
 
 export type FileCreateManyOwnerInput = {
@@ -1065,6 +1205,7 @@ export type FileUpdateWithoutOwnerInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneWithoutFilesNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutFileNestedInput
+  documents?: Prisma.DocumentUpdateManyWithoutFileNestedInput
 }
 
 export type FileUncheckedUpdateWithoutOwnerInput = {
@@ -1086,6 +1227,7 @@ export type FileUncheckedUpdateWithoutOwnerInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutFileNestedInput
+  documents?: Prisma.DocumentUncheckedUpdateManyWithoutFileNestedInput
 }
 
 export type FileUncheckedUpdateManyWithoutOwnerInput = {
@@ -1147,6 +1289,7 @@ export type FileUpdateWithoutProjectInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   owner?: Prisma.UserUpdateOneRequiredWithoutFilesNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutFileNestedInput
+  documents?: Prisma.DocumentUpdateManyWithoutFileNestedInput
 }
 
 export type FileUncheckedUpdateWithoutProjectInput = {
@@ -1168,6 +1311,7 @@ export type FileUncheckedUpdateWithoutProjectInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutFileNestedInput
+  documents?: Prisma.DocumentUncheckedUpdateManyWithoutFileNestedInput
 }
 
 export type FileUncheckedUpdateManyWithoutProjectInput = {
@@ -1197,10 +1341,12 @@ export type FileUncheckedUpdateManyWithoutProjectInput = {
 
 export type FileCountOutputType = {
   links: number
+  documents: number
 }
 
 export type FileCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   links?: boolean | FileCountOutputTypeCountLinksArgs
+  documents?: boolean | FileCountOutputTypeCountDocumentsArgs
 }
 
 /**
@@ -1218,6 +1364,13 @@ export type FileCountOutputTypeDefaultArgs<ExtArgs extends runtime.Types.Extensi
  */
 export type FileCountOutputTypeCountLinksArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.FileLinkWhereInput
+}
+
+/**
+ * FileCountOutputType without action
+ */
+export type FileCountOutputTypeCountDocumentsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.DocumentWhereInput
 }
 
 
@@ -1243,6 +1396,7 @@ export type FileSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   project?: boolean | Prisma.File$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   links?: boolean | Prisma.File$linksArgs<ExtArgs>
+  documents?: boolean | Prisma.File$documentsArgs<ExtArgs>
   _count?: boolean | Prisma.FileCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["file"]>
 
@@ -1318,6 +1472,7 @@ export type FileInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   project?: boolean | Prisma.File$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   links?: boolean | Prisma.File$linksArgs<ExtArgs>
+  documents?: boolean | Prisma.File$documentsArgs<ExtArgs>
   _count?: boolean | Prisma.FileCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type FileIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1335,6 +1490,7 @@ export type $FilePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     project: Prisma.$ProjectPayload<ExtArgs> | null
     owner: Prisma.$UserPayload<ExtArgs>
     links: Prisma.$FileLinkPayload<ExtArgs>[]
+    documents: Prisma.$DocumentPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1758,6 +1914,7 @@ export interface Prisma__FileClient<T, Null = never, ExtArgs extends runtime.Typ
   project<T extends Prisma.File$projectArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.File$projectArgs<ExtArgs>>): Prisma.Prisma__ProjectClient<runtime.Types.Result.GetResult<Prisma.$ProjectPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   owner<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   links<T extends Prisma.File$linksArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.File$linksArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$FileLinkPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  documents<T extends Prisma.File$documentsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.File$documentsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$DocumentPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -2246,6 +2403,30 @@ export type File$linksArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs
   take?: number
   skip?: number
   distinct?: Prisma.FileLinkScalarFieldEnum | Prisma.FileLinkScalarFieldEnum[]
+}
+
+/**
+ * File.documents
+ */
+export type File$documentsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Document
+   */
+  select?: Prisma.DocumentSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Document
+   */
+  omit?: Prisma.DocumentOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.DocumentInclude<ExtArgs> | null
+  where?: Prisma.DocumentWhereInput
+  orderBy?: Prisma.DocumentOrderByWithRelationInput | Prisma.DocumentOrderByWithRelationInput[]
+  cursor?: Prisma.DocumentWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.DocumentScalarFieldEnum | Prisma.DocumentScalarFieldEnum[]
 }
 
 /**

@@ -290,6 +290,8 @@ export type ProjectWhereInput = {
   defaultOf?: Prisma.SettingsListRelationFilter
   files?: Prisma.FileListRelationFilter
   uploads?: Prisma.UploadListRelationFilter
+  knowledgeBases?: Prisma.KnowledgeBaseListRelationFilter
+  sessions?: Prisma.SessionListRelationFilter
 }
 
 export type ProjectOrderByWithRelationInput = {
@@ -313,6 +315,8 @@ export type ProjectOrderByWithRelationInput = {
   defaultOf?: Prisma.SettingsOrderByRelationAggregateInput
   files?: Prisma.FileOrderByRelationAggregateInput
   uploads?: Prisma.UploadOrderByRelationAggregateInput
+  knowledgeBases?: Prisma.KnowledgeBaseOrderByRelationAggregateInput
+  sessions?: Prisma.SessionOrderByRelationAggregateInput
 }
 
 export type ProjectWhereUniqueInput = Prisma.AtLeast<{
@@ -339,6 +343,8 @@ export type ProjectWhereUniqueInput = Prisma.AtLeast<{
   defaultOf?: Prisma.SettingsListRelationFilter
   files?: Prisma.FileListRelationFilter
   uploads?: Prisma.UploadListRelationFilter
+  knowledgeBases?: Prisma.KnowledgeBaseListRelationFilter
+  sessions?: Prisma.SessionListRelationFilter
 }, "id">
 
 export type ProjectOrderByWithAggregationInput = {
@@ -403,6 +409,8 @@ export type ProjectCreateInput = {
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileCreateNestedManyWithoutProjectInput
   uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateInput = {
@@ -425,6 +433,8 @@ export type ProjectUncheckedCreateInput = {
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUpdateInput = {
@@ -447,6 +457,8 @@ export type ProjectUpdateInput = {
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUpdateManyWithoutProjectNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateInput = {
@@ -469,6 +481,8 @@ export type ProjectUncheckedUpdateInput = {
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateManyInput = {
@@ -737,6 +751,38 @@ export type ProjectUpdateOneWithoutUploadsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.ProjectUpdateToOneWithWhereWithoutUploadsInput, Prisma.ProjectUpdateWithoutUploadsInput>, Prisma.ProjectUncheckedUpdateWithoutUploadsInput>
 }
 
+export type ProjectCreateNestedOneWithoutKnowledgeBasesInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutKnowledgeBasesInput, Prisma.ProjectUncheckedCreateWithoutKnowledgeBasesInput>
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutKnowledgeBasesInput
+  connect?: Prisma.ProjectWhereUniqueInput
+}
+
+export type ProjectUpdateOneWithoutKnowledgeBasesNestedInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutKnowledgeBasesInput, Prisma.ProjectUncheckedCreateWithoutKnowledgeBasesInput>
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutKnowledgeBasesInput
+  upsert?: Prisma.ProjectUpsertWithoutKnowledgeBasesInput
+  disconnect?: Prisma.ProjectWhereInput | boolean
+  delete?: Prisma.ProjectWhereInput | boolean
+  connect?: Prisma.ProjectWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.ProjectUpdateToOneWithWhereWithoutKnowledgeBasesInput, Prisma.ProjectUpdateWithoutKnowledgeBasesInput>, Prisma.ProjectUncheckedUpdateWithoutKnowledgeBasesInput>
+}
+
+export type ProjectCreateNestedOneWithoutSessionsInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutSessionsInput, Prisma.ProjectUncheckedCreateWithoutSessionsInput>
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutSessionsInput
+  connect?: Prisma.ProjectWhereUniqueInput
+}
+
+export type ProjectUpdateOneWithoutSessionsNestedInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutSessionsInput, Prisma.ProjectUncheckedCreateWithoutSessionsInput>
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutSessionsInput
+  upsert?: Prisma.ProjectUpsertWithoutSessionsInput
+  disconnect?: Prisma.ProjectWhereInput | boolean
+  delete?: Prisma.ProjectWhereInput | boolean
+  connect?: Prisma.ProjectWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.ProjectUpdateToOneWithWhereWithoutSessionsInput, Prisma.ProjectUpdateWithoutSessionsInput>, Prisma.ProjectUncheckedUpdateWithoutSessionsInput>
+}
+
 export type ProjectCreateWithoutOwnerInput = {
   id: string
   name: string
@@ -756,6 +802,8 @@ export type ProjectCreateWithoutOwnerInput = {
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileCreateNestedManyWithoutProjectInput
   uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutOwnerInput = {
@@ -777,6 +825,8 @@ export type ProjectUncheckedCreateWithoutOwnerInput = {
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutOwnerInput = {
@@ -844,6 +894,8 @@ export type ProjectCreateWithoutDefaultOfInput = {
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   files?: Prisma.FileCreateNestedManyWithoutProjectInput
   uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutDefaultOfInput = {
@@ -865,6 +917,8 @@ export type ProjectUncheckedCreateWithoutDefaultOfInput = {
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutDefaultOfInput = {
@@ -902,6 +956,8 @@ export type ProjectUpdateWithoutDefaultOfInput = {
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   files?: Prisma.FileUpdateManyWithoutProjectNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutDefaultOfInput = {
@@ -923,6 +979,8 @@ export type ProjectUncheckedUpdateWithoutDefaultOfInput = {
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutMembersInput = {
@@ -944,6 +1002,8 @@ export type ProjectCreateWithoutMembersInput = {
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileCreateNestedManyWithoutProjectInput
   uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutMembersInput = {
@@ -965,6 +1025,8 @@ export type ProjectUncheckedCreateWithoutMembersInput = {
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutMembersInput = {
@@ -1002,6 +1064,8 @@ export type ProjectUpdateWithoutMembersInput = {
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUpdateManyWithoutProjectNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutMembersInput = {
@@ -1023,6 +1087,8 @@ export type ProjectUncheckedUpdateWithoutMembersInput = {
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutInvitationsInput = {
@@ -1044,6 +1110,8 @@ export type ProjectCreateWithoutInvitationsInput = {
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileCreateNestedManyWithoutProjectInput
   uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutInvitationsInput = {
@@ -1065,6 +1133,8 @@ export type ProjectUncheckedCreateWithoutInvitationsInput = {
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutInvitationsInput = {
@@ -1102,6 +1172,8 @@ export type ProjectUpdateWithoutInvitationsInput = {
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUpdateManyWithoutProjectNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutInvitationsInput = {
@@ -1123,6 +1195,8 @@ export type ProjectUncheckedUpdateWithoutInvitationsInput = {
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutFilesInput = {
@@ -1144,6 +1218,8 @@ export type ProjectCreateWithoutFilesInput = {
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
   uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutFilesInput = {
@@ -1165,6 +1241,8 @@ export type ProjectUncheckedCreateWithoutFilesInput = {
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutFilesInput = {
@@ -1202,6 +1280,8 @@ export type ProjectUpdateWithoutFilesInput = {
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutFilesInput = {
@@ -1223,6 +1303,8 @@ export type ProjectUncheckedUpdateWithoutFilesInput = {
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutUploadsInput = {
@@ -1244,6 +1326,8 @@ export type ProjectCreateWithoutUploadsInput = {
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutUploadsInput = {
@@ -1265,6 +1349,8 @@ export type ProjectUncheckedCreateWithoutUploadsInput = {
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutUploadsInput = {
@@ -1302,6 +1388,8 @@ export type ProjectUpdateWithoutUploadsInput = {
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutUploadsInput = {
@@ -1323,6 +1411,224 @@ export type ProjectUncheckedUpdateWithoutUploadsInput = {
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectCreateWithoutKnowledgeBasesInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  members?: Prisma.MemberCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectUncheckedCreateWithoutKnowledgeBasesInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  ownerId: string
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectCreateOrConnectWithoutKnowledgeBasesInput = {
+  where: Prisma.ProjectWhereUniqueInput
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutKnowledgeBasesInput, Prisma.ProjectUncheckedCreateWithoutKnowledgeBasesInput>
+}
+
+export type ProjectUpsertWithoutKnowledgeBasesInput = {
+  update: Prisma.XOR<Prisma.ProjectUpdateWithoutKnowledgeBasesInput, Prisma.ProjectUncheckedUpdateWithoutKnowledgeBasesInput>
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutKnowledgeBasesInput, Prisma.ProjectUncheckedCreateWithoutKnowledgeBasesInput>
+  where?: Prisma.ProjectWhereInput
+}
+
+export type ProjectUpdateToOneWithWhereWithoutKnowledgeBasesInput = {
+  where?: Prisma.ProjectWhereInput
+  data: Prisma.XOR<Prisma.ProjectUpdateWithoutKnowledgeBasesInput, Prisma.ProjectUncheckedUpdateWithoutKnowledgeBasesInput>
+}
+
+export type ProjectUpdateWithoutKnowledgeBasesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
+  files?: Prisma.FileUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectUncheckedUpdateWithoutKnowledgeBasesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectCreateWithoutSessionsInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  members?: Prisma.MemberCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectUncheckedCreateWithoutSessionsInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  ownerId: string
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectCreateOrConnectWithoutSessionsInput = {
+  where: Prisma.ProjectWhereUniqueInput
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutSessionsInput, Prisma.ProjectUncheckedCreateWithoutSessionsInput>
+}
+
+export type ProjectUpsertWithoutSessionsInput = {
+  update: Prisma.XOR<Prisma.ProjectUpdateWithoutSessionsInput, Prisma.ProjectUncheckedUpdateWithoutSessionsInput>
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutSessionsInput, Prisma.ProjectUncheckedCreateWithoutSessionsInput>
+  where?: Prisma.ProjectWhereInput
+}
+
+export type ProjectUpdateToOneWithWhereWithoutSessionsInput = {
+  where?: Prisma.ProjectWhereInput
+  data: Prisma.XOR<Prisma.ProjectUpdateWithoutSessionsInput, Prisma.ProjectUncheckedUpdateWithoutSessionsInput>
+}
+
+export type ProjectUpdateWithoutSessionsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
+  files?: Prisma.FileUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectUncheckedUpdateWithoutSessionsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateManyOwnerInput = {
@@ -1360,6 +1666,8 @@ export type ProjectUpdateWithoutOwnerInput = {
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUpdateManyWithoutProjectNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutOwnerInput = {
@@ -1381,6 +1689,8 @@ export type ProjectUncheckedUpdateWithoutOwnerInput = {
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateManyWithoutOwnerInput = {
@@ -1410,6 +1720,8 @@ export type ProjectCountOutputType = {
   defaultOf: number
   files: number
   uploads: number
+  knowledgeBases: number
+  sessions: number
 }
 
 export type ProjectCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1418,6 +1730,8 @@ export type ProjectCountOutputTypeSelect<ExtArgs extends runtime.Types.Extension
   defaultOf?: boolean | ProjectCountOutputTypeCountDefaultOfArgs
   files?: boolean | ProjectCountOutputTypeCountFilesArgs
   uploads?: boolean | ProjectCountOutputTypeCountUploadsArgs
+  knowledgeBases?: boolean | ProjectCountOutputTypeCountKnowledgeBasesArgs
+  sessions?: boolean | ProjectCountOutputTypeCountSessionsArgs
 }
 
 /**
@@ -1465,6 +1779,20 @@ export type ProjectCountOutputTypeCountUploadsArgs<ExtArgs extends runtime.Types
   where?: Prisma.UploadWhereInput
 }
 
+/**
+ * ProjectCountOutputType without action
+ */
+export type ProjectCountOutputTypeCountKnowledgeBasesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.KnowledgeBaseWhereInput
+}
+
+/**
+ * ProjectCountOutputType without action
+ */
+export type ProjectCountOutputTypeCountSessionsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.SessionWhereInput
+}
+
 
 export type ProjectSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -1487,6 +1815,8 @@ export type ProjectSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   defaultOf?: boolean | Prisma.Project$defaultOfArgs<ExtArgs>
   files?: boolean | Prisma.Project$filesArgs<ExtArgs>
   uploads?: boolean | Prisma.Project$uploadsArgs<ExtArgs>
+  knowledgeBases?: boolean | Prisma.Project$knowledgeBasesArgs<ExtArgs>
+  sessions?: boolean | Prisma.Project$sessionsArgs<ExtArgs>
   _count?: boolean | Prisma.ProjectCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["project"]>
 
@@ -1551,6 +1881,8 @@ export type ProjectInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs
   defaultOf?: boolean | Prisma.Project$defaultOfArgs<ExtArgs>
   files?: boolean | Prisma.Project$filesArgs<ExtArgs>
   uploads?: boolean | Prisma.Project$uploadsArgs<ExtArgs>
+  knowledgeBases?: boolean | Prisma.Project$knowledgeBasesArgs<ExtArgs>
+  sessions?: boolean | Prisma.Project$sessionsArgs<ExtArgs>
   _count?: boolean | Prisma.ProjectCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type ProjectIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1569,6 +1901,8 @@ export type $ProjectPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     defaultOf: Prisma.$SettingsPayload<ExtArgs>[]
     files: Prisma.$FilePayload<ExtArgs>[]
     uploads: Prisma.$UploadPayload<ExtArgs>[]
+    knowledgeBases: Prisma.$KnowledgeBasePayload<ExtArgs>[]
+    sessions: Prisma.$SessionPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1988,6 +2322,8 @@ export interface Prisma__ProjectClient<T, Null = never, ExtArgs extends runtime.
   defaultOf<T extends Prisma.Project$defaultOfArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$defaultOfArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SettingsPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   files<T extends Prisma.Project$filesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$filesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$FilePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   uploads<T extends Prisma.Project$uploadsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$uploadsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$UploadPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  knowledgeBases<T extends Prisma.Project$knowledgeBasesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$knowledgeBasesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$KnowledgeBasePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  sessions<T extends Prisma.Project$sessionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$sessionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SessionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -2549,6 +2885,54 @@ export type Project$uploadsArgs<ExtArgs extends runtime.Types.Extensions.Interna
   take?: number
   skip?: number
   distinct?: Prisma.UploadScalarFieldEnum | Prisma.UploadScalarFieldEnum[]
+}
+
+/**
+ * Project.knowledgeBases
+ */
+export type Project$knowledgeBasesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the KnowledgeBase
+   */
+  select?: Prisma.KnowledgeBaseSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the KnowledgeBase
+   */
+  omit?: Prisma.KnowledgeBaseOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.KnowledgeBaseInclude<ExtArgs> | null
+  where?: Prisma.KnowledgeBaseWhereInput
+  orderBy?: Prisma.KnowledgeBaseOrderByWithRelationInput | Prisma.KnowledgeBaseOrderByWithRelationInput[]
+  cursor?: Prisma.KnowledgeBaseWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.KnowledgeBaseScalarFieldEnum | Prisma.KnowledgeBaseScalarFieldEnum[]
+}
+
+/**
+ * Project.sessions
+ */
+export type Project$sessionsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Session
+   */
+  select?: Prisma.SessionSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Session
+   */
+  omit?: Prisma.SessionOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.SessionInclude<ExtArgs> | null
+  where?: Prisma.SessionWhereInput
+  orderBy?: Prisma.SessionOrderByWithRelationInput | Prisma.SessionOrderByWithRelationInput[]
+  cursor?: Prisma.SessionWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.SessionScalarFieldEnum | Prisma.SessionScalarFieldEnum[]
 }
 
 /**
