@@ -4,7 +4,7 @@ import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'n
 import { Readable } from 'node:stream'
 import { statement, type Db } from '../services/database.ts'
 import { conflict, forbidden, idempotencyMismatch, RolledBack } from '../services/errors.ts'
-import type { FilePart } from '../services/operation.ts'
+import type { FilePart, Keyed } from '../services/operation.ts'
 import type { Principal } from '../services/principals.ts'
 import type { Rendered } from './render.ts'
 
@@ -40,13 +40,11 @@ interface Remembered { rendered: Rendered, scopes: string[], projectIds: string[
  * answer holds a secret and the repeating API key may do less than the first.
  */
 export async function once (db: Db, request: KeyedRequest, work: (tx: Db) => Promise<Rendered>): Promise<Rendered> {
-  const { principal, key, method, path } = request
+  const { principal } = request
   const ownerId = principal.userId
-  const name = `${method} ${path} ${key}`
-  const digest = hash('sha256', name, 'buffer')
-  const bodyHash = hash('sha256', JSON.stringify(request.body ?? null, shown), 'buffer')
+  const { digest, bodyHash } = identify(request)
   return await db.transaction(async (tx) => {
-    const [{ taken }] = await tx.sql(take, [`idempotency ${ownerId} ${name}`])
+    const [{ taken }] = await tx.sql(take, [`idempotency ${ownerId} ${nameOf(request)}`])
     if (!taken) throw conflict('in_progress', 'A request with this Idempotency-Key is still running.', 'Idempotency-Key')
     const [record] = await tx.sql(find, [ownerId, digest])
     if (record !== undefined) {
@@ -60,6 +58,17 @@ export async function once (db: Db, request: KeyedRequest, work: (tx: Db) => Pro
     await tx.sql(save, [ownerId, digest, bodyHash, rendered.status, seal(JSON.stringify(remembered), request)])
     return rendered
   })
+}
+
+type Identified = Pick<KeyedRequest, 'key' | 'method' | 'path' | 'body'>
+
+/** What a repetition has in common with the first, beside its owner, and whether it asks for the same. */
+export function identify (request: Identified): Keyed {
+  return { digest: hash('sha256', nameOf(request), 'buffer'), bodyHash: hash('sha256', JSON.stringify(request.body ?? null, shown), 'buffer') }
+}
+
+function nameOf ({ key, method, path }: Identified): string {
+  return `${method} ${path} ${key}`
 }
 
 /** Of a file that has arrived its digest stands for it. */

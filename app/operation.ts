@@ -11,7 +11,7 @@ import { matches, noneMatches } from './conditional.ts'
 import { sendContent } from './content.ts'
 import { EventStream } from './event-stream.ts'
 import { readForm } from './form.ts'
-import { once, Replayed, type KeyedRequest } from './idempotency.ts'
+import { identify, once, Replayed, type KeyedRequest } from './idempotency.ts'
 import { hasBody } from './patience.ts'
 import { entityTag, eventText, pageLinks, render, type Rendered } from './render.ts'
 import { secure } from './security.ts'
@@ -54,7 +54,7 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
       if (answer.status === 200) return await sendBytes(answer.body)
       return send(request, reply, render(info, answer, validateResponses))
     }
-    return send(request, reply, info.idempotent && key !== undefined ? await keyed(key) : await run(own))
+    return send(request, reply, info.idempotent && info.remembers !== true && key !== undefined ? await keyed(key) : await run(own))
 
     async function keyed (key: string): Promise<Rendered> {
       const keyedRequest = { principal: request.principal!, key, method: info.method, path: pathOf(request), body: sameness(request, input), secretAnswer: info.secretAnswer }
@@ -97,6 +97,8 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
           headers: request.headers,
           body: input.body,
           principal: request.principal,
+          keyed: info.remembers === true && key !== undefined ? identify({ key, method: info.method, path: pathOf(request), body: input.body }) : null,
+          get signal () { return gone(reply) },
           ifMatch: precondition.hold
         },
         db === database ? plain : { ...services, db: precondition.guard(db), publicUrl }
@@ -111,9 +113,9 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
     }
 
     async function stream (): Promise<FastifyReply> {
-      const { status, body } = await ask(database)
+      const { status, body, headers } = await ask(writes ? database.forRequest(request.id) : database)
       if (info.replies[status]?.events === undefined) throw new Error(`${info.id} answered ${status}, which the spec does not declare`)
-      reply.code(status).headers({ 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
+      reply.code(status).headers({ ...headers, 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
       // Without a length, as the stream itself.
       if (request.method === 'HEAD') return reply.send(Readable.from([]))
       const events = new EventStream({
@@ -208,6 +210,14 @@ function withTransaction (db: Db, transaction: Db['transaction']): Db {
 
 /** For an operation that takes no If-Match. */
 const unconditional = { given: false, hold: () => {}, guard: (db: Db): Db => db }
+
+/** Aborted when the connection is closed before the answer has been sent. */
+function gone ({ raw }: FastifyReply): AbortSignal {
+  const left = new AbortController()
+  raw.once('close', () => { if (!raw.writableFinished) left.abort() })
+  if (raw.closed && !raw.writableFinished) left.abort()
+  return left.signal
+}
 
 function pathOf (request: FastifyRequest): string {
   const end = request.url.indexOf('?')

@@ -72,6 +72,9 @@ type DeclaredBody<Id extends OperationId> =
     : operations[Id] extends { requestBody?: { content: infer C } } ? C[keyof C]
       : undefined
 
+/** SHA-256 of the method, the path and the key, which is one user's; and of the body. */
+export interface Keyed { digest: Buffer, bodyHash: Buffer }
+
 /** A validated request, as its handler sees it. */
 export interface Request<Id extends OperationId> {
   /** The request id, as on the response and in the log. */
@@ -83,6 +86,10 @@ export interface Request<Id extends OperationId> {
   headers: { [K in keyof Parameters<Id, 'header'> as K extends string ? Lowercase<K> : never]: Parameters<Id, 'header'>[K] }
   body: RequestBody<Id>
   principal: Id extends PublicOperationId ? null : Id extends KeyOptionalOperationId ? Principal | null : Principal
+  /** What tells a repetition by its Idempotency-Key: of an operation whose handler remembers by itself what it answered. */
+  keyed: Keyed | null
+  /** Aborted when the client is gone before it has its answer. */
+  signal: AbortSignal
   /**
    * Holds If-Match against the entity as its GET would answer it. To be called after the row is locked and before it
    * changes; the edge refuses to commit an answer when it was not.
@@ -128,6 +135,8 @@ export interface OperationInfo {
   replies: Record<string, { contentType: string | null, serializer?: string, events?: Record<string, string>, volatile?: string[], binary?: boolean }>
   produces: string[]
   idempotent: boolean
+  /** Whether its handler remembers by itself what was answered to an Idempotency-Key, because it takes too long for one transaction. */
+  remembers?: boolean
   /** The header fields that have to be the same where an Idempotency-Key is used again, because no body tells. */
   keyedHeaders?: string[]
   /** The GET whose answer If-Match is held against. */

@@ -58,6 +58,8 @@ export interface Operation {
   responses: Response[]
   projectAccess: { role: string, states?: string[] } | null
   secretAnswer: boolean
+  /** Whether its handler remembers by itself what was answered to an Idempotency-Key. */
+  remembers: boolean
   /** The operation whose 200 is what If-Match is held against: the GET of the same path. */
   entity: string | null
 }
@@ -100,6 +102,7 @@ export function operationsOf (document: Json): Operation[] {
         }),
         projectAccess: operation['x-project-access'] ?? null,
         secretAnswer: operation['x-secret-answer'] === true,
+        remembers: operation['x-idempotency'] === 'handler',
         entity: item.get?.operationId ?? null
       })
     }

@@ -101,6 +101,7 @@ function tableRow (o: Operation, names: ValidatorNames): object {
     // What a body of bytes is of: a key that is used again has to come with the same.
     keyedHeaders: takes('Idempotency-Key') && o.body?.streamed && !o.body.form ? o.header.map((p) => p.name.toLowerCase()).filter((name) => name !== 'idempotency-key') : undefined,
     idempotent: takes('Idempotency-Key'),
+    remembers: o.remembers ? true : undefined,
     // If-Match is held against what the GET of the same path answers.
     ifMatch: takes('If-Match') ? o.entity : null,
     etag: success.some((r) => r.headers.includes('etag')),
