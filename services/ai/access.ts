@@ -1,0 +1,73 @@
+// Who may do what with a thing that is in a space: in a project its roles and states decide, as x-project-access says; in
+// none it is its owner's alone. One that is not there is 404, one that is someone else's 403, a wrong state 409, in this order.
+import { ranks } from '../access.ts'
+import { statement, type Db } from '../database.ts'
+import { forbidden, invalidField, invalidState, notFound } from '../errors.ts'
+import type { OperationInfo } from '../operation.ts'
+import type { Principal } from '../principals.ts'
+import type { Role } from '../projects.ts'
+import { requireOwnSpace } from '../storage/files.ts'
+
+/** What decides about a thing, beside its own columns. */
+export interface InSpace {
+  project_id: string | null
+  owner_id: string
+  /** The caller's, in the project. */
+  your_role: Role | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
+ * The columns of `InSpace`, of a row that has project_id and owner_id; `user` is the placeholder of the caller's id, such as
+ * `$2`. `lock` holds the project, so that it is not archived before the transaction ends.
+ */
+export function accessColumns (alias: string, user: string, { lock = false } = {}): string {
+  return `${alias}.project_id, ${alias}.owner_id,
+    (SELECT m.role::text FROM members m WHERE m.project_id = ${alias}.project_id AND m.user_id = ${user}) AS your_role,
+    (SELECT p.status::text FROM projects p WHERE p.id = ${alias}.project_id${lock ? ' FOR SHARE' : ''}) AS project_status`
+}
+
+interface SpaceRequest {
+  operation: OperationInfo
+  principal: Principal
+}
+
+/** Throws 404, 403 or 409 unless the caller may do with the thing what the operation does. */
+export function requireAccess<Found extends InSpace> (found: Found | undefined, { operation, principal }: SpaceRequest, what: { name: string, id: string }): asserts found is Found {
+  if (operation.projectAccess === null) throw new Error(`${operation.id} declares no x-project-access`)
+  const { role, states = ['active', 'archived'] } = operation.projectAccess
+  if (found === undefined || found.project_status === 'deleted') throw notFound(what.name, what.id)
+  requireRole(found, principal, role as keyof typeof ranks, what.name)
+  if (found.project_status !== null && !states.includes(found.project_status)) throw invalidState('project', found.project_status)
+}
+
+function requireRole (found: InSpace, principal: Principal, role: keyof typeof ranks, name: string): void {
+  if (found.project_id === null) {
+    requireOwnSpace(principal)
+    if (found.owner_id !== principal.userId) throw forbidden(`This ${name} is somebody else's.`, 'owner')
+    return
+  }
+  if (principal.projectIds !== null && !principal.projectIds.has(found.project_id)) throw forbidden('This key is for other projects.', 'project_ids')
+  if (ranks[found.your_role ?? 'none'] < ranks[role]) {
+    throw forbidden(found.your_role === null ? `You are no member of the project of this ${name}.` : `This needs the role ${role}; yours is ${found.your_role}.`, 'role')
+  }
+}
+
+const knowledge = statement<InSpace & { id: string }>(`SELECT k.id, ${accessColumns('k', '$2')} FROM knowledge_bases k WHERE k.id = ANY($1)`)
+
+/**
+ * Throws 404 unless all of the knowledge bases are there, 403 unless the caller may read them, and 400 where one is not of
+ * `projectId`, the project of what is to draw on them; outside of projects they may be of any.
+ */
+export async function requireKnowledge (db: Db, principal: Principal, ids: string[], projectId: string | null): Promise<void> {
+  if (ids.length === 0) return
+  const rows = new Map((await db.sql(knowledge, [ids, principal.userId])).map((row) => [row.id, row]))
+  const found = ids.map((id) => {
+    const row = rows.get(id)
+    if (row === undefined || row.project_status === 'deleted') throw notFound('knowledge base', id)
+    return row
+  })
+  for (const row of found) requireRole(row, principal, 'viewer', 'knowledge base')
+  const foreign = projectId === null ? undefined : found.find((row) => row.project_id !== projectId)
+  if (foreign !== undefined) throw invalidField('knowledge_base_ids', 'project', `${foreign.id} is of another project than the session.`)
+}
