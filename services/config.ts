@@ -1,6 +1,7 @@
 // The settings, read once from the environment, validated and frozen. A bad one stops the start and is named.
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
+import { builtinModel, readUpstreams, UpstreamSettingsError, type UpstreamSettings } from './ai/upstreams/settings.ts'
 import { isWellFormed, type KeyMode } from './keys.ts'
 
 export interface S3Config {
@@ -90,6 +91,26 @@ export interface Config {
   streamPing: number
   /** STREAM_PATIENCE: seconds that a client may leave a stream unread before it is cut off. Default 30. */
   streamPatience: number
+  /** AI_UPSTREAMS: the servers of models, a JSON array. Default none. */
+  aiUpstreams: UpstreamSettings[]
+  /** AI_DEFAULT_MODEL: what a chat takes that names none. Default the first that is configured, else extractive-1. */
+  aiDefaultModel: string
+  /** AI_TIMEOUT: seconds that a whole answer may take. Default 300. */
+  aiTimeout: number
+  /** AI_FIRST_TOKEN_TIMEOUT: seconds until an answer must have begun, further tries included. Default 60. */
+  aiFirstTokenTimeout: number
+  /** AI_IDLE_TIMEOUT: seconds between two pieces of an answer. Default 30. */
+  aiIdleTimeout: number
+  /** AI_RETRIES: how often an upstream that fails is asked again before its answer has begun. Default 2. */
+  aiRetries: number
+  /** AI_STREAMS_PER_KEY: how many answers of a key may be under way with one server. Default 20. */
+  aiStreamsPerKey: number
+  /** AI_TOKENS_PER_DAY: tokens that a key may use in a day of UTC; 0 for no limit, the default. */
+  aiTokensPerDay: number
+  /** DOCUMENT_MAX_BYTES: the largest document of a knowledge base. Default 50 MiB. */
+  documentMaxBytes: number
+  /** DOCUMENT_CONCURRENCY: how many documents this process reads at once. Default 2. */
+  documentConcurrency: number
   /** SHUTDOWN_TIMEOUT: seconds that requests under way are given at a stop. Default 8. */
   shutdownTimeout: number
 }
@@ -178,6 +199,17 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
     }
   }
 
+  const upstreams = (): UpstreamSettings[] => {
+    try {
+      return readUpstreams(text('AI_UPSTREAMS') ?? '[]')
+    } catch (error) {
+      if (error instanceof UpstreamSettingsError) throw new ConfigError(`AI_UPSTREAMS${error.message}`)
+      throw error
+    }
+  }
+  const aiUpstreams = upstreams()
+  const aiModels = [...aiUpstreams.flatMap(({ models }) => models.map(({ id }) => id)), builtinModel]
+
   return Object.freeze({
     host: text('HOST') ?? '127.0.0.1',
     port: integer('PORT', 3000, 0, 65535),
@@ -216,6 +248,16 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
     streamsPerUser: integer('STREAMS_PER_USER', 100, 1, 1_000_000),
     streamPing: integer('STREAM_PING', 10, 1, 100),
     streamPatience: integer('STREAM_PATIENCE', 30, 1, 3600),
+    aiUpstreams,
+    aiDefaultModel: oneOf('AI_DEFAULT_MODEL', aiModels[0], aiModels),
+    aiTimeout: integer('AI_TIMEOUT', 300, 1, 86_400),
+    aiFirstTokenTimeout: integer('AI_FIRST_TOKEN_TIMEOUT', 60, 1, 86_400),
+    aiIdleTimeout: integer('AI_IDLE_TIMEOUT', 30, 1, 86_400),
+    aiRetries: integer('AI_RETRIES', 2, 0, 10),
+    aiStreamsPerKey: integer('AI_STREAMS_PER_KEY', 20, 1, 1_000_000),
+    aiTokensPerDay: integer('AI_TOKENS_PER_DAY', 0, 0, 2 ** 53 - 1),
+    documentMaxBytes: integer('DOCUMENT_MAX_BYTES', 50 * 1024 ** 2, 1, 2 ** 40),
+    documentConcurrency: integer('DOCUMENT_CONCURRENCY', 2, 1, 100),
     shutdownTimeout: integer('SHUTDOWN_TIMEOUT', 8, 0, 600)
   })
 }
