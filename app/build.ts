@@ -118,13 +118,15 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   const edge = { services, limits, publicUrl, streams }
   const route = (id: string) => routeOf(operations[id as OperationId], handlers[id as OperationId] as never, edge)
   await app.register(glue, { specification: skeletonOf((info) => info.body?.streamed !== true), operationResolver: route } as never)
-  // Only where a body is streamed the parser of forms and its hooks are in the way.
-  await app.register(async (scope) => {
-    scope.removeContentTypeParser('application/json')
-    await scope.register(multipart)
-    for (const type of rawTypes) scope.addContentTypeParser(type, (_request, body, done) => done(null, body))
-    await scope.register(glue, { specification: skeletonOf((info) => info.body?.streamed === true), operationResolver: route } as never)
-  })
+  // Only where a body is streamed the parser of forms and its hooks are in the way. Where it may be JSON, that is parsed as everywhere.
+  for (const json of [true, false]) {
+    await app.register(async (scope) => {
+      if (!json) scope.removeContentTypeParser('application/json')
+      await scope.register(multipart)
+      for (const type of rawTypes) scope.addContentTypeParser(type, (_request, body, done) => done(null, body))
+      await scope.register(glue, { specification: skeletonOf(({ body }) => body?.streamed === true && body.contentTypes.includes('application/json') === json), operationResolver: route } as never)
+    })
+  }
   docsAssets(app)
   return app
 }

@@ -15,7 +15,7 @@ import { identify, once, Replayed, type KeyedRequest } from './idempotency.ts'
 import { hasBody } from './patience.ts'
 import { entityTag, eventText, pageLinks, render, type Rendered } from './render.ts'
 import { secure } from './security.ts'
-import { isTypedTwice, requireMediaType, validate, type Input } from './validation.ts'
+import { isStreamed, isTypedTwice, requireMediaType, validate, type Input } from './validation.ts'
 
 type AnyHandler = (request: any, services: HandlerServices) => Promise<{ status: number, body?: any, headers?: Record<string, string> }>
 
@@ -44,7 +44,8 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
 
   async function serve (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     requireAcceptance(request, info.produces)
-    const input = info.body?.streamed === true ? await opened(request) : validate(info, request)
+    const streamed = isStreamed(info, request)
+    const input = streamed ? await opened(request) : validate(info, request)
     const key = request.headers['idempotency-key'] as string | undefined
     if (streams) return await stream()
     // What is written says which request wrote it.
@@ -58,7 +59,7 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
 
     async function keyed (key: string): Promise<Rendered> {
       const keyedRequest = { principal: request.principal!, key, method: info.method, path: pathOf(request), body: sameness(request, input), secretAnswer: info.secretAnswer }
-      if (info.body?.streamed !== true) return await once(own, keyedRequest, (tx) => run(tx))
+      if (!streamed) return await once(own, keyedRequest, (tx) => run(tx))
       try {
         return await run(onceArrived(own, keyedRequest))
       } catch (error) {

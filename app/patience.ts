@@ -3,6 +3,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { requestTimeout } from '../services/errors.ts'
+import { isStreamed } from './validation.ts'
 
 export interface Patience {
   /** Milliseconds for the whole of an ordinary body, and for one silence in a streamed one. */
@@ -15,9 +16,10 @@ export interface Patience {
 const farewell = 5_000
 
 /** Fails the body of the request with 408 when it takes too long. */
-export function watchBody ({ raw, routeOptions }: FastifyRequest, patience: Patience): void {
+export function watchBody (request: FastifyRequest, patience: Patience): void {
+  const { raw, routeOptions: { config: { operation } } } = request
   if (!hasBody(raw)) return
-  const streamed = routeOptions.config.operation?.body?.streamed === true
+  const streamed = operation !== undefined && isStreamed(operation, request)
   const started = performance.now()
   let heard = started
   let bytes = raw.socket.bytesRead

@@ -32,7 +32,7 @@ export function validate (info: OperationInfo, request: FastifyRequest, form?: F
   } else {
     if (body !== undefined) requireMediaType(info, request)
     if (body === undefined) body = {}
-    check(names.body, body, 'body', problems)
+    check(form === undefined ? names.body : names.form, body, 'body', problems)
   }
   if (problems.length > 0) throw invalidRequest(problems.slice(0, mostProblems))
   return { params, query, body }
@@ -42,6 +42,11 @@ export function validate (info: OperationInfo, request: FastifyRequest, form?: F
 export function requireMediaType ({ body }: OperationInfo, request: FastifyRequest): void {
   const { contentTypes } = body!
   if (!contentTypes.includes(mediaType(request.headers['content-type']))) throw unsupportedMediaType(contentTypes)
+}
+
+/** Whether its handler reads the body while it arrives. Where JSON is taken too, that is read before. */
+export function isStreamed ({ body }: OperationInfo, { headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return body?.streamed === true && !(body.contentTypes.includes('application/json') && mediaType(headers['content-type']) === 'application/json')
 }
 
 /** Node keeps the first of two Content-Type lines; a proxy before it may have believed the second. */

@@ -142,7 +142,7 @@ export type PublicOperationId =
 export type KeyOptionalOperationId =
   | 'downloadFile'
 
-/** The operations whose body is a form with a file, and the name of the file. */
+/** The operations whose body is, or may be, a form with a file, and the name of the file. */
 export interface FormFiles {
   uploadAvatar: 'file'
   uploadFile: 'file'
@@ -334,7 +334,7 @@ export const operations: Record<OperationId, OperationInfo> = {
     tag: "avatar",
     scopes: ["user:write"],
     rateLimit: "upload",
-    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyUploadAvatar"},
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","form":"bodyUploadAvatar"},
     body: {"required":true,"contentTypes":["multipart/form-data"],"form":{"file":"file","named":false,"json":[],"lists":[]},"streamed":true},
     replies: {
       200: {"contentType":"application/json","serializer":"replyAvatar"},
@@ -1326,7 +1326,7 @@ export const operations: Record<OperationId, OperationInfo> = {
     tag: "storage",
     scopes: ["storage:write"],
     rateLimit: "upload",
-    validators: {"query":"queryNone","header":"headerUploadFile","body":"bodyUploadFile"},
+    validators: {"query":"queryNone","header":"headerUploadFile","form":"bodyUploadFile"},
     body: {"required":true,"contentTypes":["multipart/form-data"],"form":{"file":"file","named":true,"json":["metadata"],"lists":["tags"]},"streamed":true},
     replies: {
       201: {"contentType":"application/json","serializer":"replyFile","volatile":["download_count"]},
@@ -2522,7 +2522,7 @@ export const operations: Record<OperationId, OperationInfo> = {
     tag: "ai-documents",
     scopes: ["ai:write"],
     rateLimit: "write",
-    validators: {"path":"pathKnowledgeBaseId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyCreateDocument"},
+    validators: {"path":"pathKnowledgeBaseId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyDocumentCreate","form":"bodyCreateDocument"},
     body: {"required":true,"contentTypes":["application/json","multipart/form-data"],"form":{"file":"file","named":true,"json":["metadata"],"lists":[]},"streamed":true},
     replies: {
       200: {"contentType":"application/json","serializer":"replyDocument"},

@@ -13987,8 +13987,109 @@ return errors === 0;
 }
 validate_spec_KnowledgeSearch.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-exports.bodyCreateDocument = validate_bodyCreateDocument;
-const schema_bodyCreateDocument = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:DocumentName"},"metadata":{"$ref":"spec:Metadata"}},"required":[],"$id":"bodyCreateDocument"};
+exports.bodyDocumentCreate = validate_spec_DocumentCreate;
+const schema_spec_DocumentCreate = {"type":"object","additionalProperties":false,"oneOf":[{"required":["text"]},{"required":["file_id"]}],"properties":{"text":{"$ref":"spec:DocumentSourceText"},"content_type":{"type":"string","enum":["text/plain","text/markdown","text/html","text/csv","application/json"]},"file_id":{"$ref":"spec:FileId"},"name":{"$ref":"spec:DocumentName"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:DocumentCreate"};
+const schema_spec_DocumentSourceText = {"type":"string","minLength":1,"maxLength":1000000,"pattern":"\\S","$id":"spec:DocumentSourceText"};
+
+function validate_spec_DocumentSourceText(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:DocumentSourceText" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_DocumentSourceText.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(func_7a031813(data) > 1000000){
+const err0 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 1000000},message:"must NOT have more than 1000000 characters"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(func_7a031813(data) < 1){
+const err1 = {instancePath,schemaPath:"#/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(!pattern_6301c483.test(data)){
+const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\""};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_DocumentSourceText.errors = vErrors;
+return errors === 0;
+}
+validate_spec_DocumentSourceText.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema_spec_FileId = {"type":"string","pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:FileId"};
+const pattern_8d410c97 = new RegExp("^file_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_FileId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:FileId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_FileId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(!pattern_8d410c97.test(data)){
+const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_FileId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_FileId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
 const schema_spec_DocumentName = {"type":"string","minLength":1,"maxLength":255,"pattern":"\\S","$id":"spec:DocumentName"};
 
 function validate_spec_DocumentName(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -14050,6 +14151,162 @@ return errors === 0;
 validate_spec_DocumentName.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
+function validate_spec_DocumentCreate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:DocumentCreate" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_DocumentCreate.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+const _errs1 = errors;
+let valid0 = false;
+let passing0 = null;
+const _errs2 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.text === undefined){
+const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "text"},message:"must have required property '"+"text"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+var _valid0 = _errs2 === errors;
+if(_valid0){
+valid0 = true;
+passing0 = 0;
+}
+const _errs3 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.file_id === undefined){
+const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "file_id"},message:"must have required property '"+"file_id"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+var _valid0 = _errs3 === errors;
+if(_valid0 && valid0){
+valid0 = false;
+passing0 = [passing0, 1];
+}
+else {
+if(_valid0){
+valid0 = true;
+passing0 = 1;
+}
+}
+if(!valid0){
+const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},message:"must match exactly one schema in oneOf"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+else {
+errors = _errs1;
+if(vErrors !== null){
+if(_errs1){
+vErrors.length = _errs1;
+}
+else {
+vErrors = null;
+}
+}
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(((((key0 === "text") || (key0 === "content_type")) || (key0 === "file_id")) || (key0 === "name")) || (key0 === "metadata"))){
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.text !== undefined){
+if(!(validate_spec_DocumentSourceText(data.text, {instancePath:instancePath+"/text",parentData:data,parentDataProperty:"text",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_DocumentSourceText.errors : vErrors.concat(validate_spec_DocumentSourceText.errors);
+errors = vErrors.length;
+}
+}
+if(data.content_type !== undefined){
+let data1 = data.content_type;
+if(typeof data1 !== "string"){
+const err4 = {instancePath:instancePath+"/content_type",schemaPath:"#/properties/content_type/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(!(((((data1 === "text/plain") || (data1 === "text/markdown")) || (data1 === "text/html")) || (data1 === "text/csv")) || (data1 === "application/json"))){
+const err5 = {instancePath:instancePath+"/content_type",schemaPath:"#/properties/content_type/enum",keyword:"enum",params:{allowedValues: schema_spec_DocumentCreate.properties.content_type.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data.file_id !== undefined){
+if(!(validate_spec_FileId(data.file_id, {instancePath:instancePath+"/file_id",parentData:data,parentDataProperty:"file_id",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_FileId.errors : vErrors.concat(validate_spec_FileId.errors);
+errors = vErrors.length;
+}
+}
+if(data.name !== undefined){
+if(!(validate_spec_DocumentName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_DocumentName.errors : vErrors.concat(validate_spec_DocumentName.errors);
+errors = vErrors.length;
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_Metadata.errors : vErrors.concat(validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+validate_spec_DocumentCreate.errors = vErrors;
+return errors === 0;
+}
+validate_spec_DocumentCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyCreateDocument = validate_bodyCreateDocument;
+const schema_bodyCreateDocument = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:DocumentName"},"metadata":{"$ref":"spec:Metadata"}},"required":[],"$id":"bodyCreateDocument"};
+
 function validate_bodyCreateDocument(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="bodyCreateDocument" */;
 let vErrors = null;
@@ -14104,66 +14361,6 @@ validate_bodyCreateDocument.evaluated = {"props":true,"dynamicProps":false,"dyna
 
 exports.bodyDocumentUpdate = validate_spec_DocumentUpdate;
 const schema_spec_DocumentUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:DocumentName"},"text":{"$ref":"spec:DocumentSourceText"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:DocumentUpdate"};
-const schema_spec_DocumentSourceText = {"type":"string","minLength":1,"maxLength":1000000,"pattern":"\\S","$id":"spec:DocumentSourceText"};
-
-function validate_spec_DocumentSourceText(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:DocumentSourceText" */;
-let vErrors = null;
-let errors = 0;
-const evaluated0 = validate_spec_DocumentSourceText.evaluated;
-if(evaluated0.dynamicProps){
-evaluated0.props = undefined;
-}
-if(evaluated0.dynamicItems){
-evaluated0.items = undefined;
-}
-if(typeof data === "string"){
-if(func_7a031813(data) > 1000000){
-const err0 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 1000000},message:"must NOT have more than 1000000 characters"};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-if(func_7a031813(data) < 1){
-const err1 = {instancePath,schemaPath:"#/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-if(!pattern_6301c483.test(data)){
-const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\""};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-}
-else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-validate_spec_DocumentSourceText.errors = vErrors;
-return errors === 0;
-}
-validate_spec_DocumentSourceText.evaluated = {"dynamicProps":false,"dynamicItems":false};
-
 
 function validate_spec_DocumentUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:DocumentUpdate" */;

@@ -62,10 +62,15 @@ export type Answer<Id extends OperationId> = {
 type Parameters<Id extends OperationId, Place extends 'path' | 'query' | 'header'> =
   operations[Id]['parameters'] extends { [P in Place]?: infer V } ? NonNullable<V> : Record<string, never>
 
+/** Of an operation that takes JSON as well as a form, what has the file is the form. */
 type RequestBody<Id extends OperationId> = Id extends keyof FormFiles
-  ? Omit<DeclaredBody<Id>, FormFiles[Id]> & { [File in FormFiles[Id]]: FilePart }
+  ? FormBody<operations[Id], FormFiles[Id]> | JsonBody<operations[Id]>
   : Id extends StreamedOperationId ? operations[Id] extends { requestBody: unknown } ? FilePart : FilePart | null
     : DeclaredBody<Id>
+
+type FormBody<O, File extends string> = O extends { requestBody: { content: { 'multipart/form-data': infer F } } } ? Omit<F, File> & { [Name in File]: FilePart } : never
+
+type JsonBody<O> = O extends { requestBody: { content: { 'application/json': infer J } } } ? J : never
 
 type DeclaredBody<Id extends OperationId> =
   operations[Id] extends { requestBody: { content: infer C } } ? C[keyof C]
@@ -125,8 +130,8 @@ export interface OperationInfo {
   /** Whether a request without a key is let through to the handler. */
   keyOptional?: boolean
   rateLimit: string | null
-  validators: { path?: string, query?: string, header?: string, body?: string }
-  /** `form`, where it is one with a file; `streamed`, where its handler reads it while it arrives. */
+  validators: { path?: string, query?: string, header?: string, body?: string, form?: string }
+  /** `form`, where it is or may be one with a file; `streamed`, where its handler reads it, unless it is JSON, while it arrives. */
   body: { required: boolean, contentTypes: string[], form?: FormInfo, streamed?: boolean } | null
   /**
    * `events`, where the body is a stream: what writes the data of each, by its name. `volatile` are fields that have no part

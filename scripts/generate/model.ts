@@ -30,11 +30,13 @@ export interface Parameter {
 export interface Body {
   required: boolean
   contentTypes: string[]
-  /** What JSON, or the fields of a form, have to be. */
+  /** What JSON has to be. */
   schema: Json | null
   /** The form's file, whether it has a field for the file's name, and which fields are JSON or may come several times. */
   form: { file: string, named: boolean, json: string[], lists: string[] } | null
-  /** Whether it is bytes, or has them in it: then its handler reads it while it arrives. */
+  /** What the other fields of a form have to be. */
+  fields: Json | null
+  /** Whether it is bytes, or has them in it: then its handler reads it while it arrives. JSON is not, where it is taken too. */
   streamed: boolean
 }
 
@@ -117,9 +119,9 @@ function volatileOf (document: Json, schema: Json): string[] {
 
 function bodyOf (document: Json, body: Json): Body {
   const contentTypes = Object.keys(body.content)
-  const shared = { required: body.required === true, contentTypes }
+  const shared = { required: body.required === true, contentTypes, schema: body.content['application/json']?.schema ?? null }
   const media = body.content['multipart/form-data']
-  if (media === undefined) return { ...shared, schema: body.content['application/json']?.schema ?? null, form: null, streamed: contentTypes.some((type) => resolve(document, body.content[type].schema)?.format === 'binary') }
+  if (media === undefined) return { ...shared, form: null, fields: null, streamed: contentTypes.some((type) => resolve(document, body.content[type].schema)?.format === 'binary') }
   const { properties, required = [], ...rest } = resolve(document, media.schema)
   const typeOf = (name: string): Json => resolve(document, properties[name])
   const names = Object.keys(properties)
@@ -127,7 +129,7 @@ function bodyOf (document: Json, body: Json): Body {
   const fields = Object.fromEntries(Object.entries(properties).filter(([name]) => name !== file))
   return {
     ...shared,
-    schema: { ...rest, properties: fields, required: required.filter((name: string) => name !== file) },
+    fields: { ...rest, properties: fields, required: required.filter((name: string) => name !== file) },
     streamed: true,
     form: { file, named: names.includes('name'), json: names.filter((name) => typeOf(name).type === 'object'), lists: names.filter((name) => typeOf(name).type === 'array') }
   }

@@ -55,7 +55,7 @@ export function capital (text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-export interface ValidatorNames { path?: string, query: string, header?: string, body?: string, responses: Record<number, string>, /** By status and name of the event. */ streams: Record<number, Record<string, string>> }
+export interface ValidatorNames { path?: string, query: string, header?: string, body?: string, form?: string, responses: Record<number, string>, /** By status and name of the event. */ streams: Record<number, Record<string, string>> }
 
 export interface Schemas { parameters: Map<string, Json>, bodies: Map<string, Json>, responses: Pool, names: Map<string, ValidatorNames> }
 
@@ -74,8 +74,9 @@ export function schemasOf (operations: Operation[]): Schemas {
       // An operation without query parameters refuses every one.
       query: queries.add(objectOf(query, true), suggestedName(query, id)),
       header: header.length === 0 ? undefined : headers.add(objectOf(header, false), suggestedName(header, id)),
-      // The fields of a form too: each is text or JSON, and nothing is made of one what it is not.
       body: body?.schema ? bodies.add(body.schema, id) : undefined,
+      // With the bodies: each field is text or JSON, and nothing is made of one what it is not.
+      form: body?.fields ? bodies.add(body.fields, id) : undefined,
       responses: Object.fromEntries(operation.responses.filter((r) => r.contentType === 'application/json')
         .map((r) => [r.status, responses.add(r.schema, id + r.status)])),
       streams: Object.fromEntries(operation.responses.filter((r) => r.events !== null).map((r) =>

@@ -31,7 +31,7 @@ export type PublicOperationId =${union(operations.filter((o) => o.scopes === nul
 /** The operations that are also served to whoever has no key. */
 export type KeyOptionalOperationId =${union(operations.filter((o) => o.keyOptional), '  ')}
 
-/** The operations whose body is a form with a file, and the name of the file. */
+/** The operations whose body is, or may be, a form with a file, and the name of the file. */
 export interface FormFiles {${operations.filter((o) => o.body?.form).map((o) => `\n  ${o.id}: ${text(o.body!.form!.file)}`).join('')}
 }
 
@@ -94,7 +94,7 @@ function tableRow (o: Operation, names: ValidatorNames): object {
     scopes: o.scopes,
     keyOptional: o.keyOptional ? true : undefined,
     rateLimit: o.rateLimit,
-    validators: { path: names.path, query: names.query, header: names.header, body: names.body },
+    validators: { path: names.path, query: names.query, header: names.header, body: names.body, form: names.form },
     body: o.body === null ? null : { required: o.body.required, contentTypes: o.body.contentTypes, form: o.body.form ?? undefined, streamed: o.body.streamed ? true : undefined },
     replies: Object.fromEntries(o.responses.map((r) => [r.status, { contentType: r.contentType, serializer: names.responses[r.status], events: names.streams[r.status], volatile: r.volatile.length > 0 ? r.volatile : undefined, binary: r.binary ? true : undefined }])),
     produces: [...new Set(success.map((r) => r.contentType).filter((t) => t !== null))],

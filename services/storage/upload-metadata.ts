@@ -33,7 +33,7 @@ export function readUploadMetadata (header: string): UploadFields {
       problems.push({ field, constraint: 'type', message: `${field} must be JSON`, location: 'header' })
     }
   }
-  check(operations.uploadFile.validators.body, fields, 'header', problems)
+  check(operations.uploadFile.validators.form, fields, 'header', problems)
   if (fields.name === undefined) problems.push({ field: 'filename', constraint: 'required', message: 'filename is required', location: 'header' })
   if (problems.length > 0) throw invalidRequest(problems)
   const type = pairs.get('filetype') ?? pairs.get('type') ?? ''

@@ -2,6 +2,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { typeProblems } from '../../scripts/check/types.ts'
 import { miniProject } from '../support/mini-project.ts'
 
 t.test('--check names a file that was edited, one that is missing and one that nothing generates', async (t) => {
@@ -99,4 +100,68 @@ t.test('one operation more changes only lines about it', async (t) => {
     const gone = before[i].split('\n').filter((line) => !now.has(line))
     t.strictSame(gone, [], file)
   }
+})
+
+const either = `paths:
+  either:
+    post:
+      operationId: addEither
+      tags: [edge]
+      summary: A file, or what is said of it
+      security: []
+      requestBody:
+        required: true
+        content:
+          application/json: { schema: { $ref: '#/components/schemas/Body' } }
+          multipart/form-data:
+            schema:
+              type: object
+              additionalProperties: false
+              required: [file]
+              properties: { file: { type: string, format: binary }, label: { type: string, minLength: 3 } }
+      responses: { '200': { $ref: '#/components/responses/Given' } }
+`
+const eitherHandler = `import type { Handlers } from '../generated/operations.ts'
+
+export const edge = {
+  async addEither ({ body }) {
+    if (!('file' in body)) return { status: 200, body: \`JSON \${body.name}\` }
+    const bytes = (await body.file.content.toArray()).join('')
+    return { status: 200, body: \`form \${body.label} \${bytes}\` }
+  },
+  ...others(['postAlias', 'getMerged', 'postStrict', 'postOptional', 'getNumber', 'getBatch'])
+} satisfies Handlers<'edge'>
+
+function others<Id extends string> (ids: Id[]): Record<Id, () => Promise<{ status: 200, body: string }>> {
+  return Object.fromEntries(ids.map((id) => [id, async () => ({ status: 200, body: '' })])) as never
+}
+`
+const noThings = `export const things = {\n${['listThings', 'createThing', 'getThing', 'updateThing', 'useThing', 'watchThings'].map((id) => `  async ${id} () {}`).join(',\n')}\n}\n`
+
+t.test('an operation takes JSON or a form, each by its own schema, and its handler tells them apart', async (t) => {
+  const project = await miniProject(t.testdir(), { 'handlers/edge.ts': eitherHandler, 'handlers/things.ts': noThings })
+  await project.write('spec/edge.yaml', (await project.read('spec/edge.yaml')).replace('paths:\n', either))
+  await project.write('spec/openapi.yaml', (await project.read('spec/openapi.yaml')).replace('paths:\n', "paths:\n  /either: { $ref: 'edge.yaml#/paths/either' }\n"))
+  await project.generate()
+  t.strictSame(typeProblems(project.folder).filter((problem) => problem.startsWith('handlers/edge.ts')), [], 'the handler compiles')
+
+  const app = await project.build()
+  t.teardown(() => app.close())
+  const send = async (type: string, payload: string) => await app.inject({ method: 'POST', url: '/v1/either', headers: { 'content-type': type }, payload })
+  const form = (fields: Record<string, string>): string => [
+    ...Object.entries(fields).map(([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`),
+    '--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nbytes\r\n--b--\r\n'
+  ].join('')
+
+  t.equal((await send('application/json', '{"name":"Lamp"}')).body, 'JSON Lamp')
+  t.equal((await send('multipart/form-data; boundary=b', form({ label: 'Light' }))).body, 'form Light bytes')
+  t.match((await send('application/json', '{"label":"Light"}')).json().error.details, { errors: [{ field: 'name', constraint: 'required' }, { field: 'label', constraint: 'additionalProperties' }] })
+  t.match((await send('multipart/form-data; boundary=b', form({ name: 'Lamp' }))).json().error.details, { field: 'name', constraint: 'additionalProperties' })
+  t.match((await send('multipart/form-data; boundary=b', form({ label: 'ab' }))).json().error.details, { field: 'label', constraint: 'minLength' })
+  t.match((await send('application/json', '{"name":"a","name":"b"}')).json().error, { code: 'INVALID_REQUEST' }, 'JSON is as strict as everywhere')
+  t.equal((await send('application/json', `{"name":"${'x'.repeat(1024 * 1024)}"}`)).statusCode, 413, 'and as short')
+  const other = await send('text/plain', 'Lamp')
+  t.equal(other.statusCode, 415)
+  t.match(other.json().error.message, 'application/json or multipart/form-data')
+  t.match((await app.inject({ method: 'POST', url: '/v1/either' })).json().error.details, { field: 'body', constraint: 'required' })
 })
