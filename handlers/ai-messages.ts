@@ -1,20 +1,55 @@
-// The handlers of the tag `ai-messages`.
+// Single messages: read, edited, followed, stopped and answered anew.
 import type { Handlers } from '../generated/operations.ts'
+import { messageById, openMessage, responseOf, type OwnedMessage } from '../services/ai/messages.ts'
+import { openSession } from '../services/ai/sessions.ts'
+import { beginAgain, removeAfter } from '../services/ai/turns.ts'
+import { conflict, invalidState } from '../services/errors.ts'
 
 export const aiMessages = {
-  // GET /v1/ai/messages/{id} answers 200.
-  async getMessage (request, services) {
+  async getMessage (request, { db }) {
+    return { status: 200, body: await openMessage(db, request) }
   },
-  // PUT /v1/ai/messages/{id} answers 200.
-  async updateMessage (request, services) {
+
+  async updateMessage (request, { db, events }) {
+    const { principal, body: { content, metadata } } = request
+    return await db.transaction(async (tx) => {
+      // The session is locked before what is in it.
+      const { session_id: sessionId } = await openMessage(tx, request)
+      if (sessionId !== null) await openSession(tx, { ...request, params: { id: sessionId } }, { lock: true })
+      const previous = await openMessage(tx, request, { lock: true })
+      request.ifMatch(previous)
+      if (content !== undefined) {
+        if (previous.role !== 'user' || sessionId === null) throw conflict('role', 'Only the messages of users are edited.', 'content')
+        if (await tx.prisma.message.count({ where: { sessionId, status: 'in_progress' } }) > 0) throw conflict('in_progress', 'The session is being answered: wait for it, or cancel it.')
+        await removeAfter(tx, sessionId, previous.id)
+      }
+      await tx.prisma.message.update({ where: { id: previous.id }, data: { content, metadata }, select: { id: true } })
+      const message = (await messageById(tx, previous.id, principal))!
+      await events.emit(tx, 'message.updated', message, { previous, userId: message.owner_id })
+      return { status: 200, body: message }
+    })
   },
-  // POST /v1/ai/messages/{id}/cancel answers 200.
-  async cancelMessage (request, services) {
+
+  async cancelMessage (request, { db, writings }) {
+    const message = await openMessage(db, request)
+    if (message.status !== 'in_progress') throw invalidState('message', message.status)
+    await writings.cancel(message.id)
+    const now: OwnedMessage = await openMessage(db, request)
+    if (now.status !== 'cancelled') throw invalidState('message', now.status)
+    return { status: 200, body: now }
   },
-  // POST /v1/ai/messages/{id}/regenerate answers 200.
-  async regenerateMessage (request, services) {
+
+  async regenerateMessage (request, { db, config, events, upstreams, writings }) {
+    const { principal, signal, body } = request
+    const { message, task } = await beginAgain({ db, config, events, upstreams }, request, body)
+    if (task === null) return { status: 200, body: responseOf(message), headers: { 'idempotent-replayed': 'true' } }
+    writings.start(task, signal)
+    return { status: 200, body: responseOf(await writings.finished(message.id, principal)) }
   },
-  // GET /v1/ai/messages/{id}/stream answers 200.
-  async streamMessage (request, services) {
+
+  async streamMessage (request, { db, writings }) {
+    const message = await openMessage(db, request)
+    if (message.role !== 'assistant') throw conflict('role', 'Only answers are followed.')
+    return { status: 200, body: writings.follow(message, request.principal, request.headers['last-event-id'] ?? 0) }
   }
 } satisfies Handlers<'ai-messages'>

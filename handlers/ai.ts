@@ -1,17 +1,38 @@
-// The handlers of the tag `ai`.
+// Chat, plain and streamed, the models, and what a key has used of them.
 import type { Handlers } from '../generated/operations.ts'
+import { pageOf } from '../services/pages.ts'
+import { responseOf } from '../services/ai/messages.ts'
+import { beginChat } from '../services/ai/turns.ts'
+import { usageToday } from '../services/ai/usage.ts'
 
 export const ai = {
-  // GET /v1/ai/models answers 200.
-  async listModels (request, services) {
+  async listModels ({ query }, { upstreams }) {
+    const sorted = upstreams.models.toSorted((a, b) => a.id < b.id === (query.order === 'asc') ? -1 : 1)
+    const start = (query.page - 1) * query.limit
+    return { status: 200, body: pageOf(sorted.slice(start, start + query.limit), sorted.length, query) }
   },
-  // GET /v1/ai/usage answers 200.
-  async getAiUsage (request, services) {
+
+  async getAiUsage ({ principal }, { db, config }) {
+    const usage = await usageToday(db, principal.keyId)
+    return { status: 200, body: { ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens, limit_tokens: config.aiTokensPerDay } }
   },
-  // POST /v1/ai/chat answers 200.
-  async createChat (request, services) {
+
+  async createChat (request, { db, config, events, upstreams, writings }) {
+    const { principal, signal } = request
+    const { message, task } = await beginChat({ db, config, events, upstreams }, request, request.body)
+    if (task === null) return { status: 200, body: responseOf(message), headers: { 'idempotent-replayed': 'true' } }
+    writings.start(task, signal)
+    return { status: 200, body: responseOf(await writings.finished(message.id, principal)) }
   },
-  // POST /v1/ai/chat/stream answers 200.
-  async streamChat (request, services) {
+
+  async streamChat (request, { db, config, events, upstreams, writings }) {
+    const { principal, signal } = request
+    const { message, task } = await beginChat({ db, config, events, upstreams }, request, request.body)
+    const follow = writings.follow(message, principal, 0)
+    if (task === null) return { status: 200, body: follow, headers: { 'idempotent-replayed': 'true' } }
+    writings.start(task, signal)
+    // What fails before anything is written is said with a status.
+    await writings.begun(message.id, config.streamPing * 1000)
+    return { status: 200, body: follow }
   }
 } satisfies Handlers<'ai'>

@@ -1,0 +1,211 @@
+// The beginning of an answer: who may ask, what is asked and in the light of what, and the two messages that are then there,
+// the question and the answer to be written. All in one transaction, or nothing.
+import type { components } from '../../generated/types.ts'
+import type { Config } from '../config.ts'
+import { statement, type Db } from '../database.ts'
+import { ApiError, conflict, idempotencyMismatch, invalidField, invalidState, tooManyOpen } from '../errors.ts'
+import type { Emitter } from '../events/emit.ts'
+import { newId, timeOf } from '../ids.ts'
+import type { Keyed, OperationInfo } from '../operation.ts'
+import type { Principal } from '../principals.ts'
+import { readSettings } from '../settings.ts'
+import { requireOwnSpace } from '../storage/files.ts'
+import { requireKnowledge } from './access.ts'
+import { historyOf, messageById, openMessage, type OwnedMessage } from './messages.ts'
+import { requireRoom, windowOf, type Conversation } from './prompt.ts'
+import { insertSession, openSession, sessionById, type OwnedSession } from './sessions.ts'
+import type { Turn, Upstreams } from './upstreams.ts'
+import { extractive, failSilent, patience, type Task } from './writing.ts'
+
+export type ChatRequest = components['schemas']['ChatRequest']
+type RegenerateRequest = components['schemas']['RegenerateRequest']
+
+export interface AskServices {
+  db: Db
+  config: Readonly<Config>
+  events: Emitter
+  upstreams: Upstreams
+}
+
+export interface AskRequest {
+  id: string
+  operation: OperationInfo
+  principal: Principal
+  keyed: Keyed | null
+}
+
+/** A message with what is to be written; without a task it is the answer to the same request before. */
+export interface Begun { message: OwnedMessage, task: Task | null }
+
+/** Throws 400, 403, 404, 409, 422 or 429, and then nothing is there. */
+export async function beginChat ({ db, ...services }: AskServices, request: AskRequest, ask: ChatRequest): Promise<Begun> {
+  if (ask.messages !== undefined && ask.session_id !== undefined) throw invalidField('messages', 'session', 'With session_id send message: the session has what was said before.')
+  if (ask.messages !== undefined && ask.messages.at(-1)!.role !== 'user') throw invalidField('messages', 'role', 'The last message has to be of the user.')
+  const { principal } = request
+  return await db.transaction(async (tx) => {
+    const before = await takeTurn(tx, services, request)
+    if (before !== null) return { message: before, task: null }
+    if (ask.session_id === undefined) requireOwnSpace(principal)
+    const given = ask.session_id === undefined ? null : await openSession(tx, { ...request, params: { id: ask.session_id } }, { lock: true })
+    if (ask.knowledge_base_ids !== undefined) await requireKnowledge(tx, principal, ask.knowledge_base_ids, given?.project_id ?? null)
+    const settings = await readSettings(tx, principal.userId)
+    const model = modelOf(services.upstreams, ask.model ?? given?.model ?? settings.ai.default_model)
+    const question = ask.message ?? ask.messages!.at(-1)!.content
+    const session = given ?? (ask.message !== undefined && settings.ai.store_history ? await newSession(tx, services, principal, ask) : null)
+    if (given !== null) await requireIdle(tx, services.events, given)
+    const earlier = ask.messages?.slice(0, -1) ?? (given === null ? [] : await historyOf(tx, principal, given.id))
+    const ids = session === null || ask.message === undefined ? { answer: newId('msg') } : await insertQuestion(tx, session, principal, question, ask.metadata)
+    return await answer(tx, services, request, { ids, session, model, ask, conversation: conversationOf(session?.system_prompt ?? null, earlier, question), metadata: session === null ? ask.metadata : undefined })
+  })
+}
+
+/** Answers a message of a user in a session anew; what came after it goes. Throws as `beginChat`. */
+export async function beginAgain ({ db, ...services }: AskServices, request: AskRequest & { params: { id: string } }, ask: RegenerateRequest): Promise<Begun> {
+  const { principal } = request
+  return await db.transaction(async (tx) => {
+    const before = await takeTurn(tx, services, request)
+    if (before !== null) return { message: before, task: null }
+    const message = await openMessage(tx, request)
+    if (message.session_id === null) throw conflict('session', 'Only messages of a session are answered anew.')
+    const session = await openSession(tx, { ...request, params: { id: message.session_id } }, { lock: true })
+    await requireIdle(tx, services.events, session)
+    if (ask.knowledge_base_ids !== undefined) await requireKnowledge(tx, principal, ask.knowledge_base_ids, session.project_id)
+    const settings = await readSettings(tx, principal.userId)
+    const model = modelOf(services.upstreams, ask.model ?? session.model ?? settings.ai.default_model)
+    const [question] = await tx.sql(questionOf, [session.id, message.id])
+    if (question === undefined) throw conflict('role', 'There is no message of a user to answer.')
+    await removeAfter(tx, session.id, question.id)
+    const earlier = (await historyOf(tx, principal, session.id)).filter(({ id }) => id !== question.id)
+    return await answer(tx, services, request, { ids: { answer: newId('msg') }, session, model, ask, conversation: conversationOf(session.system_prompt, earlier, question.content) })
+  })
+}
+
+type Services = Omit<AskServices, 'db'>
+
+// Of one user one after the other: what they have open and used is then exact.
+const takeUser = statement("SELECT pg_advisory_xact_lock(hashtextextended('ai ' || $1, 0))")
+const look = statement<{ open: number, tokens: number, seconds_left: number, repeated: string | null, body_hash: Buffer | null, status: string | null }>(`
+  SELECT (SELECT count(*) FROM ai_messages WHERE api_key_id = $2 AND status = 'in_progress' AND beat_at > now() - interval '${patience} seconds')::int AS open,
+    coalesce((SELECT prompt_tokens + completion_tokens FROM ai_usage WHERE api_key_id = $2 AND day = (now() AT TIME ZONE 'UTC')::date), 0) AS tokens,
+    ceil(extract(epoch FROM date_trunc('day', now() AT TIME ZONE 'UTC') + interval '1 day' - (now() AT TIME ZONE 'UTC')))::int AS seconds_left,
+    m.id AS repeated, m.body_hash, m.status::text
+  FROM (SELECT 1) AS one LEFT JOIN ai_messages m ON m.user_id = $1 AND m.key_digest = $3 AND m.created_at > now() - interval '24 hours'`)
+const forget = statement("UPDATE ai_messages SET key_digest = NULL WHERE user_id = $1 AND key_digest = $2 AND created_at <= now() - interval '24 hours'")
+
+/** @returns the message of the same request before. Throws 409 while it is written, 422 for another body, 429 over a limit. */
+async function takeTurn (tx: Db, { config }: Services, { principal, keyed, operation }: AskRequest): Promise<OwnedMessage | null> {
+  await tx.sql(takeUser, [principal.userId])
+  const [{ open, tokens, seconds_left: seconds, repeated, body_hash: hash, status }] = await tx.sql(look, [principal.userId, principal.keyId, keyed?.digest ?? null])
+  if (repeated !== null) {
+    if (!hash!.equals(keyed!.bodyHash)) throw idempotencyMismatch()
+    // A stream is followed from where it is.
+    if (status === 'in_progress' && operation.id !== 'streamChat') throw conflict('in_progress', 'A request with this Idempotency-Key is still running.', 'Idempotency-Key')
+    return (await messageById(tx, repeated, principal))!
+  }
+  if (keyed !== null) await tx.sql(forget, [principal.userId, keyed.digest])
+  if (open >= config.aiStreamsPerKey) throw tooManyOpen('answers', config.aiStreamsPerKey)
+  if (config.aiTokensPerDay > 0 && tokens >= config.aiTokensPerDay) {
+    throw new ApiError(429, 'RATE_LIMITED', `This key has used its ${config.aiTokensPerDay} tokens of today.`, { constraint: 'tokens_per_day' }, { 'retry-after': String(seconds) })
+  }
+  return null
+}
+
+function modelOf (upstreams: Upstreams, wanted: string | null): string {
+  const model = wanted ?? upstreams.default
+  if (!upstreams.has(model)) throw invalidField('model', 'enum', `There is no model ${model}; GET /v1/ai/models lists them.`)
+  return model
+}
+
+function conversationOf (system: string | null, earlier: Turn[], question: string): Conversation {
+  const said = [system, ...earlier.filter(({ role }) => role === 'system').map(({ content }) => content)].filter((text) => text !== null)
+  return { system: said.length === 0 ? null : said.join('\n\n'), earlier: earlier.filter(({ role }) => role !== 'system').map(({ role, content }) => ({ role, content })), question }
+}
+
+async function newSession (tx: Db, { events }: Services, principal: Principal, ask: ChatRequest): Promise<OwnedSession> {
+  const session = await insertSession(tx, { projectId: null, ownerId: principal.userId, title: titleOf(ask.message!), model: ask.model, knowledgeBaseIds: ask.knowledge_base_ids })
+  await events.emit(tx, 'session.created', session, { userId: principal.userId })
+  return { ...session, owner_id: principal.userId }
+}
+
+const written = statement<{ id: string, silent: boolean }>(`
+  SELECT id, beat_at < now() - interval '${patience} seconds' AS silent FROM ai_messages WHERE session_id = $1 AND status = 'in_progress'`)
+
+/** Throws 409 when the session takes no message now. */
+async function requireIdle (tx: Db, events: Emitter, { id, status }: OwnedSession): Promise<void> {
+  if (status !== 'active') throw invalidState('session', status)
+  for (const { id: message, silent } of await tx.sql(written, [id])) {
+    if (!silent) throw conflict('in_progress', 'The session is being answered: wait for it, or cancel it.', 'session_id')
+    await failSilent(tx, events, message)
+  }
+}
+
+const entitle = statement('UPDATE ai_sessions SET title = $2, updated_at = now() WHERE id = $1')
+const insert = statement(`
+  INSERT INTO ai_messages (id, session_id, user_id, api_key_id, role, content, status, model, metadata, knowledge_base_ids, key_digest, body_hash, beat_at, created_at)
+  VALUES ($1, $2, $3, $4, $5::"MessageRole", $6, $7::"MessageStatus", $8, $9, $10, $11, $12, CASE WHEN $7 = 'in_progress' THEN now() END, $13)`)
+const countMessages = statement('UPDATE ai_sessions SET message_count = message_count + $2, last_message_at = now(), updated_at = now() WHERE id = $1')
+
+/** @returns the id that the answer is to have: a later one than the question's. */
+async function insertQuestion (tx: Db, session: OwnedSession, { userId, keyId }: Principal, content: string, metadata: Record<string, string> = {}): Promise<{ answer: string }> {
+  const [question, answer] = [newId('msg'), newId('msg')].sort()
+  await tx.sql(insert, [question, session.id, userId, keyId, 'user', content, 'completed', null, metadata, [], null, null, timeOf(question)])
+  await tx.sql(countMessages, [session.id, 1])
+  return { answer }
+}
+
+interface Answer {
+  ids: { answer: string }
+  session: OwnedSession | null
+  model: string
+  ask: Pick<ChatRequest, 'knowledge_base_ids' | 'temperature' | 'max_tokens' | 'stop'>
+  conversation: Conversation
+  metadata?: Record<string, string>
+}
+
+async function answer (tx: Db, { upstreams, events }: Services, request: AskRequest, { ids: { answer: id }, session, model, ask, conversation, metadata = {} }: Answer): Promise<Begun> {
+  const { principal, keyed } = request
+  const window = windowOf(upstreams.models.find((known) => known.id === model)!, ask.max_tokens)
+  requireRoom(conversation, window)
+  const named = ask.knowledge_base_ids ?? session?.knowledge_base_ids ?? []
+  // What only quotes has to have something to quote.
+  const knowledgeBaseIds = named.length === 0 && model === extractive ? await allOf(tx, session?.project_id ?? principal.userId) : named
+  if (session !== null && session.title === null) {
+    const title = titleOf(conversation.question)
+    await tx.sql(entitle, [session.id, title])
+    const { owner_id: userId, ...previous } = session
+    await events.emit(tx, 'session.updated', await sessionById(tx, session.id), { previous, userId })
+  }
+  await tx.sql(insert, [id, session?.id ?? null, principal.userId, principal.keyId, 'assistant', '', 'in_progress', model, metadata, knowledgeBaseIds, keyed?.digest ?? null, keyed?.bodyHash ?? null, timeOf(id)])
+  if (session !== null) await tx.sql(countMessages, [session.id, 1])
+  const message = (await messageById(tx, id, principal))!
+  const { temperature, max_tokens: maxTokens, stop } = ask
+  return { message, task: { message, principal, requestId: request.id, model, conversation, window, knowledgeBaseIds, options: { temperature, maxTokens, stop } } }
+}
+
+const ofSpace = statement<{ id: string }>('SELECT id FROM knowledge_bases WHERE space_id = $1 ORDER BY id DESC LIMIT 100')
+
+async function allOf (db: Db, spaceId: string): Promise<string[]> {
+  return (await db.sql(ofSpace, [spaceId])).map(({ id }) => id)
+}
+
+const questionOf = statement<{ id: string, content: string }>(`
+  SELECT id, content FROM ai_messages WHERE session_id = $1 AND id <= $2 AND role = 'user' ORDER BY id DESC LIMIT 1`)
+const remove = statement<{ gone: number }>(`
+  WITH gone AS (DELETE FROM ai_messages WHERE session_id = $1 AND id > $2 RETURNING 1)
+  UPDATE ai_sessions SET message_count = message_count - (SELECT count(*) FROM gone) WHERE id = $1`)
+
+/** Removes what came after a message in its session, which is held. */
+export async function removeAfter (tx: Db, sessionId: string, messageId: string): Promise<void> {
+  await tx.sql(remove, [sessionId, messageId])
+}
+
+/** The first sentence of what is asked, or as much of it as a title takes. */
+export function titleOf (text: string): string {
+  const line = text.trim().split('\n')[0].replace(/^[#>*\-\s]+/, '').trim() || text.trim()
+  const [{ segment }] = new Intl.Segmenter('und', { granularity: 'sentence' }).segment(line)
+  const sentence = segment.trim()
+  if (sentence.length <= 80) return sentence
+  const cut = sentence.slice(0, 80).toWellFormed()
+  const space = cut.lastIndexOf(' ')
+  return `${(space > 40 ? cut.slice(0, space) : cut).replace(/�$/, '')}…`
+}

@@ -1,0 +1,450 @@
+// Answers while they are written: each by one process, for as long as somebody follows it, kept in the database on the way, so that
+// whoever comes back finds what there is, and nothing hangs for ever when the process dies.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { components } from '../../generated/types.ts'
+import { statement, type Database, type Db } from '../database.ts'
+import { ApiError, unavailable } from '../errors.ts'
+import type { Emitter } from '../events/emit.ts'
+import type { Listener } from '../listener.ts'
+import type { Principal } from '../principals.ts'
+import { extractiveAnswer } from './extractive.ts'
+import { messageById, responseOf, type OwnedMessage, type StoredCitation } from './messages.ts'
+import { promptOf, type Conversation, type Window } from './prompt.ts'
+import { searchPassages, type RetrievedPassage } from './retrieval.ts'
+import { endOf, storyAfter, type Draft, type Told } from './story.ts'
+import { countTokens } from './tokens.ts'
+import type { CompletionRequest, Upstreams } from './upstreams.ts'
+import { addUsage, costOf } from './usage.ts'
+
+export const extractive = 'extractive-1'
+
+/** What is to be written, for a message that is there already, `in_progress`. */
+export interface Task {
+  message: OwnedMessage
+  principal: Principal
+  requestId: string | null
+  model: string
+  conversation: Conversation
+  window: Window
+  /** What it may draw on, as far as the caller may read it when it is searched. */
+  knowledgeBaseIds: string[]
+  options: Pick<CompletionRequest, 'temperature' | 'maxTokens' | 'stop'>
+}
+
+export interface Writings {
+  /** Begins to write; goes on until the signal is aborted and nobody else follows. */
+  start (task: Task, gone: AbortSignal): void
+  /** Waits for the end. @returns the message as it then is. Throws what the answer failed with. */
+  finished (id: string, principal: Principal): Promise<OwnedMessage>
+  /** Waits until something is written, at most so many milliseconds. Throws what the answer failed with before. */
+  begun (id: string, milliseconds: number): Promise<void>
+  /** The events of the message after the place `after`, and its end. */
+  follow (message: OwnedMessage, principal: Principal, after: number): (gone: AbortSignal) => AsyncIterable<Told>
+  /** Stops the writing of a message, on whichever server, and waits for its end, for a moment. */
+  cancel (id: string): Promise<void>
+  /** How many are written here. */
+  readonly size: number
+  /** Stops all. */
+  close (): Promise<void>
+}
+
+export interface WritingsOptions {
+  database: Database
+  listener: Listener
+  events: Emitter
+  upstreams: Upstreams
+  /** Milliseconds between two times that what is written is kept. Default 1,000. */
+  interval?: number
+  onError?: (error: Error) => void
+}
+
+/** How many passages an answer draws on. */
+const passagesOfAnswer = 8
+/** Seconds after which a message that nobody says to be writing is given up. */
+export const patience = 30
+
+interface Writing extends Draft {
+  task: Task
+  stop: AbortController
+  /** Half of a character whose other half is still to come. */
+  held: string
+  followers: number
+  /** Of what is kept. */
+  kept: number
+  /** Resolved, and made anew, with every change. */
+  changed: PromiseWithResolvers<void>
+  end: Promise<End>
+  ended: End | null
+}
+
+interface End { message: OwnedMessage | null, error: ApiError | null }
+
+interface Outcome {
+  status: components['schemas']['MessageStatus']
+  finishReason: components['schemas']['FinishReason']
+  promptTokens: number
+  completionTokens: number
+  error: ApiError | null
+}
+
+const keep = statement<{ id: string }>(`
+  UPDATE ai_messages m SET content = w.content, citations = w.citations::jsonb, beat_at = now()
+  FROM unnest($1::text[], $2::text[], $3::text[]) AS w (id, content, citations) WHERE m.id = w.id AND m.status = 'in_progress' RETURNING m.id`)
+const beat = statement<{ id: string }>("UPDATE ai_messages SET beat_at = now() WHERE id = ANY($1) AND status = 'in_progress' RETURNING id")
+const askToStop = statement("SELECT pg_notify('message_cancel', $1)")
+const stored = statement<{ status: string, content: string, citations: StoredCitation[], alive: boolean }>(`
+  SELECT status::text, content, citations, coalesce(beat_at > now() - interval '${patience} seconds', false) AS alive FROM ai_messages WHERE id = $1`)
+
+export function createWritings ({ database, listener, events, upstreams, interval = 1_000, onError = () => {} }: WritingsOptions): Writings {
+  const open = new Map<string, Writing>()
+  let closing = false
+  let beaten = performance.now()
+  let keeping: Promise<void> = Promise.resolve()
+  listener.on('message_cancel', (id) => open.get(id)?.stop.abort())
+  const timer = setInterval(() => { keeping = keeping.then(keepAll).catch(onError) }, interval)
+  timer.unref()
+
+  return {
+    start (task, gone) {
+      const writing: Writing = {
+        task, content: '', held: '', citations: [], stop: new AbortController(), followers: 0, kept: 1, changed: Promise.withResolvers(), ended: null, end: undefined as never
+      }
+      open.set(task.message.id, writing)
+      writing.end = write(writing).catch((error) => {
+        onError(error)
+        return { message: null, error: unavailable('The end of this answer could not be kept; look at it later.') }
+      }).then((end) => {
+        writing.ended = end
+        open.delete(task.message.id)
+        tell(writing)
+        return end
+      })
+      join(writing, gone)
+      if (closing) writing.stop.abort()
+    },
+
+    async finished (id, principal) {
+      const { message, error } = await open.get(id)?.end ?? { message: null, error: null }
+      if (error !== null) throw error
+      return message ?? await resultOf(id, principal)
+    },
+
+    async begun (id, milliseconds) {
+      const writing = open.get(id)
+      if (writing === undefined) return
+      const waited = new AbortController()
+      const late = sleep(milliseconds, null, { signal: waited.signal }).catch(() => {})
+      const first = (async () => {
+        while (endOf(writing) === 1 && writing.ended === null) await writing.changed.promise
+        const { error } = writing.ended ?? {}
+        if (error && endOf(writing) === 1) throw error
+      })()
+      try {
+        await Promise.race([first, late])
+      } finally {
+        waited.abort()
+        first.catch(() => {})
+      }
+    },
+
+    follow (message, principal, after) {
+      return (gone) => {
+        const writing = open.get(message.id)
+        if (writing === undefined) return followStored(message, principal, after, gone)
+        const leave = join(writing, gone)
+        return followHere(writing, message, after, gone, leave)
+      }
+    },
+
+    async cancel (id) {
+      const writing = open.get(id)
+      writing?.stop.abort()
+      if (writing !== undefined) await writing.end
+      else {
+        await database.sql(askToStop, [id])
+        for (let i = 0; i < 30; i++) {
+          const [row] = await database.sql(stored, [id])
+          if (row?.status !== 'in_progress') return
+          await sleep(100)
+        }
+      }
+    },
+
+    get size () { return open.size },
+
+    async close () {
+      closing = true
+      clearInterval(timer)
+      for (const writing of open.values()) writing.stop.abort()
+      await Promise.all([...open.values()].map((writing) => writing.end))
+      await keeping
+    }
+  }
+
+  /** @returns what ends the following. */
+  function join (writing: Writing, signal: AbortSignal): () => void {
+    let here = true
+    writing.followers++
+    const leave = (): void => {
+      signal.removeEventListener('abort', leave)
+      if (!here) return
+      here = false
+      if (--writing.followers === 0) writing.stop.abort()
+    }
+    signal.addEventListener('abort', leave)
+    if (signal.aborted) leave()
+    return leave
+  }
+
+  async function * followHere (writing: Writing, message: OwnedMessage, after: number, gone: AbortSignal, leave: () => void): AsyncGenerator<Told> {
+    const left = Promise.withResolvers<void>()
+    const wake = (): void => left.resolve()
+    gone.addEventListener('abort', wake)
+    try {
+      let place = after
+      if (place < 1) {
+        yield { event: 'message.created', id: '1', data: message }
+        place = 1
+      }
+      for (;;) {
+        const { promise } = writing.changed
+        const { ended } = writing
+        for (const told of storyAfter(writing, place)) {
+          yield told
+          place = Number(told.id)
+        }
+        if (ended !== null) return yield * lastOf(ended, endOf(writing), after, message.id)
+        if (place === endOf(writing)) await Promise.race([promise, left.promise])
+        if (gone.aborted) return
+      }
+    } finally {
+      gone.removeEventListener('abort', wake)
+      leave()
+    }
+  }
+
+  async function * followStored (message: OwnedMessage, principal: Principal, after: number, gone: AbortSignal): AsyncGenerator<Told> {
+    let place = after
+    if (place < 1) {
+      yield { event: 'message.created', id: '1', data: { ...message, status: 'in_progress', content: '', citations: [], finish_reason: null, error: null } }
+      place = 1
+    }
+    while (!gone.aborted) {
+      const [row] = await database.sql(stored, [message.id])
+      const now = await messageById(database, message.id, principal)
+      if (row === undefined || now === undefined) throw unavailable('The message is gone.')
+      const readable = new Set(now.citations.map(({ chunk_id: chunk, start_index: start }) => `${chunk} ${start}`))
+      for (const told of storyAfter(row, place)) {
+        place = Number(told.id)
+        if (told.event !== 'citation.added') yield told
+        else if (readable.has(`${told.data.chunk_id} ${told.data.start_index}`)) yield told
+      }
+      if (row.status !== 'in_progress') return yield * lastOf({ message: now, error: failureOf(now) }, endOf(row), after, message.id)
+      if (!row.alive) await database.transaction(async (tx) => { await failSilent(tx, events, message.id) })
+      else await sleep(500, undefined, { signal: gone }).catch(() => {})
+    }
+  }
+
+  function * lastOf ({ message, error }: End, end: number, after: number, id: string): Generator<Told> {
+    if (after > end) return
+    const place = String(end + 1)
+    if (error === null) yield { event: 'message.completed', id: place, data: responseOf(message!) }
+    else yield { event: 'error', id: place, data: { error: { code: error.code, message: error.message, details: { ...error.details, request_id: requestOf(id) } } } }
+  }
+
+  function requestOf (id: string): string {
+    return open.get(id)?.task.requestId ?? id
+  }
+
+  async function resultOf (id: string, principal: Principal): Promise<OwnedMessage> {
+    const message = await messageById(database, id, principal)
+    if (message === undefined) throw unavailable('The message is gone.')
+    const error = failureOf(message)
+    if (error !== null) throw error
+    return message
+  }
+
+  function tell (writing: Writing): void {
+    const { changed } = writing
+    writing.changed = Promise.withResolvers()
+    changed.resolve()
+  }
+
+  async function write (writing: Writing): Promise<End> {
+    const { task, stop: { signal } } = writing
+    // Whoever begins it follows it right away.
+    await Promise.resolve()
+    const outcome = await attempt(writing).catch((error: unknown): Outcome => {
+      const cut = { finishReason: null, promptTokens: 0, completionTokens: tokensOf(writing), error: null }
+      if (signal.aborted) return { ...cut, status: 'cancelled' }
+      if (!(error instanceof ApiError)) onError(error as Error)
+      return { ...cut, status: 'failed', error: error instanceof ApiError ? error : new ApiError(500, 'SERVER_ERROR', 'Something went wrong.') }
+    })
+    if (outcome.promptTokens === 0 && outcome.completionTokens > 0) outcome.promptTokens = promptTokensOf(task)
+    return { message: await finish(writing, outcome), error: outcome.error }
+  }
+
+  /** Writes it to its end. Throws where that does not come. */
+  async function attempt (writing: Writing): Promise<Outcome> {
+    const { task, stop: { signal } } = writing
+    const { question } = task.conversation
+    const passages = task.knowledgeBaseIds.length === 0 ? [] : await searchPassages(database, task.principal, {
+      knowledgeBaseIds: task.knowledgeBaseIds, query: question.slice(0, 4_000), limit: passagesOfAnswer, embedding: await embeddingOf(question, signal)
+    })
+    signal.throwIfAborted()
+    if (task.model === extractive) {
+      for (const piece of extractiveAnswer(question, passages)) {
+        if ('delta' in piece) add(writing, piece.delta)
+        else cite(writing, piece.citation)
+      }
+      return { status: 'completed', finishReason: 'stop', promptTokens: countTokens(question), completionTokens: tokensOf(writing), error: null }
+    }
+    const prompt = promptOf(task.conversation, passages, task.window)
+    const cited = new Set<number>()
+    for await (const piece of upstreams.complete({ ...task.options, model: task.model, turns: prompt.turns, signal, requestId: task.requestId ?? undefined })) {
+      if ('delta' in piece) {
+        add(writing, piece.delta)
+        for (const index of markersIn(writing.content, piece.delta.length)) {
+          const passage = prompt.sources[index - 1]
+          if (passage === undefined || cited.has(index)) continue
+          cited.add(index)
+          cite(writing, citationOf(passage))
+        }
+        continue
+      }
+      const { finishReason, usage } = piece.end
+      return {
+        status: finishReason === 'stop' ? 'completed' : 'incomplete',
+        finishReason,
+        promptTokens: usage?.promptTokens ?? prompt.tokens,
+        completionTokens: usage?.completionTokens ?? tokensOf(writing),
+        error: null
+      }
+    }
+    throw unavailable('The model stopped in the middle.')
+  }
+
+  async function embeddingOf (question: string, signal: AbortSignal): Promise<number[] | null> {
+    return upstreams.embed === null ? null : (await upstreams.embed([question], signal))[0]
+  }
+
+  function promptTokensOf ({ conversation: { system, earlier, question } }: Task): number {
+    return countTokens([system ?? '', ...earlier.map(({ content }) => content), question].join('\n'))
+  }
+
+  function tokensOf ({ content }: Writing): number {
+    return countTokens(content)
+  }
+
+  function add (writing: Writing, delta: string): void {
+    // PostgreSQL has no NUL.
+    const text = writing.held + delta.replaceAll('\0', '')
+    writing.held = /[\ud800-\udbff]$/.test(text) ? text.slice(-1) : ''
+    writing.content += text.slice(0, text.length - writing.held.length).toWellFormed()
+    tell(writing)
+  }
+
+  function cite (writing: Writing, citation: Omit<StoredCitation, 'at'>): void {
+    writing.citations.push({ ...citation, at: writing.content.length })
+    tell(writing)
+  }
+
+  /** Keeps what is new of all of them, in one statement, and says that they are written. */
+  async function keepAll (): Promise<void> {
+    const dirty = [...open.values()].filter((writing) => writing.ended === null && endOf(writing) > writing.kept)
+    const quiet = performance.now() - beaten > patience * 100 ? [...open.values()].filter((writing) => !dirty.includes(writing)) : []
+    if (dirty.length > 0) {
+      const places = dirty.map(endOf)
+      const there = new Set((await database.sql(keep, [
+        dirty.map(({ task }) => task.message.id), dirty.map(({ content }) => content), dirty.map(({ citations }) => JSON.stringify(citations))
+      ])).map(({ id }) => id))
+      dirty.forEach((writing, i) => { writing.kept = places[i] })
+      stopMissing(dirty, there)
+    }
+    if (quiet.length > 0) {
+      beaten = performance.now()
+      stopMissing(quiet, new Set((await database.sql(beat, [quiet.map(({ task }) => task.message.id)])).map(({ id }) => id)))
+    }
+  }
+
+  /** What is gone from the database, with its session, is not written on. */
+  function stopMissing (writings: Writing[], there: Set<string>): void {
+    for (const { task, stop, ended } of writings) if (ended === null && !there.has(task.message.id)) stop.abort()
+  }
+
+  /** Keeps the end, counts what it took, and says so with an event. Tries again while the database is away. */
+  async function finish (writing: Writing, outcome: Outcome): Promise<OwnedMessage | null> {
+    const { task, content, citations } = writing
+    const db = task.requestId === null ? database : database.forRequest(task.requestId)
+    const price = upstreams.priceOf(task.model)
+    for (let tries = 1; ; tries++) {
+      try {
+        return await db.transaction(async (tx) => await conclude(tx, events, { ...outcome, id: task.message.id, principal: task.principal, content, citations, costMicros: costOf(outcome, price) }))
+      } catch (error) {
+        if (!(error instanceof ApiError && error.status === 503) || tries === 8 || closing) throw error
+        await sleep(250 * 2 ** tries, undefined, { ref: false })
+      }
+    }
+  }
+}
+
+interface Conclusion extends Outcome, Draft {
+  id: string
+  principal: Pick<Principal, 'userId' | 'projectIds'> & { keyId: string | null }
+  costMicros: number
+}
+
+const close = statement<{ session_id: string | null }>(`
+  UPDATE ai_messages SET status = $2::"MessageStatus", finish_reason = $3, prompt_tokens = $4, completion_tokens = $5, content = $6, citations = $7::jsonb, error = $8::jsonb,
+    beat_at = NULL, key_digest = CASE WHEN $2 = 'failed' THEN NULL ELSE key_digest END
+  WHERE id = $1 AND status = 'in_progress' RETURNING session_id`)
+const count = statement(`
+  UPDATE ai_sessions SET prompt_tokens = prompt_tokens + $2, completion_tokens = completion_tokens + $3, last_message_at = now(), updated_at = now() WHERE id = $1`)
+
+/** @returns the message, or null where it is gone or was ended by somebody else. */
+async function conclude (tx: Db, events: Emitter, { id, principal, content, citations, status, finishReason, promptTokens, completionTokens, costMicros, error }: Conclusion): Promise<OwnedMessage | null> {
+  const failure = error === null ? null : JSON.stringify({ code: error.code, message: error.message })
+  const [row] = await tx.sql(close, [id, status, finishReason, promptTokens, completionTokens, content, JSON.stringify(citations), failure])
+  if (row === undefined) return null
+  if (row.session_id !== null) await tx.sql(count, [row.session_id, promptTokens, completionTokens])
+  if (principal.keyId !== null) await addUsage(tx, principal.keyId, { promptTokens, completionTokens, costMicros })
+  const message = (await messageById(tx, id, principal))!
+  const type = status === 'failed' ? 'chat.failed' : status === 'cancelled' ? 'chat.cancelled' : 'chat.completed'
+  await events.emit(tx, type, message, { userId: message.owner_id })
+  return message
+}
+
+const silent = statement<{ id: string, user_id: string, api_key_id: string | null, content: string, citations: StoredCitation[] }>(`
+  SELECT id, user_id, api_key_id, content, citations FROM ai_messages
+  WHERE status = 'in_progress' AND beat_at < now() - interval '${patience} seconds' AND ($1::text IS NULL OR id = $1) LIMIT 100 FOR UPDATE SKIP LOCKED`)
+
+/** Ends what nobody writes any more, because its process died: all of them, or the one of that id. @returns how many. */
+export async function failSilent (tx: Db, events: Emitter, id: string | null = null): Promise<number> {
+  const rows = await tx.sql(silent, [id])
+  for (const { id, user_id: userId, api_key_id: keyId, content, citations } of rows) {
+    await conclude(tx, events, {
+      id, principal: { userId, projectIds: null, keyId }, content, citations, status: 'failed', finishReason: null,
+      promptTokens: 0, completionTokens: countTokens(content), costMicros: 0, error: unavailable('The server stopped in the middle of this answer.')
+    })
+  }
+  return rows.length
+}
+
+/** The numbers in brackets that end in the last `fresh` code units. */
+function markersIn (content: string, fresh: number): number[] {
+  const tail = content.slice(-(fresh + 6))
+  const found: number[] = []
+  for (const match of tail.matchAll(/\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]/g)) found.push(...match[1].split(',').map(Number))
+  return found
+}
+
+function citationOf (passage: RetrievedPassage): Omit<StoredCitation, 'at'> {
+  const { document_id, file_id, chunk_id, name, page, start_index, end_index, text, score, revision, knowledge_base_id } = passage
+  return { document_id, file_id, chunk_id, name, page, start_index, end_index, quote: text, score, revision, knowledge_base_id }
+}
+
+function failureOf (message: OwnedMessage): ApiError | null {
+  if (message.status !== 'failed') return null
+  const { code, message: text } = message.error ?? { code: 'UNAVAILABLE', message: 'The answer failed.' }
+  return new ApiError(code === 'RATE_LIMITED' ? 429 : code === 'INVALID_REQUEST' ? 400 : 503, code as ApiError['code'], text)
+}
