@@ -5,9 +5,9 @@ import { TimedOut } from './failures.ts'
 export interface Deadlines {
   /** Aborted with the caller's reason, or TimedOut. */
   signal: AbortSignal
-  /** The answer has begun: from now on the time between its pieces counts. */
-  begin (): void
-  /** Waits for the next piece, while the time for it runs. */
+  /** Something of the answer has come: from now on the time until the next piece counts. */
+  progress (): void
+  /** Waits for what comes next, while the time for a piece runs; it stands still while nobody waits. */
   next<T> (iterator: AsyncIterator<T>): Promise<IteratorResult<T>>
   /** The answer is whole: what may still come has this long, in ms. */
   finish (milliseconds: number): void
@@ -25,21 +25,25 @@ export function createDeadlines (caller: AbortSignal | undefined, times: Times):
   const beginning = setTimeout(expire, times.first * 1000, `its answer did not begin within ${times.first} s`)
   let finishing: NodeJS.Timeout | undefined
   let begun = false
+  let waited = 0
   if (caller?.aborted) leave()
   else caller?.addEventListener('abort', leave, { once: true })
 
   return {
     signal: cut.signal,
-    begin () {
+    progress () {
       begun = true
+      waited = 0
       clearTimeout(beginning)
     },
     async next (iterator) {
-      const idle = begun ? setTimeout(expire, times.idle * 1000, `its answer stopped for ${times.idle} s`) : undefined
+      const from = performance.now()
+      const idle = begun ? setTimeout(expire, times.idle * 1000 - waited, `its answer stopped for ${times.idle} s`) : undefined
       try {
         return await iterator.next()
       } finally {
         clearTimeout(idle)
+        waited += performance.now() - from
       }
     },
     finish (milliseconds) {

@@ -47,7 +47,8 @@ export function toFailure (error: unknown): Failure | null {
   if (error instanceof BrokenAnswer) return failed(error.message, error.retryable)
   if (error instanceof TooLarge) return failed('its answer is too large', false)
   if (error instanceof SyntaxError) return failed('its answer is no JSON', false)
-  if (error instanceof APIConnectionError) return failed(`no connection${reason(error.cause)}`, true)
+  if (error instanceof APIConnectionError && isClosed(error)) return { ...failed('', false), report: null }
+  if (error instanceof APIConnectionError) return failed(`no connection${reason(error)}`, true)
   if (error instanceof APIError) return error.status === undefined ? ofEvent(error) : ofStatus(error, error.status)
   // What undici says when a connection ends before the answer does.
   if (error instanceof TypeError && error.cause !== undefined) return failed(`the connection ended${reason(error)}`, true)
@@ -128,10 +129,22 @@ function requestId (error: APIError): string {
   return /^[\w-]{1,64}$/.test(error.requestID ?? '') ? `, its request ${error.requestID}` : ''
 }
 
-/** The system's code for it, which hides among the causes. */
+/** Whether it was this program that closed the connections. */
+function isClosed (error: Error): boolean {
+  return causeCode(error) === 'UND_ERR_DESTROYED'
+}
+
 function reason (error: unknown): string {
-  for (let cause = error as { code?: unknown, cause?: unknown } | undefined, depth = 0; cause !== undefined && cause !== null && depth < 5; cause = cause.cause as typeof cause, depth++) {
-    if (typeof cause.code === 'string' && /^[A-Z0-9_]{1,60}$/.test(cause.code)) return ` (${cause.code})`
+  const code = causeCode(error)
+  return code === null ? '' : ` (${code})`
+}
+
+/** The system's code for what broke, which hides among the causes. */
+function causeCode (error: unknown): string | null {
+  let cause = error as { code?: unknown, cause?: unknown } | null | undefined
+  for (let depth = 0; cause !== undefined && cause !== null && depth < 5; depth++) {
+    if (typeof cause.code === 'string' && /^[A-Z0-9_]{1,60}$/.test(cause.code)) return cause.code
+    cause = cause.cause as typeof cause
   }
-  return ''
+  return null
 }
