@@ -158,6 +158,16 @@ export type DocumentText = Prisma.DocumentTextModel
  */
 export type Chunk = Prisma.ChunkModel
 /**
+ * Model Lexeme
+ * The lexemes of a knowledge base, each with how many of its chunks have it.
+ */
+export type Lexeme = Prisma.LexemeModel
+/**
+ * Model ChunkCount
+ * How many chunks a knowledge base has in each language, and how many tokens these have together.
+ */
+export type ChunkCount = Prisma.ChunkCountModel
+/**
  * Model Session
  * A conversation that is remembered.
  */

@@ -420,6 +420,8 @@ export const ModelName = {
   DocumentCount: 'DocumentCount',
   DocumentText: 'DocumentText',
   Chunk: 'Chunk',
+  Lexeme: 'Lexeme',
+  ChunkCount: 'ChunkCount',
   Session: 'Session',
   Message: 'Message',
   AiUsage: 'AiUsage'
@@ -438,7 +440,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "webhookDelivery" | "file" | "storageUsage" | "doomedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "session" | "message" | "aiUsage"
+    modelProps: "user" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "webhookDelivery" | "file" | "storageUsage" | "doomedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "chunkCount" | "session" | "message" | "aiUsage"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2144,6 +2146,154 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    Lexeme: {
+      payload: Prisma.$LexemePayload<ExtArgs>
+      fields: Prisma.LexemeFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.LexemeFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LexemePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.LexemeFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LexemePayload>
+        }
+        findFirst: {
+          args: Prisma.LexemeFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LexemePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.LexemeFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LexemePayload>
+        }
+        findMany: {
+          args: Prisma.LexemeFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LexemePayload>[]
+        }
+        create: {
+          args: Prisma.LexemeCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LexemePayload>
+        }
+        createMany: {
+          args: Prisma.LexemeCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.LexemeCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LexemePayload>[]
+        }
+        delete: {
+          args: Prisma.LexemeDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LexemePayload>
+        }
+        update: {
+          args: Prisma.LexemeUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LexemePayload>
+        }
+        deleteMany: {
+          args: Prisma.LexemeDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.LexemeUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.LexemeUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LexemePayload>[]
+        }
+        upsert: {
+          args: Prisma.LexemeUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LexemePayload>
+        }
+        aggregate: {
+          args: Prisma.LexemeAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateLexeme>
+        }
+        groupBy: {
+          args: Prisma.LexemeGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.LexemeGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.LexemeCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.LexemeCountAggregateOutputType> | number
+        }
+      }
+    }
+    ChunkCount: {
+      payload: Prisma.$ChunkCountPayload<ExtArgs>
+      fields: Prisma.ChunkCountFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ChunkCountFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChunkCountPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ChunkCountFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChunkCountPayload>
+        }
+        findFirst: {
+          args: Prisma.ChunkCountFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChunkCountPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ChunkCountFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChunkCountPayload>
+        }
+        findMany: {
+          args: Prisma.ChunkCountFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChunkCountPayload>[]
+        }
+        create: {
+          args: Prisma.ChunkCountCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChunkCountPayload>
+        }
+        createMany: {
+          args: Prisma.ChunkCountCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ChunkCountCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChunkCountPayload>[]
+        }
+        delete: {
+          args: Prisma.ChunkCountDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChunkCountPayload>
+        }
+        update: {
+          args: Prisma.ChunkCountUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChunkCountPayload>
+        }
+        deleteMany: {
+          args: Prisma.ChunkCountDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ChunkCountUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ChunkCountUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChunkCountPayload>[]
+        }
+        upsert: {
+          args: Prisma.ChunkCountUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChunkCountPayload>
+        }
+        aggregate: {
+          args: Prisma.ChunkCountAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateChunkCount>
+        }
+        groupBy: {
+          args: Prisma.ChunkCountGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ChunkCountGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ChunkCountCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ChunkCountCountAggregateOutputType> | number
+        }
+      }
+    }
     Session: {
       payload: Prisma.$SessionPayload<ExtArgs>
       fields: Prisma.SessionFieldRefs
@@ -2752,10 +2902,34 @@ export const ChunkScalarFieldEnum = {
   page: 'page',
   heading: 'heading',
   tokens: 'tokens',
-  text: 'text'
+  text: 'text',
+  language: 'language',
+  terms: 'terms',
+  termCounts: 'termCounts',
+  embedding: 'embedding'
 } as const
 
 export type ChunkScalarFieldEnum = (typeof ChunkScalarFieldEnum)[keyof typeof ChunkScalarFieldEnum]
+
+
+export const LexemeScalarFieldEnum = {
+  id: 'id',
+  knowledgeBaseId: 'knowledgeBaseId',
+  lexeme: 'lexeme',
+  chunks: 'chunks'
+} as const
+
+export type LexemeScalarFieldEnum = (typeof LexemeScalarFieldEnum)[keyof typeof LexemeScalarFieldEnum]
+
+
+export const ChunkCountScalarFieldEnum = {
+  knowledgeBaseId: 'knowledgeBaseId',
+  language: 'language',
+  chunks: 'chunks',
+  tokens: 'tokens'
+} as const
+
+export type ChunkCountScalarFieldEnum = (typeof ChunkCountScalarFieldEnum)[keyof typeof ChunkCountScalarFieldEnum]
 
 
 export const SessionScalarFieldEnum = {
@@ -3104,6 +3278,20 @@ export type ListEnumDocumentStatusFieldRefInput<$PrismaModel> = FieldRefInputTyp
 
 
 /**
+ * Reference to a field of type 'Float[]'
+ */
+export type ListFloatFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Float[]'>
+    
+
+
+/**
+ * Reference to a field of type 'Float'
+ */
+export type FloatFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Float'>
+    
+
+
+/**
  * Reference to a field of type 'SessionStatus'
  */
 export type EnumSessionStatusFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'SessionStatus'>
@@ -3142,20 +3330,6 @@ export type EnumMessageStatusFieldRefInput<$PrismaModel> = FieldRefInputType<$Pr
  * Reference to a field of type 'MessageStatus[]'
  */
 export type ListEnumMessageStatusFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'MessageStatus[]'>
-    
-
-
-/**
- * Reference to a field of type 'Float'
- */
-export type FloatFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Float'>
-    
-
-
-/**
- * Reference to a field of type 'Float[]'
- */
-export type ListFloatFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Float[]'>
     
 
 /**
@@ -3332,6 +3506,8 @@ export type GlobalOmitConfig = {
   documentCount?: Prisma.DocumentCountOmit
   documentText?: Prisma.DocumentTextOmit
   chunk?: Prisma.ChunkOmit
+  lexeme?: Prisma.LexemeOmit
+  chunkCount?: Prisma.ChunkCountOmit
   session?: Prisma.SessionOmit
   message?: Prisma.MessageOmit
   aiUsage?: Prisma.AiUsageOmit

@@ -74,6 +74,8 @@ export const ModelName = {
   DocumentCount: 'DocumentCount',
   DocumentText: 'DocumentText',
   Chunk: 'Chunk',
+  Lexeme: 'Lexeme',
+  ChunkCount: 'ChunkCount',
   Session: 'Session',
   Message: 'Message',
   AiUsage: 'AiUsage'
@@ -442,10 +444,34 @@ export const ChunkScalarFieldEnum = {
   page: 'page',
   heading: 'heading',
   tokens: 'tokens',
-  text: 'text'
+  text: 'text',
+  language: 'language',
+  terms: 'terms',
+  termCounts: 'termCounts',
+  embedding: 'embedding'
 } as const
 
 export type ChunkScalarFieldEnum = (typeof ChunkScalarFieldEnum)[keyof typeof ChunkScalarFieldEnum]
+
+
+export const LexemeScalarFieldEnum = {
+  id: 'id',
+  knowledgeBaseId: 'knowledgeBaseId',
+  lexeme: 'lexeme',
+  chunks: 'chunks'
+} as const
+
+export type LexemeScalarFieldEnum = (typeof LexemeScalarFieldEnum)[keyof typeof LexemeScalarFieldEnum]
+
+
+export const ChunkCountScalarFieldEnum = {
+  knowledgeBaseId: 'knowledgeBaseId',
+  language: 'language',
+  chunks: 'chunks',
+  tokens: 'tokens'
+} as const
+
+export type ChunkCountScalarFieldEnum = (typeof ChunkCountScalarFieldEnum)[keyof typeof ChunkCountScalarFieldEnum]
 
 
 export const SessionScalarFieldEnum = {

@@ -32,6 +32,9 @@ export type ChunkAvgAggregateOutputType = {
   endIndex: number | null
   page: number | null
   tokens: number | null
+  terms: number | null
+  termCounts: number | null
+  embedding: number | null
 }
 
 export type ChunkSumAggregateOutputType = {
@@ -40,6 +43,9 @@ export type ChunkSumAggregateOutputType = {
   endIndex: number | null
   page: number | null
   tokens: number | null
+  terms: number[]
+  termCounts: number[]
+  embedding: number[]
 }
 
 export type ChunkMinAggregateOutputType = {
@@ -53,6 +59,7 @@ export type ChunkMinAggregateOutputType = {
   heading: string | null
   tokens: number | null
   text: string | null
+  language: string | null
 }
 
 export type ChunkMaxAggregateOutputType = {
@@ -66,6 +73,7 @@ export type ChunkMaxAggregateOutputType = {
   heading: string | null
   tokens: number | null
   text: string | null
+  language: string | null
 }
 
 export type ChunkCountAggregateOutputType = {
@@ -79,6 +87,10 @@ export type ChunkCountAggregateOutputType = {
   heading: number
   tokens: number
   text: number
+  language: number
+  terms: number
+  termCounts: number
+  embedding: number
   _all: number
 }
 
@@ -89,6 +101,9 @@ export type ChunkAvgAggregateInputType = {
   endIndex?: true
   page?: true
   tokens?: true
+  terms?: true
+  termCounts?: true
+  embedding?: true
 }
 
 export type ChunkSumAggregateInputType = {
@@ -97,6 +112,9 @@ export type ChunkSumAggregateInputType = {
   endIndex?: true
   page?: true
   tokens?: true
+  terms?: true
+  termCounts?: true
+  embedding?: true
 }
 
 export type ChunkMinAggregateInputType = {
@@ -110,6 +128,7 @@ export type ChunkMinAggregateInputType = {
   heading?: true
   tokens?: true
   text?: true
+  language?: true
 }
 
 export type ChunkMaxAggregateInputType = {
@@ -123,6 +142,7 @@ export type ChunkMaxAggregateInputType = {
   heading?: true
   tokens?: true
   text?: true
+  language?: true
 }
 
 export type ChunkCountAggregateInputType = {
@@ -136,6 +156,10 @@ export type ChunkCountAggregateInputType = {
   heading?: true
   tokens?: true
   text?: true
+  language?: true
+  terms?: true
+  termCounts?: true
+  embedding?: true
   _all?: true
 }
 
@@ -236,6 +260,10 @@ export type ChunkGroupByOutputType = {
   heading: string | null
   tokens: number
   text: string
+  language: string
+  terms: number[]
+  termCounts: number[]
+  embedding: number[]
   _count: ChunkCountAggregateOutputType | null
   _avg: ChunkAvgAggregateOutputType | null
   _sum: ChunkSumAggregateOutputType | null
@@ -272,6 +300,10 @@ export type ChunkWhereInput = {
   heading?: Prisma.StringNullableFilter<"Chunk"> | string | null
   tokens?: Prisma.IntFilter<"Chunk"> | number
   text?: Prisma.StringFilter<"Chunk"> | string
+  language?: Prisma.StringFilter<"Chunk"> | string
+  terms?: Prisma.IntNullableListFilter<"Chunk">
+  termCounts?: Prisma.IntNullableListFilter<"Chunk">
+  embedding?: Prisma.FloatNullableListFilter<"Chunk">
   document?: Prisma.XOR<Prisma.DocumentScalarRelationFilter, Prisma.DocumentWhereInput>
 }
 
@@ -286,6 +318,10 @@ export type ChunkOrderByWithRelationInput = {
   heading?: Prisma.SortOrderInput | Prisma.SortOrder
   tokens?: Prisma.SortOrder
   text?: Prisma.SortOrder
+  language?: Prisma.SortOrder
+  terms?: Prisma.SortOrder
+  termCounts?: Prisma.SortOrder
+  embedding?: Prisma.SortOrder
   document?: Prisma.DocumentOrderByWithRelationInput
 }
 
@@ -303,6 +339,10 @@ export type ChunkWhereUniqueInput = Prisma.AtLeast<{
   heading?: Prisma.StringNullableFilter<"Chunk"> | string | null
   tokens?: Prisma.IntFilter<"Chunk"> | number
   text?: Prisma.StringFilter<"Chunk"> | string
+  language?: Prisma.StringFilter<"Chunk"> | string
+  terms?: Prisma.IntNullableListFilter<"Chunk">
+  termCounts?: Prisma.IntNullableListFilter<"Chunk">
+  embedding?: Prisma.FloatNullableListFilter<"Chunk">
   document?: Prisma.XOR<Prisma.DocumentScalarRelationFilter, Prisma.DocumentWhereInput>
 }, "id">
 
@@ -317,6 +357,10 @@ export type ChunkOrderByWithAggregationInput = {
   heading?: Prisma.SortOrderInput | Prisma.SortOrder
   tokens?: Prisma.SortOrder
   text?: Prisma.SortOrder
+  language?: Prisma.SortOrder
+  terms?: Prisma.SortOrder
+  termCounts?: Prisma.SortOrder
+  embedding?: Prisma.SortOrder
   _count?: Prisma.ChunkCountOrderByAggregateInput
   _avg?: Prisma.ChunkAvgOrderByAggregateInput
   _max?: Prisma.ChunkMaxOrderByAggregateInput
@@ -338,6 +382,10 @@ export type ChunkScalarWhereWithAggregatesInput = {
   heading?: Prisma.StringNullableWithAggregatesFilter<"Chunk"> | string | null
   tokens?: Prisma.IntWithAggregatesFilter<"Chunk"> | number
   text?: Prisma.StringWithAggregatesFilter<"Chunk"> | string
+  language?: Prisma.StringWithAggregatesFilter<"Chunk"> | string
+  terms?: Prisma.IntNullableListFilter<"Chunk">
+  termCounts?: Prisma.IntNullableListFilter<"Chunk">
+  embedding?: Prisma.FloatNullableListFilter<"Chunk">
 }
 
 export type ChunkCreateInput = {
@@ -350,6 +398,10 @@ export type ChunkCreateInput = {
   heading?: string | null
   tokens: number
   text: string
+  language?: string
+  terms?: Prisma.ChunkCreatetermsInput | number[]
+  termCounts?: Prisma.ChunkCreatetermCountsInput | number[]
+  embedding?: Prisma.ChunkCreateembeddingInput | number[]
   document: Prisma.DocumentCreateNestedOneWithoutChunksInput
 }
 
@@ -364,6 +416,10 @@ export type ChunkUncheckedCreateInput = {
   heading?: string | null
   tokens: number
   text: string
+  language?: string
+  terms?: Prisma.ChunkCreatetermsInput | number[]
+  termCounts?: Prisma.ChunkCreatetermCountsInput | number[]
+  embedding?: Prisma.ChunkCreateembeddingInput | number[]
 }
 
 export type ChunkUpdateInput = {
@@ -376,6 +432,10 @@ export type ChunkUpdateInput = {
   heading?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
   text?: Prisma.StringFieldUpdateOperationsInput | string
+  language?: Prisma.StringFieldUpdateOperationsInput | string
+  terms?: Prisma.ChunkUpdatetermsInput | number[]
+  termCounts?: Prisma.ChunkUpdatetermCountsInput | number[]
+  embedding?: Prisma.ChunkUpdateembeddingInput | number[]
   document?: Prisma.DocumentUpdateOneRequiredWithoutChunksNestedInput
 }
 
@@ -390,6 +450,10 @@ export type ChunkUncheckedUpdateInput = {
   heading?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
   text?: Prisma.StringFieldUpdateOperationsInput | string
+  language?: Prisma.StringFieldUpdateOperationsInput | string
+  terms?: Prisma.ChunkUpdatetermsInput | number[]
+  termCounts?: Prisma.ChunkUpdatetermCountsInput | number[]
+  embedding?: Prisma.ChunkUpdateembeddingInput | number[]
 }
 
 export type ChunkCreateManyInput = {
@@ -403,6 +467,10 @@ export type ChunkCreateManyInput = {
   heading?: string | null
   tokens: number
   text: string
+  language?: string
+  terms?: Prisma.ChunkCreatetermsInput | number[]
+  termCounts?: Prisma.ChunkCreatetermCountsInput | number[]
+  embedding?: Prisma.ChunkCreateembeddingInput | number[]
 }
 
 export type ChunkUpdateManyMutationInput = {
@@ -415,6 +483,10 @@ export type ChunkUpdateManyMutationInput = {
   heading?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
   text?: Prisma.StringFieldUpdateOperationsInput | string
+  language?: Prisma.StringFieldUpdateOperationsInput | string
+  terms?: Prisma.ChunkUpdatetermsInput | number[]
+  termCounts?: Prisma.ChunkUpdatetermCountsInput | number[]
+  embedding?: Prisma.ChunkUpdateembeddingInput | number[]
 }
 
 export type ChunkUncheckedUpdateManyInput = {
@@ -428,6 +500,10 @@ export type ChunkUncheckedUpdateManyInput = {
   heading?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
   text?: Prisma.StringFieldUpdateOperationsInput | string
+  language?: Prisma.StringFieldUpdateOperationsInput | string
+  terms?: Prisma.ChunkUpdatetermsInput | number[]
+  termCounts?: Prisma.ChunkUpdatetermCountsInput | number[]
+  embedding?: Prisma.ChunkUpdateembeddingInput | number[]
 }
 
 export type ChunkListRelationFilter = {
@@ -438,6 +514,22 @@ export type ChunkListRelationFilter = {
 
 export type ChunkOrderByRelationAggregateInput = {
   _count?: Prisma.SortOrder
+}
+
+export type IntNullableListFilter<$PrismaModel = never> = {
+  equals?: number[] | Prisma.ListIntFieldRefInput<$PrismaModel> | null
+  has?: number | Prisma.IntFieldRefInput<$PrismaModel> | null
+  hasEvery?: number[] | Prisma.ListIntFieldRefInput<$PrismaModel>
+  hasSome?: number[] | Prisma.ListIntFieldRefInput<$PrismaModel>
+  isEmpty?: boolean
+}
+
+export type FloatNullableListFilter<$PrismaModel = never> = {
+  equals?: number[] | Prisma.ListFloatFieldRefInput<$PrismaModel> | null
+  has?: number | Prisma.FloatFieldRefInput<$PrismaModel> | null
+  hasEvery?: number[] | Prisma.ListFloatFieldRefInput<$PrismaModel>
+  hasSome?: number[] | Prisma.ListFloatFieldRefInput<$PrismaModel>
+  isEmpty?: boolean
 }
 
 export type ChunkCountOrderByAggregateInput = {
@@ -451,6 +543,10 @@ export type ChunkCountOrderByAggregateInput = {
   heading?: Prisma.SortOrder
   tokens?: Prisma.SortOrder
   text?: Prisma.SortOrder
+  language?: Prisma.SortOrder
+  terms?: Prisma.SortOrder
+  termCounts?: Prisma.SortOrder
+  embedding?: Prisma.SortOrder
 }
 
 export type ChunkAvgOrderByAggregateInput = {
@@ -459,6 +555,9 @@ export type ChunkAvgOrderByAggregateInput = {
   endIndex?: Prisma.SortOrder
   page?: Prisma.SortOrder
   tokens?: Prisma.SortOrder
+  terms?: Prisma.SortOrder
+  termCounts?: Prisma.SortOrder
+  embedding?: Prisma.SortOrder
 }
 
 export type ChunkMaxOrderByAggregateInput = {
@@ -472,6 +571,7 @@ export type ChunkMaxOrderByAggregateInput = {
   heading?: Prisma.SortOrder
   tokens?: Prisma.SortOrder
   text?: Prisma.SortOrder
+  language?: Prisma.SortOrder
 }
 
 export type ChunkMinOrderByAggregateInput = {
@@ -485,6 +585,7 @@ export type ChunkMinOrderByAggregateInput = {
   heading?: Prisma.SortOrder
   tokens?: Prisma.SortOrder
   text?: Prisma.SortOrder
+  language?: Prisma.SortOrder
 }
 
 export type ChunkSumOrderByAggregateInput = {
@@ -493,6 +594,9 @@ export type ChunkSumOrderByAggregateInput = {
   endIndex?: Prisma.SortOrder
   page?: Prisma.SortOrder
   tokens?: Prisma.SortOrder
+  terms?: Prisma.SortOrder
+  termCounts?: Prisma.SortOrder
+  embedding?: Prisma.SortOrder
 }
 
 export type ChunkCreateNestedManyWithoutDocumentInput = {
@@ -537,6 +641,33 @@ export type ChunkUncheckedUpdateManyWithoutDocumentNestedInput = {
   deleteMany?: Prisma.ChunkScalarWhereInput | Prisma.ChunkScalarWhereInput[]
 }
 
+export type ChunkCreatetermsInput = {
+  set: number[]
+}
+
+export type ChunkCreatetermCountsInput = {
+  set: number[]
+}
+
+export type ChunkCreateembeddingInput = {
+  set: number[]
+}
+
+export type ChunkUpdatetermsInput = {
+  set?: number[]
+  push?: number | number[]
+}
+
+export type ChunkUpdatetermCountsInput = {
+  set?: number[]
+  push?: number | number[]
+}
+
+export type ChunkUpdateembeddingInput = {
+  set?: number[]
+  push?: number | number[]
+}
+
 export type ChunkCreateWithoutDocumentInput = {
   id: string
   knowledgeBaseId: string
@@ -547,6 +678,10 @@ export type ChunkCreateWithoutDocumentInput = {
   heading?: string | null
   tokens: number
   text: string
+  language?: string
+  terms?: Prisma.ChunkCreatetermsInput | number[]
+  termCounts?: Prisma.ChunkCreatetermCountsInput | number[]
+  embedding?: Prisma.ChunkCreateembeddingInput | number[]
 }
 
 export type ChunkUncheckedCreateWithoutDocumentInput = {
@@ -559,6 +694,10 @@ export type ChunkUncheckedCreateWithoutDocumentInput = {
   heading?: string | null
   tokens: number
   text: string
+  language?: string
+  terms?: Prisma.ChunkCreatetermsInput | number[]
+  termCounts?: Prisma.ChunkCreatetermCountsInput | number[]
+  embedding?: Prisma.ChunkCreateembeddingInput | number[]
 }
 
 export type ChunkCreateOrConnectWithoutDocumentInput = {
@@ -601,6 +740,10 @@ export type ChunkScalarWhereInput = {
   heading?: Prisma.StringNullableFilter<"Chunk"> | string | null
   tokens?: Prisma.IntFilter<"Chunk"> | number
   text?: Prisma.StringFilter<"Chunk"> | string
+  language?: Prisma.StringFilter<"Chunk"> | string
+  terms?: Prisma.IntNullableListFilter<"Chunk">
+  termCounts?: Prisma.IntNullableListFilter<"Chunk">
+  embedding?: Prisma.FloatNullableListFilter<"Chunk">
 }
 
 export type ChunkCreateManyDocumentInput = {
@@ -613,6 +756,10 @@ export type ChunkCreateManyDocumentInput = {
   heading?: string | null
   tokens: number
   text: string
+  language?: string
+  terms?: Prisma.ChunkCreatetermsInput | number[]
+  termCounts?: Prisma.ChunkCreatetermCountsInput | number[]
+  embedding?: Prisma.ChunkCreateembeddingInput | number[]
 }
 
 export type ChunkUpdateWithoutDocumentInput = {
@@ -625,6 +772,10 @@ export type ChunkUpdateWithoutDocumentInput = {
   heading?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
   text?: Prisma.StringFieldUpdateOperationsInput | string
+  language?: Prisma.StringFieldUpdateOperationsInput | string
+  terms?: Prisma.ChunkUpdatetermsInput | number[]
+  termCounts?: Prisma.ChunkUpdatetermCountsInput | number[]
+  embedding?: Prisma.ChunkUpdateembeddingInput | number[]
 }
 
 export type ChunkUncheckedUpdateWithoutDocumentInput = {
@@ -637,6 +788,10 @@ export type ChunkUncheckedUpdateWithoutDocumentInput = {
   heading?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
   text?: Prisma.StringFieldUpdateOperationsInput | string
+  language?: Prisma.StringFieldUpdateOperationsInput | string
+  terms?: Prisma.ChunkUpdatetermsInput | number[]
+  termCounts?: Prisma.ChunkUpdatetermCountsInput | number[]
+  embedding?: Prisma.ChunkUpdateembeddingInput | number[]
 }
 
 export type ChunkUncheckedUpdateManyWithoutDocumentInput = {
@@ -649,6 +804,10 @@ export type ChunkUncheckedUpdateManyWithoutDocumentInput = {
   heading?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
   text?: Prisma.StringFieldUpdateOperationsInput | string
+  language?: Prisma.StringFieldUpdateOperationsInput | string
+  terms?: Prisma.ChunkUpdatetermsInput | number[]
+  termCounts?: Prisma.ChunkUpdatetermCountsInput | number[]
+  embedding?: Prisma.ChunkUpdateembeddingInput | number[]
 }
 
 
@@ -664,6 +823,10 @@ export type ChunkSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   heading?: boolean
   tokens?: boolean
   text?: boolean
+  language?: boolean
+  terms?: boolean
+  termCounts?: boolean
+  embedding?: boolean
   document?: boolean | Prisma.DocumentDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["chunk"]>
 
@@ -678,6 +841,10 @@ export type ChunkSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   heading?: boolean
   tokens?: boolean
   text?: boolean
+  language?: boolean
+  terms?: boolean
+  termCounts?: boolean
+  embedding?: boolean
   document?: boolean | Prisma.DocumentDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["chunk"]>
 
@@ -692,6 +859,10 @@ export type ChunkSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   heading?: boolean
   tokens?: boolean
   text?: boolean
+  language?: boolean
+  terms?: boolean
+  termCounts?: boolean
+  embedding?: boolean
   document?: boolean | Prisma.DocumentDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["chunk"]>
 
@@ -706,9 +877,13 @@ export type ChunkSelectScalar = {
   heading?: boolean
   tokens?: boolean
   text?: boolean
+  language?: boolean
+  terms?: boolean
+  termCounts?: boolean
+  embedding?: boolean
 }
 
-export type ChunkOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "documentId" | "knowledgeBaseId" | "position" | "startIndex" | "endIndex" | "page" | "heading" | "tokens" | "text", ExtArgs["result"]["chunk"]>
+export type ChunkOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "documentId" | "knowledgeBaseId" | "position" | "startIndex" | "endIndex" | "page" | "heading" | "tokens" | "text" | "language" | "terms" | "termCounts" | "embedding", ExtArgs["result"]["chunk"]>
 export type ChunkInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   document?: boolean | Prisma.DocumentDefaultArgs<ExtArgs>
 }
@@ -735,6 +910,22 @@ export type $ChunkPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     heading: string | null
     tokens: number
     text: string
+    /**
+     * The configuration of text search that it was indexed with, `simple` beside it.
+     */
+    language: string
+    /**
+     * The ids of its lexemes, ascending.
+     */
+    terms: number[]
+    /**
+     * How often it has each of `terms`; what stands in its headings counts more than once.
+     */
+    termCounts: number[]
+    /**
+     * Of length 1; NULL where there was no model for it.
+     */
+    embedding: number[]
   }, ExtArgs["result"]["chunk"]>
   composites: {}
 }
@@ -1169,6 +1360,10 @@ export interface ChunkFieldRefs {
   readonly heading: Prisma.FieldRef<"Chunk", 'String'>
   readonly tokens: Prisma.FieldRef<"Chunk", 'Int'>
   readonly text: Prisma.FieldRef<"Chunk", 'String'>
+  readonly language: Prisma.FieldRef<"Chunk", 'String'>
+  readonly terms: Prisma.FieldRef<"Chunk", 'Int[]'>
+  readonly termCounts: Prisma.FieldRef<"Chunk", 'Int[]'>
+  readonly embedding: Prisma.FieldRef<"Chunk", 'Float[]'>
 }
     
 

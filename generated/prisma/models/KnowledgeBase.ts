@@ -268,6 +268,8 @@ export type KnowledgeBaseWhereInput = {
   owner?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   documents?: Prisma.DocumentListRelationFilter
   counts?: Prisma.DocumentCountListRelationFilter
+  lexemes?: Prisma.LexemeListRelationFilter
+  languages?: Prisma.ChunkCountListRelationFilter
 }
 
 export type KnowledgeBaseOrderByWithRelationInput = {
@@ -286,6 +288,8 @@ export type KnowledgeBaseOrderByWithRelationInput = {
   owner?: Prisma.UserOrderByWithRelationInput
   documents?: Prisma.DocumentOrderByRelationAggregateInput
   counts?: Prisma.DocumentCountOrderByRelationAggregateInput
+  lexemes?: Prisma.LexemeOrderByRelationAggregateInput
+  languages?: Prisma.ChunkCountOrderByRelationAggregateInput
 }
 
 export type KnowledgeBaseWhereUniqueInput = Prisma.AtLeast<{
@@ -307,6 +311,8 @@ export type KnowledgeBaseWhereUniqueInput = Prisma.AtLeast<{
   owner?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   documents?: Prisma.DocumentListRelationFilter
   counts?: Prisma.DocumentCountListRelationFilter
+  lexemes?: Prisma.LexemeListRelationFilter
+  languages?: Prisma.ChunkCountListRelationFilter
 }, "id">
 
 export type KnowledgeBaseOrderByWithAggregationInput = {
@@ -359,6 +365,8 @@ export type KnowledgeBaseCreateInput = {
   owner: Prisma.UserCreateNestedOneWithoutKnowledgeBasesInput
   documents?: Prisma.DocumentCreateNestedManyWithoutKnowledgeBaseInput
   counts?: Prisma.DocumentCountCreateNestedManyWithoutKnowledgeBaseInput
+  lexemes?: Prisma.LexemeCreateNestedManyWithoutKnowledgeBaseInput
+  languages?: Prisma.ChunkCountCreateNestedManyWithoutKnowledgeBaseInput
 }
 
 export type KnowledgeBaseUncheckedCreateInput = {
@@ -375,6 +383,8 @@ export type KnowledgeBaseUncheckedCreateInput = {
   updatedAt?: Date | string
   documents?: Prisma.DocumentUncheckedCreateNestedManyWithoutKnowledgeBaseInput
   counts?: Prisma.DocumentCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
+  lexemes?: Prisma.LexemeUncheckedCreateNestedManyWithoutKnowledgeBaseInput
+  languages?: Prisma.ChunkCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
 }
 
 export type KnowledgeBaseUpdateInput = {
@@ -391,6 +401,8 @@ export type KnowledgeBaseUpdateInput = {
   owner?: Prisma.UserUpdateOneRequiredWithoutKnowledgeBasesNestedInput
   documents?: Prisma.DocumentUpdateManyWithoutKnowledgeBaseNestedInput
   counts?: Prisma.DocumentCountUpdateManyWithoutKnowledgeBaseNestedInput
+  lexemes?: Prisma.LexemeUpdateManyWithoutKnowledgeBaseNestedInput
+  languages?: Prisma.ChunkCountUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
 export type KnowledgeBaseUncheckedUpdateInput = {
@@ -407,6 +419,8 @@ export type KnowledgeBaseUncheckedUpdateInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   documents?: Prisma.DocumentUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
   counts?: Prisma.DocumentCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
+  lexemes?: Prisma.LexemeUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
+  languages?: Prisma.ChunkCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
 export type KnowledgeBaseCreateManyInput = {
@@ -626,6 +640,34 @@ export type KnowledgeBaseUpdateOneRequiredWithoutCountsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.KnowledgeBaseUpdateToOneWithWhereWithoutCountsInput, Prisma.KnowledgeBaseUpdateWithoutCountsInput>, Prisma.KnowledgeBaseUncheckedUpdateWithoutCountsInput>
 }
 
+export type KnowledgeBaseCreateNestedOneWithoutLexemesInput = {
+  create?: Prisma.XOR<Prisma.KnowledgeBaseCreateWithoutLexemesInput, Prisma.KnowledgeBaseUncheckedCreateWithoutLexemesInput>
+  connectOrCreate?: Prisma.KnowledgeBaseCreateOrConnectWithoutLexemesInput
+  connect?: Prisma.KnowledgeBaseWhereUniqueInput
+}
+
+export type KnowledgeBaseUpdateOneRequiredWithoutLexemesNestedInput = {
+  create?: Prisma.XOR<Prisma.KnowledgeBaseCreateWithoutLexemesInput, Prisma.KnowledgeBaseUncheckedCreateWithoutLexemesInput>
+  connectOrCreate?: Prisma.KnowledgeBaseCreateOrConnectWithoutLexemesInput
+  upsert?: Prisma.KnowledgeBaseUpsertWithoutLexemesInput
+  connect?: Prisma.KnowledgeBaseWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.KnowledgeBaseUpdateToOneWithWhereWithoutLexemesInput, Prisma.KnowledgeBaseUpdateWithoutLexemesInput>, Prisma.KnowledgeBaseUncheckedUpdateWithoutLexemesInput>
+}
+
+export type KnowledgeBaseCreateNestedOneWithoutLanguagesInput = {
+  create?: Prisma.XOR<Prisma.KnowledgeBaseCreateWithoutLanguagesInput, Prisma.KnowledgeBaseUncheckedCreateWithoutLanguagesInput>
+  connectOrCreate?: Prisma.KnowledgeBaseCreateOrConnectWithoutLanguagesInput
+  connect?: Prisma.KnowledgeBaseWhereUniqueInput
+}
+
+export type KnowledgeBaseUpdateOneRequiredWithoutLanguagesNestedInput = {
+  create?: Prisma.XOR<Prisma.KnowledgeBaseCreateWithoutLanguagesInput, Prisma.KnowledgeBaseUncheckedCreateWithoutLanguagesInput>
+  connectOrCreate?: Prisma.KnowledgeBaseCreateOrConnectWithoutLanguagesInput
+  upsert?: Prisma.KnowledgeBaseUpsertWithoutLanguagesInput
+  connect?: Prisma.KnowledgeBaseWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.KnowledgeBaseUpdateToOneWithWhereWithoutLanguagesInput, Prisma.KnowledgeBaseUpdateWithoutLanguagesInput>, Prisma.KnowledgeBaseUncheckedUpdateWithoutLanguagesInput>
+}
+
 export type KnowledgeBaseCreateWithoutOwnerInput = {
   id: string
   spaceId: string
@@ -639,6 +681,8 @@ export type KnowledgeBaseCreateWithoutOwnerInput = {
   project?: Prisma.ProjectCreateNestedOneWithoutKnowledgeBasesInput
   documents?: Prisma.DocumentCreateNestedManyWithoutKnowledgeBaseInput
   counts?: Prisma.DocumentCountCreateNestedManyWithoutKnowledgeBaseInput
+  lexemes?: Prisma.LexemeCreateNestedManyWithoutKnowledgeBaseInput
+  languages?: Prisma.ChunkCountCreateNestedManyWithoutKnowledgeBaseInput
 }
 
 export type KnowledgeBaseUncheckedCreateWithoutOwnerInput = {
@@ -654,6 +698,8 @@ export type KnowledgeBaseUncheckedCreateWithoutOwnerInput = {
   updatedAt?: Date | string
   documents?: Prisma.DocumentUncheckedCreateNestedManyWithoutKnowledgeBaseInput
   counts?: Prisma.DocumentCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
+  lexemes?: Prisma.LexemeUncheckedCreateNestedManyWithoutKnowledgeBaseInput
+  languages?: Prisma.ChunkCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
 }
 
 export type KnowledgeBaseCreateOrConnectWithoutOwnerInput = {
@@ -712,6 +758,8 @@ export type KnowledgeBaseCreateWithoutProjectInput = {
   owner: Prisma.UserCreateNestedOneWithoutKnowledgeBasesInput
   documents?: Prisma.DocumentCreateNestedManyWithoutKnowledgeBaseInput
   counts?: Prisma.DocumentCountCreateNestedManyWithoutKnowledgeBaseInput
+  lexemes?: Prisma.LexemeCreateNestedManyWithoutKnowledgeBaseInput
+  languages?: Prisma.ChunkCountCreateNestedManyWithoutKnowledgeBaseInput
 }
 
 export type KnowledgeBaseUncheckedCreateWithoutProjectInput = {
@@ -727,6 +775,8 @@ export type KnowledgeBaseUncheckedCreateWithoutProjectInput = {
   updatedAt?: Date | string
   documents?: Prisma.DocumentUncheckedCreateNestedManyWithoutKnowledgeBaseInput
   counts?: Prisma.DocumentCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
+  lexemes?: Prisma.LexemeUncheckedCreateNestedManyWithoutKnowledgeBaseInput
+  languages?: Prisma.ChunkCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
 }
 
 export type KnowledgeBaseCreateOrConnectWithoutProjectInput = {
@@ -768,6 +818,8 @@ export type KnowledgeBaseCreateWithoutDocumentsInput = {
   project?: Prisma.ProjectCreateNestedOneWithoutKnowledgeBasesInput
   owner: Prisma.UserCreateNestedOneWithoutKnowledgeBasesInput
   counts?: Prisma.DocumentCountCreateNestedManyWithoutKnowledgeBaseInput
+  lexemes?: Prisma.LexemeCreateNestedManyWithoutKnowledgeBaseInput
+  languages?: Prisma.ChunkCountCreateNestedManyWithoutKnowledgeBaseInput
 }
 
 export type KnowledgeBaseUncheckedCreateWithoutDocumentsInput = {
@@ -783,6 +835,8 @@ export type KnowledgeBaseUncheckedCreateWithoutDocumentsInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   counts?: Prisma.DocumentCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
+  lexemes?: Prisma.LexemeUncheckedCreateNestedManyWithoutKnowledgeBaseInput
+  languages?: Prisma.ChunkCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
 }
 
 export type KnowledgeBaseCreateOrConnectWithoutDocumentsInput = {
@@ -814,6 +868,8 @@ export type KnowledgeBaseUpdateWithoutDocumentsInput = {
   project?: Prisma.ProjectUpdateOneWithoutKnowledgeBasesNestedInput
   owner?: Prisma.UserUpdateOneRequiredWithoutKnowledgeBasesNestedInput
   counts?: Prisma.DocumentCountUpdateManyWithoutKnowledgeBaseNestedInput
+  lexemes?: Prisma.LexemeUpdateManyWithoutKnowledgeBaseNestedInput
+  languages?: Prisma.ChunkCountUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
 export type KnowledgeBaseUncheckedUpdateWithoutDocumentsInput = {
@@ -829,6 +885,8 @@ export type KnowledgeBaseUncheckedUpdateWithoutDocumentsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   counts?: Prisma.DocumentCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
+  lexemes?: Prisma.LexemeUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
+  languages?: Prisma.ChunkCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
 export type KnowledgeBaseCreateWithoutCountsInput = {
@@ -844,6 +902,8 @@ export type KnowledgeBaseCreateWithoutCountsInput = {
   project?: Prisma.ProjectCreateNestedOneWithoutKnowledgeBasesInput
   owner: Prisma.UserCreateNestedOneWithoutKnowledgeBasesInput
   documents?: Prisma.DocumentCreateNestedManyWithoutKnowledgeBaseInput
+  lexemes?: Prisma.LexemeCreateNestedManyWithoutKnowledgeBaseInput
+  languages?: Prisma.ChunkCountCreateNestedManyWithoutKnowledgeBaseInput
 }
 
 export type KnowledgeBaseUncheckedCreateWithoutCountsInput = {
@@ -859,6 +919,8 @@ export type KnowledgeBaseUncheckedCreateWithoutCountsInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   documents?: Prisma.DocumentUncheckedCreateNestedManyWithoutKnowledgeBaseInput
+  lexemes?: Prisma.LexemeUncheckedCreateNestedManyWithoutKnowledgeBaseInput
+  languages?: Prisma.ChunkCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
 }
 
 export type KnowledgeBaseCreateOrConnectWithoutCountsInput = {
@@ -890,6 +952,8 @@ export type KnowledgeBaseUpdateWithoutCountsInput = {
   project?: Prisma.ProjectUpdateOneWithoutKnowledgeBasesNestedInput
   owner?: Prisma.UserUpdateOneRequiredWithoutKnowledgeBasesNestedInput
   documents?: Prisma.DocumentUpdateManyWithoutKnowledgeBaseNestedInput
+  lexemes?: Prisma.LexemeUpdateManyWithoutKnowledgeBaseNestedInput
+  languages?: Prisma.ChunkCountUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
 export type KnowledgeBaseUncheckedUpdateWithoutCountsInput = {
@@ -905,6 +969,176 @@ export type KnowledgeBaseUncheckedUpdateWithoutCountsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   documents?: Prisma.DocumentUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
+  lexemes?: Prisma.LexemeUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
+  languages?: Prisma.ChunkCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
+}
+
+export type KnowledgeBaseCreateWithoutLexemesInput = {
+  id: string
+  spaceId: string
+  name: string
+  description?: string | null
+  maxTokens: number
+  overlapTokens: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  project?: Prisma.ProjectCreateNestedOneWithoutKnowledgeBasesInput
+  owner: Prisma.UserCreateNestedOneWithoutKnowledgeBasesInput
+  documents?: Prisma.DocumentCreateNestedManyWithoutKnowledgeBaseInput
+  counts?: Prisma.DocumentCountCreateNestedManyWithoutKnowledgeBaseInput
+  languages?: Prisma.ChunkCountCreateNestedManyWithoutKnowledgeBaseInput
+}
+
+export type KnowledgeBaseUncheckedCreateWithoutLexemesInput = {
+  id: string
+  projectId?: string | null
+  ownerId: string
+  spaceId: string
+  name: string
+  description?: string | null
+  maxTokens: number
+  overlapTokens: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  documents?: Prisma.DocumentUncheckedCreateNestedManyWithoutKnowledgeBaseInput
+  counts?: Prisma.DocumentCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
+  languages?: Prisma.ChunkCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
+}
+
+export type KnowledgeBaseCreateOrConnectWithoutLexemesInput = {
+  where: Prisma.KnowledgeBaseWhereUniqueInput
+  create: Prisma.XOR<Prisma.KnowledgeBaseCreateWithoutLexemesInput, Prisma.KnowledgeBaseUncheckedCreateWithoutLexemesInput>
+}
+
+export type KnowledgeBaseUpsertWithoutLexemesInput = {
+  update: Prisma.XOR<Prisma.KnowledgeBaseUpdateWithoutLexemesInput, Prisma.KnowledgeBaseUncheckedUpdateWithoutLexemesInput>
+  create: Prisma.XOR<Prisma.KnowledgeBaseCreateWithoutLexemesInput, Prisma.KnowledgeBaseUncheckedCreateWithoutLexemesInput>
+  where?: Prisma.KnowledgeBaseWhereInput
+}
+
+export type KnowledgeBaseUpdateToOneWithWhereWithoutLexemesInput = {
+  where?: Prisma.KnowledgeBaseWhereInput
+  data: Prisma.XOR<Prisma.KnowledgeBaseUpdateWithoutLexemesInput, Prisma.KnowledgeBaseUncheckedUpdateWithoutLexemesInput>
+}
+
+export type KnowledgeBaseUpdateWithoutLexemesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  overlapTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  project?: Prisma.ProjectUpdateOneWithoutKnowledgeBasesNestedInput
+  owner?: Prisma.UserUpdateOneRequiredWithoutKnowledgeBasesNestedInput
+  documents?: Prisma.DocumentUpdateManyWithoutKnowledgeBaseNestedInput
+  counts?: Prisma.DocumentCountUpdateManyWithoutKnowledgeBaseNestedInput
+  languages?: Prisma.ChunkCountUpdateManyWithoutKnowledgeBaseNestedInput
+}
+
+export type KnowledgeBaseUncheckedUpdateWithoutLexemesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  overlapTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  documents?: Prisma.DocumentUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
+  counts?: Prisma.DocumentCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
+  languages?: Prisma.ChunkCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
+}
+
+export type KnowledgeBaseCreateWithoutLanguagesInput = {
+  id: string
+  spaceId: string
+  name: string
+  description?: string | null
+  maxTokens: number
+  overlapTokens: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  project?: Prisma.ProjectCreateNestedOneWithoutKnowledgeBasesInput
+  owner: Prisma.UserCreateNestedOneWithoutKnowledgeBasesInput
+  documents?: Prisma.DocumentCreateNestedManyWithoutKnowledgeBaseInput
+  counts?: Prisma.DocumentCountCreateNestedManyWithoutKnowledgeBaseInput
+  lexemes?: Prisma.LexemeCreateNestedManyWithoutKnowledgeBaseInput
+}
+
+export type KnowledgeBaseUncheckedCreateWithoutLanguagesInput = {
+  id: string
+  projectId?: string | null
+  ownerId: string
+  spaceId: string
+  name: string
+  description?: string | null
+  maxTokens: number
+  overlapTokens: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  documents?: Prisma.DocumentUncheckedCreateNestedManyWithoutKnowledgeBaseInput
+  counts?: Prisma.DocumentCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
+  lexemes?: Prisma.LexemeUncheckedCreateNestedManyWithoutKnowledgeBaseInput
+}
+
+export type KnowledgeBaseCreateOrConnectWithoutLanguagesInput = {
+  where: Prisma.KnowledgeBaseWhereUniqueInput
+  create: Prisma.XOR<Prisma.KnowledgeBaseCreateWithoutLanguagesInput, Prisma.KnowledgeBaseUncheckedCreateWithoutLanguagesInput>
+}
+
+export type KnowledgeBaseUpsertWithoutLanguagesInput = {
+  update: Prisma.XOR<Prisma.KnowledgeBaseUpdateWithoutLanguagesInput, Prisma.KnowledgeBaseUncheckedUpdateWithoutLanguagesInput>
+  create: Prisma.XOR<Prisma.KnowledgeBaseCreateWithoutLanguagesInput, Prisma.KnowledgeBaseUncheckedCreateWithoutLanguagesInput>
+  where?: Prisma.KnowledgeBaseWhereInput
+}
+
+export type KnowledgeBaseUpdateToOneWithWhereWithoutLanguagesInput = {
+  where?: Prisma.KnowledgeBaseWhereInput
+  data: Prisma.XOR<Prisma.KnowledgeBaseUpdateWithoutLanguagesInput, Prisma.KnowledgeBaseUncheckedUpdateWithoutLanguagesInput>
+}
+
+export type KnowledgeBaseUpdateWithoutLanguagesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  overlapTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  project?: Prisma.ProjectUpdateOneWithoutKnowledgeBasesNestedInput
+  owner?: Prisma.UserUpdateOneRequiredWithoutKnowledgeBasesNestedInput
+  documents?: Prisma.DocumentUpdateManyWithoutKnowledgeBaseNestedInput
+  counts?: Prisma.DocumentCountUpdateManyWithoutKnowledgeBaseNestedInput
+  lexemes?: Prisma.LexemeUpdateManyWithoutKnowledgeBaseNestedInput
+}
+
+export type KnowledgeBaseUncheckedUpdateWithoutLanguagesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  overlapTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  documents?: Prisma.DocumentUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
+  counts?: Prisma.DocumentCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
+  lexemes?: Prisma.LexemeUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
 export type KnowledgeBaseCreateManyOwnerInput = {
@@ -933,6 +1167,8 @@ export type KnowledgeBaseUpdateWithoutOwnerInput = {
   project?: Prisma.ProjectUpdateOneWithoutKnowledgeBasesNestedInput
   documents?: Prisma.DocumentUpdateManyWithoutKnowledgeBaseNestedInput
   counts?: Prisma.DocumentCountUpdateManyWithoutKnowledgeBaseNestedInput
+  lexemes?: Prisma.LexemeUpdateManyWithoutKnowledgeBaseNestedInput
+  languages?: Prisma.ChunkCountUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
 export type KnowledgeBaseUncheckedUpdateWithoutOwnerInput = {
@@ -948,6 +1184,8 @@ export type KnowledgeBaseUncheckedUpdateWithoutOwnerInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   documents?: Prisma.DocumentUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
   counts?: Prisma.DocumentCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
+  lexemes?: Prisma.LexemeUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
+  languages?: Prisma.ChunkCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
 export type KnowledgeBaseUncheckedUpdateManyWithoutOwnerInput = {
@@ -989,6 +1227,8 @@ export type KnowledgeBaseUpdateWithoutProjectInput = {
   owner?: Prisma.UserUpdateOneRequiredWithoutKnowledgeBasesNestedInput
   documents?: Prisma.DocumentUpdateManyWithoutKnowledgeBaseNestedInput
   counts?: Prisma.DocumentCountUpdateManyWithoutKnowledgeBaseNestedInput
+  lexemes?: Prisma.LexemeUpdateManyWithoutKnowledgeBaseNestedInput
+  languages?: Prisma.ChunkCountUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
 export type KnowledgeBaseUncheckedUpdateWithoutProjectInput = {
@@ -1004,6 +1244,8 @@ export type KnowledgeBaseUncheckedUpdateWithoutProjectInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   documents?: Prisma.DocumentUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
   counts?: Prisma.DocumentCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
+  lexemes?: Prisma.LexemeUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
+  languages?: Prisma.ChunkCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
 export type KnowledgeBaseUncheckedUpdateManyWithoutProjectInput = {
@@ -1027,11 +1269,15 @@ export type KnowledgeBaseUncheckedUpdateManyWithoutProjectInput = {
 export type KnowledgeBaseCountOutputType = {
   documents: number
   counts: number
+  lexemes: number
+  languages: number
 }
 
 export type KnowledgeBaseCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   documents?: boolean | KnowledgeBaseCountOutputTypeCountDocumentsArgs
   counts?: boolean | KnowledgeBaseCountOutputTypeCountCountsArgs
+  lexemes?: boolean | KnowledgeBaseCountOutputTypeCountLexemesArgs
+  languages?: boolean | KnowledgeBaseCountOutputTypeCountLanguagesArgs
 }
 
 /**
@@ -1058,6 +1304,20 @@ export type KnowledgeBaseCountOutputTypeCountCountsArgs<ExtArgs extends runtime.
   where?: Prisma.DocumentCountWhereInput
 }
 
+/**
+ * KnowledgeBaseCountOutputType without action
+ */
+export type KnowledgeBaseCountOutputTypeCountLexemesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.LexemeWhereInput
+}
+
+/**
+ * KnowledgeBaseCountOutputType without action
+ */
+export type KnowledgeBaseCountOutputTypeCountLanguagesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ChunkCountWhereInput
+}
+
 
 export type KnowledgeBaseSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -1075,6 +1335,8 @@ export type KnowledgeBaseSelect<ExtArgs extends runtime.Types.Extensions.Interna
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   documents?: boolean | Prisma.KnowledgeBase$documentsArgs<ExtArgs>
   counts?: boolean | Prisma.KnowledgeBase$countsArgs<ExtArgs>
+  lexemes?: boolean | Prisma.KnowledgeBase$lexemesArgs<ExtArgs>
+  languages?: boolean | Prisma.KnowledgeBase$languagesArgs<ExtArgs>
   _count?: boolean | Prisma.KnowledgeBaseCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["knowledgeBase"]>
 
@@ -1130,6 +1392,8 @@ export type KnowledgeBaseInclude<ExtArgs extends runtime.Types.Extensions.Intern
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   documents?: boolean | Prisma.KnowledgeBase$documentsArgs<ExtArgs>
   counts?: boolean | Prisma.KnowledgeBase$countsArgs<ExtArgs>
+  lexemes?: boolean | Prisma.KnowledgeBase$lexemesArgs<ExtArgs>
+  languages?: boolean | Prisma.KnowledgeBase$languagesArgs<ExtArgs>
   _count?: boolean | Prisma.KnowledgeBaseCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type KnowledgeBaseIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1148,6 +1412,8 @@ export type $KnowledgeBasePayload<ExtArgs extends runtime.Types.Extensions.Inter
     owner: Prisma.$UserPayload<ExtArgs>
     documents: Prisma.$DocumentPayload<ExtArgs>[]
     counts: Prisma.$DocumentCountPayload<ExtArgs>[]
+    lexemes: Prisma.$LexemePayload<ExtArgs>[]
+    languages: Prisma.$ChunkCountPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1565,6 +1831,8 @@ export interface Prisma__KnowledgeBaseClient<T, Null = never, ExtArgs extends ru
   owner<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   documents<T extends Prisma.KnowledgeBase$documentsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.KnowledgeBase$documentsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$DocumentPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   counts<T extends Prisma.KnowledgeBase$countsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.KnowledgeBase$countsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$DocumentCountPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  lexemes<T extends Prisma.KnowledgeBase$lexemesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.KnowledgeBase$lexemesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$LexemePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  languages<T extends Prisma.KnowledgeBase$languagesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.KnowledgeBase$languagesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ChunkCountPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -2070,6 +2338,54 @@ export type KnowledgeBase$countsArgs<ExtArgs extends runtime.Types.Extensions.In
   take?: number
   skip?: number
   distinct?: Prisma.DocumentCountScalarFieldEnum | Prisma.DocumentCountScalarFieldEnum[]
+}
+
+/**
+ * KnowledgeBase.lexemes
+ */
+export type KnowledgeBase$lexemesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Lexeme
+   */
+  select?: Prisma.LexemeSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Lexeme
+   */
+  omit?: Prisma.LexemeOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.LexemeInclude<ExtArgs> | null
+  where?: Prisma.LexemeWhereInput
+  orderBy?: Prisma.LexemeOrderByWithRelationInput | Prisma.LexemeOrderByWithRelationInput[]
+  cursor?: Prisma.LexemeWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.LexemeScalarFieldEnum | Prisma.LexemeScalarFieldEnum[]
+}
+
+/**
+ * KnowledgeBase.languages
+ */
+export type KnowledgeBase$languagesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the ChunkCount
+   */
+  select?: Prisma.ChunkCountSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the ChunkCount
+   */
+  omit?: Prisma.ChunkCountOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ChunkCountInclude<ExtArgs> | null
+  where?: Prisma.ChunkCountWhereInput
+  orderBy?: Prisma.ChunkCountOrderByWithRelationInput | Prisma.ChunkCountOrderByWithRelationInput[]
+  cursor?: Prisma.ChunkCountWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ChunkCountScalarFieldEnum | Prisma.ChunkCountScalarFieldEnum[]
 }
 
 /**
