@@ -78,6 +78,8 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   const streams = new Set<EventStream>()
   app.addHook('preClose', async () => {
     await services.tail.close()
+    // Answers that are being written are waited for, and cut off in time to say so.
+    void services.writings.close(config.shutdownTimeout * 500)
     setTimeout(() => { for (const stream of streams) if (stream.readableLength > 0) stream.destroy() }, 500).unref()
   })
   app.decorateRequest('principal', null)

@@ -1,4 +1,6 @@
 // Everything a handler may use beside its request, made once and closed once.
+import { createUpstreams, type Upstreams } from './ai/upstreams.ts'
+import { createWritings, type Writings } from './ai/writing.ts'
 import type { Config } from './config.ts'
 import { openDatabase, type Database } from './database.ts'
 import { createEmitter, type DeliveryJob, type Emitter } from './events/emit.ts'
@@ -23,6 +25,9 @@ export interface Services {
   tail: Tail
   egress: Egress
   storage: Storage
+  upstreams: Upstreams
+  /** The answers that are written here. */
+  writings: Writings
   /** What a request may need, each with a check that throws when it is out of reach. */
   checks: Record<string, () => Promise<void>>
   close (): Promise<void>
@@ -46,6 +51,8 @@ export function createServices ({ config, databaseUrl, onError = () => {}, onSta
   const tail = createTail({ db: database, principals, listener, streamsPerUser: config.streamsPerUser, positionInterval: config.streamPing * 1000, onError })
   const events = createEmitter({ deliveries, onEmitted: tail.nudge, strict: config.validateResponses })
   const storage = createStorage(database, config, { onError })
+  const upstreams = createUpstreams(config, { onError })
+  const writings = createWritings({ database, listener, events, upstreams, onError })
   const egress = createEgress({ allowed: config.webhookAllowedNetworks })
   // When everybody above has said what to hear.
   listener.start()
@@ -62,10 +69,14 @@ export function createServices ({ config, databaseUrl, onError = () => {}, onSta
     tail,
     egress,
     storage,
+    upstreams,
+    writings,
     checks: { database: () => database.ping(), queue: () => jobs.ping(), storage: () => storage.ping() },
     async close () {
       // First what calls into the others, last what they all need.
       await tail.close()
+      await writings.close()
+      await upstreams.close()
       await listener.close()
       await egress.close()
       await storage.close()

@@ -44,8 +44,8 @@ export interface Writings {
   cancel (id: string): Promise<void>
   /** How many are written here. */
   readonly size: number
-  /** Stops all. */
-  close (): Promise<void>
+  /** Begins nothing more, and stops what is still written after so many milliseconds. */
+  close (milliseconds?: number): Promise<void>
 }
 
 export interface WritingsOptions {
@@ -106,6 +106,7 @@ export function createWritings ({ database, listener, events, upstreams, interva
 
   return {
     start (task, gone) {
+      if (closing) throw unavailable('The server is stopping; try again.')
       const writing: Writing = {
         task, content: '', held: '', citations: [], stop: new AbortController(), followers: 0, kept: 1, changed: Promise.withResolvers(), ended: null, end: undefined as never
       }
@@ -120,7 +121,6 @@ export function createWritings ({ database, listener, events, upstreams, interva
         return end
       })
       join(writing, gone)
-      if (closing) writing.stop.abort()
     },
 
     async finished (id, principal) {
@@ -172,11 +172,13 @@ export function createWritings ({ database, listener, events, upstreams, interva
 
     get size () { return open.size },
 
-    async close () {
+    async close (milliseconds = 0) {
       closing = true
-      clearInterval(timer)
-      for (const writing of open.values()) writing.stop.abort()
+      const stop = (): void => { for (const writing of open.values()) writing.stop.abort() }
+      const late = milliseconds === 0 ? stop() : setTimeout(stop, milliseconds)
       await Promise.all([...open.values()].map((writing) => writing.end))
+      if (late !== undefined) clearTimeout(late)
+      clearInterval(timer)
       await keeping
     }
   }
