@@ -15,7 +15,7 @@ import { historyOf, messageById, openMessage, type OwnedMessage } from './messag
 import { requireRoom, windowOf, type Conversation } from './prompt.ts'
 import { insertSession, openSession, sessionById, type OwnedSession } from './sessions.ts'
 import type { Turn, Upstreams } from './upstreams.ts'
-import { extractive, failSilent, patience, type Task } from './writing.ts'
+import { extractive, endSilent, patience, type Task } from './writing.ts'
 
 export type ChatRequest = components['schemas']['ChatRequest']
 type RegenerateRequest = components['schemas']['RegenerateRequest']
@@ -135,7 +135,7 @@ async function requireIdle (tx: Db, events: Emitter, { id, status }: OwnedSessio
   if (status !== 'active') throw invalidState('session', status)
   for (const { id: message, silent } of await tx.sql(written, [id])) {
     if (!silent) throw conflict('in_progress', 'The session is being answered: wait for it, or cancel it.', 'session_id')
-    await failSilent(tx, events, message)
+    await endSilent(tx, events, message)
   }
 }
 

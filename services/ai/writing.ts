@@ -158,16 +158,20 @@ export function createWritings ({ database, listener, events, upstreams, interva
 
     async cancel (id) {
       const writing = open.get(id)
-      writing?.stop.abort()
-      if (writing !== undefined) await writing.end
-      else {
-        await database.sql(askToStop, [id])
-        for (let i = 0; i < 30; i++) {
-          const [row] = await database.sql(stored, [id])
-          if (row?.status !== 'in_progress') return
-          await sleep(100)
-        }
+      if (writing !== undefined) {
+        writing.stop.abort()
+        await writing.end
+        return
       }
+      await database.sql(askToStop, [id])
+      for (const late = performance.now() + 5_000; ;) {
+        const [row] = await database.sql(stored, [id])
+        if (row?.status !== 'in_progress') return
+        // Whoever does not hear it finds its message ended, and stops then.
+        if (!row.alive || performance.now() > late) break
+        await sleep(50)
+      }
+      await database.transaction(async (tx) => { await endUnwritten(tx, events, { id, status: 'cancelled' }) })
     },
 
     get size () { return open.size },
@@ -242,7 +246,7 @@ export function createWritings ({ database, listener, events, upstreams, interva
         else if (readable.has(`${told.data.chunk_id} ${told.data.start_index}`)) yield told
       }
       if (row.status !== 'in_progress') return yield * lastOf({ message: now, error: failureOf(now) }, endOf(row), after, message.id)
-      if (!row.alive) await database.transaction(async (tx) => { await failSilent(tx, events, message.id) })
+      if (!row.alive) await database.transaction(async (tx) => { await endSilent(tx, events, message.id) })
       else await sleep(500, undefined, { signal: gone }).catch(() => {})
     }
   }
@@ -416,19 +420,27 @@ async function conclude (tx: Db, events: Emitter, { id, principal, content, cita
   return message
 }
 
-const silent = statement<{ id: string, user_id: string, api_key_id: string | null, content: string, citations: StoredCitation[] }>(`
-  SELECT id, user_id, api_key_id, content, citations FROM ai_messages
-  WHERE status = 'in_progress' AND beat_at < now() - interval '${patience} seconds' AND ($1::text IS NULL OR id = $1) LIMIT 100 FOR UPDATE SKIP LOCKED`)
+const unwritten = statement<{ user_id: string, api_key_id: string | null, content: string, citations: StoredCitation[] }>(`
+  SELECT user_id, api_key_id, content, citations FROM ai_messages WHERE id = $1 AND status = 'in_progress' FOR NO KEY UPDATE`)
 
-/** Ends what nobody writes any more, because its process died: all of them, or the one of that id. @returns how many. */
-export async function failSilent (tx: Db, events: Emitter, id: string | null = null): Promise<number> {
+/** Ends a message with what is kept of it. Whoever still writes it finds it ended. */
+async function endUnwritten (tx: Db, events: Emitter, { id, status }: { id: string, status: 'failed' | 'cancelled' }): Promise<void> {
+  const [row] = await tx.sql(unwritten, [id])
+  if (row === undefined) return
+  const { user_id: userId, api_key_id: keyId, content, citations } = row
+  await conclude(tx, events, {
+    id, principal: { userId, projectIds: null, keyId }, content, citations, status, finishReason: null, promptTokens: 0, completionTokens: countTokens(content), costMicros: 0,
+    error: status === 'failed' ? unavailable('The server stopped in the middle of this answer.') : null
+  })
+}
+
+const silent = statement<{ id: string }>(`
+  SELECT id FROM ai_messages WHERE status = 'in_progress' AND beat_at < now() - interval '${patience} seconds' AND ($1::text IS NULL OR id = $1) LIMIT 100`)
+
+/** Ends as failed what nobody writes any more, because its process died: all of them, or the one of that id. @returns how many. */
+export async function endSilent (tx: Db, events: Emitter, id: string | null = null): Promise<number> {
   const rows = await tx.sql(silent, [id])
-  for (const { id, user_id: userId, api_key_id: keyId, content, citations } of rows) {
-    await conclude(tx, events, {
-      id, principal: { userId, projectIds: null, keyId }, content, citations, status: 'failed', finishReason: null,
-      promptTokens: 0, completionTokens: countTokens(content), costMicros: 0, error: unavailable('The server stopped in the middle of this answer.')
-    })
-  }
+  for (const { id } of rows) await endUnwritten(tx, events, { id, status: 'failed' })
   return rows.length
 }
 
