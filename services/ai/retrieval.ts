@@ -12,8 +12,8 @@ import { folded, wordsOf } from './words.ts'
 
 export type Passage = components['schemas']['Passage']
 
-/** A passage with which text of its document it is from. */
-export type RetrievedPassage = Passage & { revision: number }
+/** A passage with the knowledge base and with which text of its document it is from. */
+export type RetrievedPassage = Passage & { knowledge_base_id: string, revision: number }
 
 export interface PassageSearch {
   knowledgeBaseIds: string[]
@@ -91,7 +91,7 @@ interface VariantRow { n: number, language: string, lexeme: string, base: string
 const readLexemes = statement<VariantRow>(`
   SELECT v.n::int, v.language, v.lexeme, l.knowledge_base_id AS base, l.id, l.chunks FROM (
     SELECT DISTINCT n, language, unnest(tsvector_to_array(to_tsvector(language::regconfig, unaccent(word)))) AS lexeme
-    FROM unnest($2::text[]) WITH ORDINALITY AS w (word, n), unnest('simple' || $3::text[]) AS language
+    FROM unnest($2::text[]) WITH ORDINALITY AS w (word, n), unnest($3::text[]) AS language
   ) v LEFT JOIN lexemes l ON l.knowledge_base_id = ANY($1) AND l.lexeme = v.lexeme COLLATE "C"
   ORDER BY 1, 2, 3, 4`)
 
@@ -104,7 +104,7 @@ const readSimilar = statement<{ n: number, lexeme: string, alike: number, base: 
 /** The words of the query that say something, with the lexemes of the knowledge bases that they stand for. */
 async function lookUp (db: Db, bases: Bases, query: string): Promise<Word[]> {
   const asked = [...new Set(wordsOf(query))].slice(0, mostWords.lookedUp)
-  const rows = await db.sql(readLexemes, [bases.ids, asked, bases.languages])
+  const rows = await db.sql(readLexemes, [bases.ids, asked, ['simple', ...bases.languages]])
   const stopped = stopWords(rows, asked.length, bases.languages)
   const spoken = asked.map((_, i) => i + 1).filter((n) => !stopped.has(n))
   const variants = Map.groupBy(rows, ({ n }) => n)
@@ -281,7 +281,7 @@ function fuse (...rankings: Ranked[][]): Ranked[] {
 
 // May have fewer than were ranked, where something was deleted, or the caller removed, since.
 const readPassages = statement<RetrievedPassage>(`
-  SELECT c.id AS chunk_id, c.document_id, d.file_id, d.name, c.heading, c.page, c.start_index, c.end_index, c.text, r.score, d.metadata, d.revision
+  SELECT c.id AS chunk_id, c.document_id, c.knowledge_base_id, d.file_id, d.name, c.heading, c.page, c.start_index, c.end_index, c.text, r.score, d.metadata, d.revision
   FROM unnest($3::text[], $4::float8[]) WITH ORDINALITY AS r (id, score, place)
     JOIN chunks c ON c.id = r.id JOIN documents d ON d.id = c.document_id AND ${searchable} JOIN knowledge_bases k ON k.id = d.knowledge_base_id
   WHERE ${readable} ORDER BY r.place LIMIT $5`)
