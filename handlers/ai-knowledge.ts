@@ -1,23 +1,63 @@
-// The handlers of the tag `ai-knowledge`.
+// Knowledge bases: made, listed, inspected, changed, deleted and searched.
 import type { Handlers } from '../generated/operations.ts'
+import { insertKnowledge, knowledgeById, listKnowledge, openKnowledge, removeKnowledge, requireChunking, thinOut } from '../services/ai/knowledge.ts'
+import { searchPassages } from '../services/ai/retrieval.ts'
+import { timestampAfter } from '../services/clock.ts'
+import { openSpace } from '../services/storage/space.ts'
 
 export const aiKnowledge = {
-  // GET /v1/ai/knowledge answers 200.
-  async listKnowledgeBases (request, services) {
+  async listKnowledgeBases ({ operation, principal, query }, { db }) {
+    return { status: 200, body: await listKnowledge(db, await openSpace(db, { operation, principal }, query.project_id), query) }
   },
-  // POST /v1/ai/knowledge answers 201.
-  async createKnowledgeBase (request, services) {
+
+  async createKnowledgeBase ({ operation, principal, body }, { db, events }) {
+    requireChunking(body.chunking)
+    return await db.transaction(async (tx) => {
+      await openSpace(tx, { operation, principal }, body.project_id, { lock: true })
+      const made = await insertKnowledge(tx, principal.userId, body)
+      await events.emit(tx, 'knowledge_base.created', made, { userId: principal.userId })
+      return { status: 201, body: made, headers: { location: `/v1/ai/knowledge/${made.id}` } }
+    })
   },
-  // GET /v1/ai/knowledge/{id} answers 200.
-  async getKnowledgeBase (request, services) {
+
+  async getKnowledgeBase (request, { db }) {
+    return { status: 200, body: await openKnowledge(db, request) }
   },
-  // PUT /v1/ai/knowledge/{id} answers 200.
-  async updateKnowledgeBase (request, services) {
+
+  async updateKnowledgeBase (request, { db, events }) {
+    const { chunking, ...fields } = request.body
+    requireChunking(chunking)
+    return await db.transaction(async (tx) => {
+      const previous = await openKnowledge(tx, request, { lock: 'change' })
+      request.ifMatch(previous)
+      await tx.prisma.knowledgeBase.update({
+        where: { id: previous.id },
+        data: { ...fields, maxTokens: chunking?.max_tokens, overlapTokens: chunking?.overlap_tokens, updatedAt: timestampAfter(new Date(previous.updated_at)) },
+        select: { id: true }
+      })
+      const changed = await knowledgeById(tx, previous.id)
+      await events.emit(tx, 'knowledge_base.updated', changed, { previous, userId: previous.owner_id })
+      return { status: 200, body: changed }
+    })
   },
-  // DELETE /v1/ai/knowledge/{id} answers 204.
-  async deleteKnowledgeBase (request, services) {
+
+  async deleteKnowledgeBase (request, { db, events }) {
+    request.ifMatch(await openKnowledge(db, request))
+    const { id } = request.params
+    await thinOut(db, id)
+    return await db.transaction(async (tx) => {
+      const found = await openKnowledge(tx, request, { lock: 'change' })
+      request.ifMatch(found)
+      await removeKnowledge(tx, id)
+      await events.emit(tx, 'knowledge_base.deleted', found, { userId: found.owner_id })
+      return { status: 204 }
+    })
   },
-  // POST /v1/ai/knowledge/{id}/search answers 200.
-  async searchKnowledgeBase (request, services) {
+
+  async searchKnowledgeBase (request, { db, upstreams }) {
+    const { id } = await openKnowledge(db, request)
+    const { principal, body: { query, limit = 10, filters } } = request
+    const embedding = upstreams.embed === null ? null : (await upstreams.embed([query], request.signal))[0]
+    return { status: 200, body: { data: await searchPassages(db, principal, { knowledgeBaseIds: [id], query, limit, filters, embedding }) } }
   }
 } satisfies Handlers<'ai-knowledge'>

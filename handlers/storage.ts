@@ -1,39 +1,28 @@
 // Files: uploaded, listed, inspected, changed, deleted and downloaded.
 import type { Handlers } from '../generated/operations.ts'
+import { removeDocumentsOf } from '../services/ai/documents.ts'
 import { timestampAfter } from '../services/clock.ts'
-import { invalidField, overQuota, payloadTooLarge, unauthorized } from '../services/errors.ts'
+import { invalidField, unauthorized } from '../services/errors.ts'
 import { addressOf, bytesOf } from '../services/storage/download.ts'
-import { fileById, insertFile, listFiles, newFileId, openDownload, openFile, usageOf } from '../services/storage/files.ts'
+import { fileById, listFiles, openDownload, openFile, usageOf } from '../services/storage/files.ts'
 import { openSpace, quotaOf, requireFuture } from '../services/storage/space.ts'
+import { keepFile, receiveFile } from '../services/storage/store.ts'
 
 export const storage = {
   async listFiles ({ operation, principal, query }, { db }) {
     return { status: 200, body: await listFiles(db, await openSpace(db, { operation, principal }, query.project_id), query) }
   },
 
-  async uploadFile ({ operation, principal, body, headers }, { db, config, events, storage }) {
-    const { file, name, project_id: projectId = null, sha256 = headers['x-content-sha256'], expires_at: expiresAt, ...fields } = body
+  async uploadFile (request, services) {
+    const { db, config } = services
+    const { file, name, project_id: projectId = null, sha256 = request.headers['x-content-sha256'], expires_at: expiresAt, ...fields } = request.body
     requireFuture(expiresAt)
-    const spaceId = await openSpace(db, { operation, principal }, projectId)
-    const quota = quotaOf(config, projectId)
-    // A repetition must come to its answer even where the first has filled the quota.
-    const left = headers['idempotency-key'] === undefined ? quota - (await usageOf(db, spaceId)).bytes : Infinity
-    const room = Math.min(left, config.uploadMaxBytes)
-    const arrived = await storage.incoming.receive(file, { maxBytes: Math.max(0, room), name, tooLarge: () => left < config.uploadMaxBytes ? overQuota(quota) : payloadTooLarge(room) })
+    const arrived = await receiveFile(db, services, request, { file, name, projectId, maxBytes: config.uploadMaxBytes })
     try {
       if (sha256 !== undefined && sha256 !== arrived.sha256) throw invalidField('sha256', 'sha256', `What arrived has the SHA-256 ${arrived.sha256}.`)
-      const id = newFileId()
-      return await storage.keep(id, arrived, () => db.transaction(async (tx) => {
-        // It may have taken long: who may, and whether there is room, is asked again.
-        await openSpace(tx, { operation, principal }, projectId, { lock: true })
-        const { bytes, contentType } = arrived
-        const created = await insertFile(tx, id, {
-          ...fields, projectId, ownerId: principal.userId, name: name!, contentType, declaredContentType: file.declaredType, bytes, sha256: arrived.sha256, expiresAt
-        })
-        if ((await usageOf(tx, spaceId)).bytes > quota) throw overQuota(quota)
-        await events.emit(tx, 'file.created', created, { userId: principal.userId })
-        return { status: 201, body: created, headers: { location: `/v1/storage/files/${id}` } }
-      }))
+      return await keepFile(db, services, request, arrived, { ...fields, projectId, name: name!, declaredContentType: file.declaredType, expiresAt }, async (_tx, created) => {
+        return { status: 201, body: created, headers: { location: `/v1/storage/files/${created.id}` } }
+      })
     } finally {
       await arrived.discard()
     }
@@ -63,6 +52,7 @@ export const storage = {
     return await db.transaction(async (tx) => {
       const file = await openFile(tx, request, { lock: true })
       request.ifMatch(file)
+      await removeDocumentsOf(tx, events, [file.id])
       await tx.prisma.file.delete({ where: { id: file.id }, select: { id: true } })
       await events.emit(tx, 'file.deleted', file, { userId: file.owner_id })
       return { status: 204 }

@@ -2,6 +2,7 @@
 // events and their deliveries after the days that are configured. Kind by kind and in small steps, so that no step is too
 // large for its transaction, and none that fails keeps the others. Of several processes one does the work at a time.
 import pg from 'pg'
+import { removeDocumentsOfProject } from './ai/knowledge.ts'
 import { statement, type Database, type Db } from './database.ts'
 import { restorableDays } from './projects.ts'
 
@@ -87,13 +88,14 @@ const filesOfProject = statement<{ n: number }>(`
   WITH gone AS (DELETE FROM files WHERE id IN (SELECT id FROM files WHERE space_id = $1 LIMIT $2) RETURNING 1) SELECT count(*)::int AS n FROM gone`)
 const deleteProject = statement('DELETE FROM projects WHERE id = $1')
 
-/** The next project that can be restored no more, or some of its events and files. */
+/** The next project that can be restored no more, or some of its events, documents and files. */
 async function removeProject (tx: Db): Promise<{ removed: number, more: boolean }> {
   const [found] = await tx.sql(project, [])
   if (found === undefined) return { removed: 0, more: false }
   const events = await tx.sql(eventsOfProject, [found.id, most.events])
   const gone = await removeEvents(tx, events)
   if (gone < events.length || events.length === most.events) return { removed: 0, more: true }
+  if (await removeDocumentsOfProject(tx, found.id)) return { removed: 0, more: true }
   const [{ n: files }] = await tx.sql(filesOfProject, [found.id, most.files])
   if (files === most.files) return { removed: 0, more: true }
   await tx.sql(deleteProject, [found.id])

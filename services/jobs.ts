@@ -34,12 +34,19 @@ export interface Queue<Data> {
    * @returns the ids of those that were still this taker's; the others belong to somebody else by now.
    */
   settle (tx: Db, jobs: Array<Job<Data>>): Promise<Set<string>>
+  /**
+   * Tells that jobs are still being done, where the queue wants to hear it.
+   * @returns the ids of those that are still this taker's.
+   */
+  beat (jobs: Array<Job<Data>>): Promise<Set<string>>
 }
 
 export interface QueueOptions {
   name: string
   /** Seconds after which a job that was taken and not settled is given to another. */
   expireInSeconds: number
+  /** Seconds after which a taken job of which nothing was heard is given to another, at least 10; without it nothing has to be heard. */
+  heartbeatSeconds?: number
   /** How many of a group are done at once, by all processes together; a few more if several take at the same moment. */
   groupConcurrency: number
   /** The same for each tier. */
@@ -65,7 +72,16 @@ export const deliveryQueue: QueueOptions = {
   // is slow, each endpoint of his gets one place, so that none of them holds up the others.
   tiers: { failing: 1, recovered: 10, slow: 1 }
 }
-const queues = [deliveryQueue]
+/** The documents to be read. */
+export const documentQueue: QueueOptions = {
+  name: 'documents',
+  // Longer than any reading takes; who dies with one is noticed by its silence.
+  expireInSeconds: 900,
+  heartbeatSeconds: 15,
+  // Takers ask for all spaces in turn; this only keeps one from being at work in every process there is.
+  groupConcurrency: 8
+}
+const queues = [deliveryQueue, documentQueue]
 
 const settings = { schema: 'pgboss', schedule: false, warningQueueSize: 1_000_000, reindex: false, monitorVacuum: false } as const
 
@@ -76,10 +92,10 @@ export async function prepareJobs (url: string): Promise<void> {
   boss.on('error', () => {})
   try {
     await boss.start()
-    for (const { name, expireInSeconds } of queues) {
+    for (const { name, expireInSeconds, heartbeatSeconds } of queues) {
       // A job has no limit of tries or of age: each attempt's own outcome decides whether there is another, and nobody may
       // be there to make one for days.
-      const options = { expireInSeconds, retryLimit: 10_000, retryDelay: 0, retentionSeconds: 3650 * 86_400 }
+      const options = { expireInSeconds, heartbeatSeconds, retryLimit: 10_000, retryDelay: 0, retentionSeconds: 3650 * 86_400 }
       if (await boss.getQueue(name) === null) await boss.createQueue(name, options)
       else await boss.updateQueue(name, options)
     }
@@ -129,6 +145,10 @@ export function createJobs ({ database, onError = () => {} }: { database: Databa
           const settled = await inside.run(tx, () => boss.deleteJob(name, jobs.map(({ id, retryCount }) => ({ id, retryCount }))))
           // The ids are in what it answers, and not yet in its types.
           return new Set((settled as { settled?: string[] }).settled)
+        },
+        async beat (jobs) {
+          const held = await boss.touch(name, jobs.map(({ id, retryCount }) => ({ id, retryCount })))
+          return new Set((held as { settled?: string[] }).settled)
         }
       }
     },

@@ -1,11 +1,12 @@
 // Everything a handler may use beside its request, made once and closed once.
+import type { ReadingJob } from './ai/documents.ts'
 import { createUpstreams, type Upstreams } from './ai/upstreams.ts'
 import { createWritings, type Writings } from './ai/writing.ts'
 import type { Config } from './config.ts'
 import { openDatabase, type Database } from './database.ts'
 import { createEmitter, type DeliveryJob, type Emitter } from './events/emit.ts'
 import { createTail, type Tail } from './events/tail.ts'
-import { createJobs, deliveryQueue, type Jobs, type Queue } from './jobs.ts'
+import { createJobs, deliveryQueue, documentQueue, type Jobs, type Queue } from './jobs.ts'
 import { createLastUsed, type LastUsed } from './last-used.ts'
 import { createListener, type Listener } from './listener.ts'
 import { createPrincipals, type Principals } from './principals.ts'
@@ -21,6 +22,8 @@ export interface Services {
   jobs: Jobs
   /** The deliveries of webhooks that are due. */
   deliveries: Queue<DeliveryJob>
+  /** The documents that are to be read. */
+  documents: Queue<ReadingJob>
   events: Emitter
   tail: Tail
   egress: Egress
@@ -48,6 +51,7 @@ export function createServices ({ config, databaseUrl, onError = () => {}, onSta
   const lastUsed = createLastUsed(database, { onError })
   const jobs = createJobs({ database, onError })
   const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
+  const documents = jobs.queue<ReadingJob>(documentQueue)
   const tail = createTail({ db: database, principals, listener, streamsPerUser: config.streamsPerUser, positionInterval: config.streamPing * 1000, onError })
   const events = createEmitter({ deliveries, onEmitted: tail.nudge, strict: config.validateResponses })
   const storage = createStorage(database, config, { onError })
@@ -65,6 +69,7 @@ export function createServices ({ config, databaseUrl, onError = () => {}, onSta
     lastUsed,
     jobs,
     deliveries,
+    documents,
     events,
     tail,
     egress,

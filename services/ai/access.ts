@@ -32,13 +32,29 @@ interface SpaceRequest {
   principal: Principal
 }
 
+interface What { name: string, id: string }
+
 /** Throws 404, 403 or 409 unless the caller may do with the thing what the operation does. */
-export function requireAccess<Found extends InSpace> (found: Found | undefined, { operation, principal }: SpaceRequest, what: { name: string, id: string }): asserts found is Found {
-  if (operation.projectAccess === null) throw new Error(`${operation.id} declares no x-project-access`)
-  const { role, states = ['active', 'archived'] } = operation.projectAccess
+export function requireAccess<Found extends InSpace> (found: Found | undefined, request: SpaceRequest, what: What): asserts found is Found {
+  requirePermission(found, request, what)
+  requireState(found, request)
+}
+
+/** The same but for the state: where something inside of the thing is to be found first. */
+export function requirePermission<Found extends InSpace> (found: Found | undefined, { operation, principal }: SpaceRequest, what: What): asserts found is Found {
   if (found === undefined || found.project_status === 'deleted') throw notFound(what.name, what.id)
-  requireRole(found, principal, role as keyof typeof ranks, what.name)
-  if (found.project_status !== null && !states.includes(found.project_status)) throw invalidState('project', found.project_status)
+  requireRole(found, principal, accessOf(operation).role as keyof typeof ranks, what.name)
+}
+
+/** 409 INVALID_STATE when the operation is not for a project in this state. */
+export function requireState ({ project_status: status }: InSpace, { operation }: Pick<SpaceRequest, 'operation'>): void {
+  const { states = ['active', 'archived'] } = accessOf(operation)
+  if (status !== null && !states.includes(status)) throw invalidState('project', status)
+}
+
+function accessOf (operation: OperationInfo): { role: string, states?: string[] } {
+  if (operation.projectAccess === null) throw new Error(`${operation.id} declares no x-project-access`)
+  return operation.projectAccess
 }
 
 function requireRole (found: InSpace, principal: Principal, role: keyof typeof ranks, name: string): void {

@@ -1,5 +1,6 @@
 // What time makes superfluous in the store of files: files whose time is over, blobs whose row is gone, and what was left by
 // processes that died. Nothing is removed from the store that a row still names.
+import { removeDocumentsOf } from '../ai/documents.ts'
 import { statement, type Db } from '../database.ts'
 import type { Emitter } from '../events/emit.ts'
 import type { Kind } from '../housekeeping.ts'
@@ -52,6 +53,7 @@ const deleteFiles = statement('DELETE FROM files WHERE id = ANY($1)')
 
 async function removeExpired (tx: Db, events: Emitter): Promise<{ removed: number, more: boolean }> {
   const files = await tx.sql(expired, [most.files])
+  await removeDocumentsOf(tx, events, files.map(({ id }) => id))
   if (files.length > 0) await tx.sql(deleteFiles, [files.map(({ id }) => id)])
   for (const file of files) await events.emit(tx, 'file.deleted', file, { userId: file.owner_id })
   return { removed: files.length, more: files.length === most.files }
