@@ -44,6 +44,8 @@ export interface Script {
   finishReason?: 'stop' | 'length' | 'content_filter' | (string & {})
   /** Default by its words. */
   usage?: { prompt_tokens: number, completion_tokens: number }
+  /** Resolves when the first piece may be written. */
+  when?: Promise<unknown>
   /** What a reasoning model thinks before, in `reasoning_content`, a piece for each. */
   thoughts?: string[]
   fault?: Fault
@@ -251,7 +253,7 @@ async function stream (response: ServerResponse, asked: Asked, script: Script, {
   const send = async (text: string): Promise<void> => {
     if (fault?.kind === 'drip') return await drip(response, text, fault.bytesPerSecond ?? 1)
     if (odd.has('cut')) return await cut(response, text)
-    if (!response.write(text)) await new Promise<void>((resolve) => { response.once('drain', resolve).once('close', resolve) })
+    if (!response.write(text)) await drained(response)
   }
   /** Whether that was all. */
   const fail = async (): Promise<boolean> => {
@@ -280,6 +282,7 @@ async function stream (response: ServerResponse, asked: Asked, script: Script, {
   if (odd.has('comments')) await send(lines(': one moment, please'))
   if (odd.has('empty_choices')) await send(event({ ...usual, choices: [], prompt_filter_results: [] }))
   if (!odd.has('no_role')) await send(chunk({ role: 'assistant', content: '', refusal: null }))
+  await script.when
   for (const thought of script.thoughts ?? []) {
     await send(chunk({ reasoning_content: thought }))
     if (piecesPerSecond !== undefined) await sleep(1000 / piecesPerSecond)
@@ -301,6 +304,16 @@ async function stream (response: ServerResponse, asked: Asked, script: Script, {
   if (fault?.kind === 'lingering') return
   if (odd.has('no_done')) response.end()
   else response.end(lines('data: [DONE]'))
+}
+
+function drained (response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const go = (): void => {
+      response.off('drain', go).off('close', go)
+      resolve()
+    }
+    response.on('drain', go).on('close', go)
+  })
 }
 
 async function drip (response: ServerResponse, text: string, bytesPerSecond: number): Promise<void> {
@@ -336,7 +349,7 @@ function embed (response: ServerResponse, asked: Asked, script: Script, offer: O
 
 /** Each word adds its own direction, so that texts which share words are near each other. Of length 1. */
 function vectorOf (text: string, dimensions: number): number[] {
-  const vector = new Array<number>(dimensions).fill(0)
+  const vector = Array.from({ length: dimensions }, () => 0)
   const words = text.toLowerCase().normalize('NFKD').match(/[\p{L}\p{N}]+/gu) ?? [text]
   for (const word of words) {
     const digest = createHash('sha256').update(word).digest()

@@ -38,8 +38,9 @@ export function createEmbed ({ client, settings: { model, dimensions }, timeout,
       for (let failures = 0; ;) {
         try {
           signal.throwIfAborted()
-          const { data } = await client.embeddings.create({ model, input, ...(takesDimensions && { dimensions }) }, { signal })
-          return ordered(data, input.length)
+          const body = { model, input, encoding_format: 'base64' as const, ...(takesDimensions && { dimensions }) }
+          const answer: { data?: unknown } | null = await client.embeddings.create(body, { signal })
+          return ordered(answer?.data, input.length)
         } catch (error) {
           if (caller?.aborted) throw caller.reason
           const cause = signal.aborted ? signal.reason : error
@@ -65,14 +66,25 @@ export function createEmbed ({ client, settings: { model, dimensions }, timeout,
   function ordered (data: unknown, count: number): number[][] {
     if (!Array.isArray(data) || data.length !== count) throw new BrokenAnswer('it answered with another number of vectors')
     const vectors: number[][] = []
-    for (const { index, embedding } of data as Array<{ index: number, embedding: unknown }>) {
-      // The client decodes into numbers of 32 bits, which a plain list holds as well.
-      const vector = Array.from(embedding as ArrayLike<unknown>)
+    for (const item of data as Array<{ index: number, embedding: unknown } | null>) {
+      const vector = numbersOf(item?.embedding)
       if (vector.length !== dimensions) throw new BrokenAnswer(`its vectors have ${vector.length} numbers, not ${dimensions}`)
-      if (!vector.every((number) => Number.isFinite(number))) throw new BrokenAnswer('its vectors are of no numbers')
-      vectors[index] = vector as number[]
+      vectors[item!.index] = vector
     }
     if (Object.keys(vectors).length !== count || vectors.length !== count) throw new BrokenAnswer('its vectors are in no order')
     return vectors
   }
+}
+
+/** Little-endian numbers of 32 bits in base64, or a list from servers that know no other form. */
+function numbersOf (embedding: unknown): number[] {
+  let numbers: unknown[] = []
+  if (Array.isArray(embedding)) {
+    numbers = embedding
+  } else if (typeof embedding === 'string') {
+    const bytes = Buffer.from(embedding, 'base64')
+    numbers = Array.from({ length: Math.floor(bytes.length / 4) }, (_, i) => bytes.readFloatLE(4 * i))
+  }
+  if (!numbers.every((number) => Number.isFinite(number))) throw new BrokenAnswer('its vectors are of no numbers')
+  return numbers as number[]
 }
