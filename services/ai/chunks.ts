@@ -2,7 +2,6 @@
 // which follow in the same transaction. Deletions discount by a trigger.
 import { statement, type Db } from '../database.ts'
 import { newId } from '../ids.ts'
-import { configurationOf } from './languages.ts'
 import { wordsOf } from './words.ts'
 
 /** A part of a document's text. `start` and `end` count UTF-16 code units of it, and `text` is what is between them. */
@@ -68,18 +67,17 @@ const insertChunks = statement(`
 
 /**
  * Makes `chunks`, in their order, all that the document is found by. For the transaction in which it becomes ready.
- * `language` is a code of ISO 639-1 or a configuration of text search; `embeddings` has one vector per chunk, or is null.
+ * `language` is a configuration of text search; `embeddings` has one vector per chunk, or is null.
  */
 export async function replaceChunks (
   tx: Db, document: { id: string, knowledgeBaseId: string }, chunks: NewChunk[], { language, embeddings }: { language: string, embeddings: number[][] | null }
 ): Promise<void> {
   if (embeddings !== null && embeddings.length !== chunks.length) throw new Error(`${embeddings.length} embeddings for ${chunks.length} chunks`)
-  const configuration = configurationOf(language)
   const batches = []
   // Stemming takes longest, and is done before anybody has to wait.
   for (let from = 0; from < chunks.length; from += most) {
     const some = chunks.slice(from, from + most)
-    const rows = await tx.sql(indexWords, [configuration, some.map(({ text }) => wordsOf(text).join(' ')), some.map(({ heading }) => wordsOf(heading ?? '').join(' '))])
+    const rows = await tx.sql(indexWords, [language, some.map(({ text }) => wordsOf(text).join(' ')), some.map(({ heading }) => wordsOf(heading ?? '').join(' '))])
     const ids = some.map(() => newId('chunk'))
     batches.push([
       ids, some.map((_, i) => from + i), some.map(({ start }) => start), some.map(({ end }) => end), some.map(({ page }) => page), some.map(({ heading }) => heading),
@@ -90,7 +88,7 @@ export async function replaceChunks (
   await tx.sql(hold, [document.knowledgeBaseId])
   const old = await tx.sql(oldChunks, [document.id])
   // First what is new, so that lexemes that stay keep their numbers.
-  for (const batch of batches) await tx.sql(insertChunks, [document.knowledgeBaseId, document.id, ...batch, configuration])
+  for (const batch of batches) await tx.sql(insertChunks, [document.knowledgeBaseId, document.id, ...batch, language])
   if (old.length > 0) await tx.sql(deleteChunks, [old.map(({ id }) => id)])
 }
 

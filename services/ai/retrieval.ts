@@ -107,11 +107,12 @@ async function lookUp (db: Db, bases: Bases, query: string): Promise<Word[]> {
   const rows = await db.sql(readLexemes, [bases.ids, asked, ['simple', ...bases.languages]])
   const stopped = stopWords(rows, asked.length, bases.languages)
   const spoken = asked.map((_, i) => i + 1).filter((n) => !stopped.has(n))
-  const variants = Map.groupBy(rows, ({ n }) => n)
+  const variants = asked.map((): VariantRow[] => [])
+  for (const row of rows) variants[row.n - 1].push(row)
   // A question of nothing but such words ("to be or not to be") is asked by them.
-  const taken = (spoken.length > 0 ? spoken : [...stopped]).map((n) => ({ text: asked[n - 1], variants: variants.get(n) ?? [] }))
+  const taken = (spoken.length > 0 ? spoken : [...stopped]).map((n) => ({ text: asked[n - 1], variants: variants[n - 1] }))
   const words = taken.map(({ variants }) => wordOf(variants, bases))
-  await spell(db, bases, words, taken.map(({ text }) => text))
+  if (spoken.length > 0) await spell(db, bases, words, taken.map(({ text }) => text))
   return words.toSorted((a, b) => b.weight - a.weight).slice(0, mostWords.ranked)
 }
 
