@@ -1,5 +1,7 @@
-// What goes on beside the requests, in servers and in workers alike: webhooks are sent, and what time makes superfluous is
-// removed.
+// What goes on beside the requests, in servers and in workers alike: webhooks are sent, documents read, and what time makes
+// superfluous is removed.
+import { createIngestion } from './ai/ingestion.ts'
+import { kindsOfKnowledge, kindsOfWaiting } from './ai/waste.ts'
 import { kindsOfWaste, startHousekeeping } from './housekeeping.ts'
 import type { Services } from './services.ts'
 import { kindsOfEnding, kindsOfRemains } from './storage/waste.ts'
@@ -11,32 +13,38 @@ export interface Work {
 }
 
 export interface WorkOptions {
-  /** Whether this process sends webhooks, or leaves them to others. */
+  /** Whether this process sends webhooks and reads documents, or leaves them to others. */
   sends: boolean
   onError: (error: Error) => void
-  /** How often it is looked for webhooks that are due, in ms. Default 1,000; new ones are sent at once. */
+  /** How often it is looked for what is due, in ms. Default 1,000; what is new is done at once. */
   interval?: number
 }
 
 export async function startWork (services: Services, { sends, onError, interval }: WorkOptions): Promise<Work> {
-  const { config, database, deliveries, egress, events, jobs, tail } = services
-  const rare = [...kindsOfWaste({ eventDays: config.eventRetentionDays }), ...kindsOfRemains(services, config)]
+  const { config, database, deliveries, documents, egress, events, jobs, storage, tail, upstreams } = services
+  const rare = [...kindsOfWaste({ eventDays: config.eventRetentionDays }), ...kindsOfRemains(services, config), ...kindsOfKnowledge()]
   const rounds = [
     startHousekeeping(database, { kinds: rare, onError }),
     // Deleted files give their room back within a minute.
-    startHousekeeping(database, { kinds: kindsOfEnding(services), interval: 60_000, delay: 10_000, onError })
+    startHousekeeping(database, { kinds: [...kindsOfEnding(services), ...kindsOfWaiting(documents)], interval: 60_000, delay: 10_000, onError })
   ]
   const housekeeping = { async stop () { await Promise.all(rounds.map((round) => round.stop())) } }
   if (!sends) return housekeeping
   // A stop must be over before the process is.
   const grace = Math.min(5_000, config.shutdownTimeout * 1000)
   const sender = createSender({ database, deliveries, egress, events, concurrency: config.webhookConcurrency, onError, interval, grace })
+  const ingestion = createIngestion({
+    database, documents, events, storage, embed: upstreams.embed, maxBytes: config.documentMaxBytes, concurrency: config.documentConcurrency, onError, interval, grace
+  })
   tail.onGrowth(sender.wake)
+  // Whatever is to be read was an event too.
+  tail.onGrowth(ingestion.wake)
   await jobs.supervise()
   sender.start()
+  ingestion.start()
   return {
     async stop () {
-      await Promise.all([housekeeping.stop(), sender.close()])
+      await Promise.all([housekeeping.stop(), sender.close(), ingestion.close()])
     }
   }
 }

@@ -1,0 +1,81 @@
+// Reads what was added to knowledge bases: takes jobs from the queue as there is room, one space after the other, so that
+// whoever adds thousands of documents holds up nobody who adds one. A process that dies leaves its jobs to another.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Job } from '../jobs.ts'
+import type { ReadingJob } from './documents.ts'
+import { indexDocument, type IndexingOptions, type Reader } from './indexing.ts'
+import { readDocument } from './reading/read.ts'
+
+export interface Ingestion {
+  /** Something may be to be read. */
+  wake (): void
+  start (): void
+  /** Takes nothing more, gives what is under way a moment, and the rest back to the queue. */
+  close (): Promise<void>
+}
+
+export interface IngestionOptions extends Omit<IndexingOptions, 'read'> {
+  read?: Reader
+  /** Documents that are read at once. */
+  concurrency: number
+  /** How often the queue is looked at even if nothing was said, in ms. Default 1,000. */
+  interval?: number
+  /** Milliseconds that documents under way are given at a stop. Default 5,000. */
+  grace?: number
+}
+
+export function createIngestion ({ concurrency, interval = 1_000, grace = 5_000, read = readDocument, ...options }: IngestionOptions): Ingestion {
+  const { documents, onError } = options
+  const underWay = new Set<Promise<void>>()
+  /** The spaces that had their turn in this round. */
+  const served = new Set<string>()
+  const stop = new AbortController()
+  let stopped = false
+  let pause = new AbortController()
+  let loop: Promise<void> = Promise.resolve()
+
+  return {
+    wake,
+    start () { loop = run() },
+    async close () {
+      stopped = true
+      wake()
+      await loop
+      const timer = setTimeout(() => stop.abort(), grace)
+      await Promise.all(underWay)
+      clearTimeout(timer)
+    }
+  }
+
+  function wake (): void {
+    pause.abort()
+  }
+
+  async function run (): Promise<void> {
+    while (!stopped) {
+      pause = new AbortController()
+      const job = underWay.size < concurrency ? await next().catch(onError) : undefined
+      if (job !== undefined) follow(indexDocument({ ...options, read }, job, stop.signal))
+      else if (!stopped) await sleep(interval, undefined, { signal: pause.signal }).catch(() => {})
+    }
+  }
+
+  /** Of the spaces that had no turn yet; when there are none, the next round begins. */
+  async function next (): Promise<Job<ReadingJob> | undefined> {
+    let [job] = await documents.take(1, { except: [...served] })
+    if (job === undefined && served.size > 0) {
+      served.clear();
+      [job] = await documents.take(1)
+    }
+    if (job !== undefined) served.add(job.data.space_id)
+    return job
+  }
+
+  function follow (work: Promise<void>): void {
+    const tracked: Promise<void> = work.catch(onError).finally(() => {
+      underWay.delete(tracked)
+      wake()
+    })
+    underWay.add(tracked)
+  }
+}
