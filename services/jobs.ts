@@ -95,7 +95,7 @@ export async function prepareJobs (url: string): Promise<void> {
     for (const { name, expireInSeconds, heartbeatSeconds } of queues) {
       // A job has no limit of tries or of age: each attempt's own outcome decides whether there is another, and nobody may
       // be there to make one for days.
-      const options = { expireInSeconds, heartbeatSeconds, retryLimit: 10_000, retryDelay: 0, retentionSeconds: 3650 * 86_400 }
+      const options = { expireInSeconds, ...(heartbeatSeconds !== undefined && { heartbeatSeconds }), retryLimit: 10_000, retryDelay: 0, retentionSeconds: 3650 * 86_400 }
       if (await boss.getQueue(name) === null) await boss.createQueue(name, options)
       else await boss.updateQueue(name, options)
     }
