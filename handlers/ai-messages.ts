@@ -1,13 +1,13 @@
 // Single messages: read, edited, followed, stopped and answered anew.
 import type { Handlers } from '../generated/operations.ts'
-import { messageById, openMessage, responseOf, type OwnedMessage } from '../services/ai/messages.ts'
+import { messageById, openMessage, responseOf, shownMessage } from '../services/ai/messages.ts'
 import { openSession } from '../services/ai/sessions.ts'
 import { beginAgain, removeAfter } from '../services/ai/turns.ts'
 import { conflict, invalidState } from '../services/errors.ts'
 
 export const aiMessages = {
   async getMessage (request, { db }) {
-    return { status: 200, body: await openMessage(db, request) }
+    return { status: 200, body: shownMessage(await openMessage(db, request)) }
   },
 
   async updateMessage (request, { db, events }) {
@@ -17,7 +17,7 @@ export const aiMessages = {
       const { session_id: sessionId } = await openMessage(tx, request)
       if (sessionId !== null) await openSession(tx, { ...request, params: { id: sessionId } }, { lock: true })
       const previous = await openMessage(tx, request, { lock: true })
-      request.ifMatch(previous)
+      request.ifMatch(shownMessage(previous))
       if (content !== undefined) {
         if (previous.role !== 'user' || sessionId === null) throw conflict('role', 'Only the messages of users are edited.', 'content')
         if (await tx.prisma.message.count({ where: { sessionId, status: 'in_progress' } }) > 0) throw conflict('in_progress', 'The session is being answered: wait for it, or cancel it.')
@@ -26,7 +26,7 @@ export const aiMessages = {
       await tx.prisma.message.update({ where: { id: previous.id }, data: { content, metadata }, select: { id: true } })
       const message = (await messageById(tx, previous.id, principal))!
       await events.emit(tx, 'message.updated', message, { previous, userId: message.owner_id })
-      return { status: 200, body: message }
+      return { status: 200, body: shownMessage(message) }
     })
   },
 
@@ -34,9 +34,9 @@ export const aiMessages = {
     const message = await openMessage(db, request)
     if (message.status !== 'in_progress') throw invalidState('message', message.status)
     await writings.cancel(message.id)
-    const now: OwnedMessage = await openMessage(db, request)
+    const now = await openMessage(db, request)
     if (now.status !== 'cancelled') throw invalidState('message', now.status)
-    return { status: 200, body: now }
+    return { status: 200, body: shownMessage(now) }
   },
 
   async regenerateMessage (request, { db, config, events, upstreams, writings }) {

@@ -2,7 +2,7 @@
 import type { Handlers } from '../generated/operations.ts'
 import { requireKnowledge } from '../services/ai/access.ts'
 import { listMessages } from '../services/ai/messages.ts'
-import { insertSession, listSessions, openSession, sessionById } from '../services/ai/sessions.ts'
+import { insertSession, listSessions, openSession, sessionById, shownSession } from '../services/ai/sessions.ts'
 import { timestampAfter } from '../services/clock.ts'
 import { invalidField } from '../services/errors.ts'
 import { openSpace } from '../services/storage/space.ts'
@@ -26,7 +26,7 @@ export const aiSessions = {
   },
 
   async getSession (request, { db }) {
-    return { status: 200, body: await openSession(db, request) }
+    return { status: 200, body: shownSession(await openSession(db, request)) }
   },
 
   async updateSession (request, { db, events, upstreams }) {

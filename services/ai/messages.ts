@@ -78,6 +78,11 @@ export async function listMessages (db: Db, principal: Principal, sessionId: str
   return pageOfRows(await db.sql(lists[query.order], [sessionId, ...reader(principal), query.limit, offsetOf(query)]), query)
 }
 
+/** The message as the API shows it. */
+export function shownMessage ({ user_id: _user, owner_id: _owner, ...message }: OwnedMessage): Message {
+  return message
+}
+
 /** An answer as a chat gives it. */
 export function responseOf (message: Message): ChatResponse {
   const { id, session_id, model, role, content, citations, status, finish_reason, usage, created_at } = message

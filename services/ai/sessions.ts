@@ -45,6 +45,11 @@ export async function openSession (db: Db, request: SessionRequest, { lock = fal
   return session
 }
 
+/** The session as the API shows it. */
+export function shownSession ({ owner_id: _owner, ...session }: OwnedSession): Session {
+  return session
+}
+
 const byId = statement<Session>(`SELECT ${sessionColumns} FROM ai_sessions s WHERE s.id = $1`)
 
 export async function sessionById (db: Db, id: string): Promise<Session> {

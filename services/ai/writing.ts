@@ -8,7 +8,7 @@ import type { Emitter } from '../events/emit.ts'
 import type { Listener } from '../listener.ts'
 import type { Principal } from '../principals.ts'
 import { extractiveAnswer } from './extractive.ts'
-import { messageById, responseOf, type OwnedMessage, type StoredCitation } from './messages.ts'
+import { messageById, responseOf, shownMessage, type OwnedMessage, type StoredCitation } from './messages.ts'
 import { promptOf, type Conversation, type Window } from './prompt.ts'
 import { searchPassages, type RetrievedPassage } from './retrieval.ts'
 import { endOf, storyAfter, type Draft, type Told } from './story.ts'
@@ -209,7 +209,7 @@ export function createWritings ({ database, listener, events, upstreams, interva
     try {
       let place = after
       if (place < 1) {
-        yield { event: 'message.created', id: '1', data: message }
+        yield { event: 'message.created', id: '1', data: shownMessage(message) }
         place = 1
       }
       for (;;) {
@@ -232,7 +232,7 @@ export function createWritings ({ database, listener, events, upstreams, interva
   async function * followStored (message: OwnedMessage, principal: Principal, after: number, gone: AbortSignal): AsyncGenerator<Told> {
     let place = after
     if (place < 1) {
-      yield { event: 'message.created', id: '1', data: { ...message, status: 'in_progress', content: '', citations: [], finish_reason: null, error: null } }
+      yield { event: 'message.created', id: '1', data: { ...shownMessage(message), status: 'in_progress', content: '', citations: [], finish_reason: null, error: null } }
       place = 1
     }
     while (!gone.aborted) {
@@ -301,7 +301,7 @@ export function createWritings ({ database, listener, events, upstreams, interva
     if (task.model === extractive) {
       for (const piece of extractiveAnswer(question, passages)) {
         if ('delta' in piece) add(writing, piece.delta)
-        else cite(writing, piece.citation)
+        else cite(writing, { ...piece.citation, knowledge_base_id: passages.find(({ chunk_id: id }) => id === piece.citation.chunk_id)!.knowledge_base_id })
       }
       return { status: 'completed', finishReason: 'stop', promptTokens: countTokens(question), completionTokens: tokensOf(writing), error: null }
     }

@@ -34,21 +34,27 @@ export interface StreamOptions {
   /** With its query; relative to /v1, or from there on. */
   path?: string
   lastEventId?: string
+  /** What is posted; without it the stream is got. */
+  post?: object
+  headers?: Record<string, string>
   signal?: AbortSignal
   /** Whether comments are events too. */
   comments?: boolean
 }
 
 /** Opens a stream of the server at `url`; resolves when its head is there, whatever the status. */
-export async function openStream (url: string, key: string | null, { path = '/events/stream', lastEventId, signal, comments = false }: StreamOptions = {}): Promise<OpenStream> {
+export async function openStream (url: string, key: string | null, { path = '/events/stream', lastEventId, post, headers: more, signal, comments = false }: StreamOptions = {}): Promise<OpenStream> {
   const full = fullPath(path)
   const gone = new AbortController()
+  const method = post === undefined ? 'GET' : 'POST'
   const response = await fetch(url + full, {
-    headers: { accept: 'text/event-stream', ...(key !== null && { authorization: `Bearer ${key}` }), ...(lastEventId !== undefined && { 'last-event-id': lastEventId }) },
+    method,
+    ...(post !== undefined && { body: JSON.stringify(post) }),
+    headers: { accept: 'text/event-stream', ...(post !== undefined && { 'content-type': 'application/json' }), ...more, ...(key !== null && { authorization: `Bearer ${key}` }), ...(lastEventId !== undefined && { 'last-event-id': lastEventId }) },
     signal: signal === undefined ? gone.signal : AbortSignal.any([signal, gone.signal])
   })
   const { status, headers } = response
-  const id = operationAt('GET', full)
+  const id = operationAt(method, full)
   const streams = headers.get('content-type')?.startsWith('text/event-stream') === true
   const body = streams ? undefined : JSON.parse(await response.text())
   if (id !== null) holdAgainstSpec(id, status, headers, body)
