@@ -439,8 +439,8 @@ t.test('settings that cannot be used are named, and their secrets are not repeat
       t.fail(`${JSON.stringify(value)} was taken`)
     } catch (error) {
       t.ok(error instanceof ConfigError)
-      t.match((error).message, message)
-      t.notMatch((error).message, /canary/)
+      t.match((error as Error).message, message)
+      t.notMatch((error as Error).message, /canary/)
     }
   }
   t.throws(() => readConfig({ AI_DEFAULT_MODEL: 'none' }), /^AI_DEFAULT_MODEL must be one of extractive-1/)
