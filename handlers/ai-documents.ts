@@ -1,7 +1,7 @@
 // The documents of a knowledge base: added, listed, inspected, changed, deleted and read anew.
 import { hash } from 'node:crypto'
 import type { Handlers } from '../generated/operations.ts'
-import { addDocument, changeDocument, listDocuments, openDocument, removeDocument, textOf, type Document } from '../services/ai/documents.ts'
+import { addDocument, changeDocument, listDocuments, openDocument, removeDocument, shown, textOf, type Document } from '../services/ai/documents.ts'
 import { openKnowledge, type KnowledgeRequest } from '../services/ai/knowledge.ts'
 import type { Db } from '../services/database.ts'
 import { conflict, forbidden, invalidField, invalidState, payloadTooLarge, RolledBack } from '../services/errors.ts'
@@ -23,17 +23,17 @@ export const aiDocuments = {
       const { text, file_id: fileId, name, content_type: contentType, metadata } = body
       if (text !== undefined) {
         requireSize(Buffer.byteLength(text), services)
-        return added(await addDocument(tx, services, base, { name: name ?? firstWords(text), contentType: contentType ?? 'text/markdown', sha256: hash('sha256', text), text, metadata }))
+        return added(await addDocument(tx, services, base.id, { name: name ?? firstWords(text), contentType: contentType ?? 'text/markdown', sha256: hash('sha256', text), text, metadata }))
       }
       if (contentType !== undefined) throw invalidField('content_type', 'text', 'content_type is for text only: a file says by its bytes what it is')
       const file = await fileFor(tx, request, base.project_id, fileId!)
       requireSize(file.bytes, services)
-      return added(await addDocument(tx, services, base, { name: name ?? file.name, contentType: file.content_type, sha256: file.sha256, fileId: file.id, metadata }))
+      return added(await addDocument(tx, services, base.id, { name: name ?? file.name, contentType: file.content_type, sha256: file.sha256, fileId: file.id, metadata }))
     })
   },
 
   async getDocument (request, { db }) {
-    return { status: 200, body: await openDocument(db, request) }
+    return { status: 200, body: shown(await openDocument(db, request)) }
   },
 
   async updateDocument (request, { db, documents, events }) {
@@ -90,7 +90,7 @@ async function addUpload (request: KnowledgeRequest & StoreRequest, { file, name
   try {
     return await keepFile(db, services, request, arrived, { projectId, name: name!, declaredContentType: file.declaredType }, async (tx, { id }) => {
       const base = await openKnowledge(tx, request, { lock: 'hold' })
-      const { document, made } = await addDocument(tx, services, base, { name: name!, contentType, sha256, fileId: id, metadata })
+      const { document, made } = await addDocument(tx, services, base.id, { name: name!, contentType, sha256, fileId: id, metadata })
       if (!made) throw new Known(document)
       return added({ document, made })
     })

@@ -21,7 +21,8 @@ export const aiKnowledge = {
   },
 
   async getKnowledgeBase (request, { db }) {
-    return { status: 200, body: await openKnowledge(db, request) }
+    const { owner_id: _owner, ...found } = await openKnowledge(db, request)
+    return { status: 200, body: found }
   },
 
   async updateKnowledgeBase (request, { db, events }) {

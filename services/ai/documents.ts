@@ -39,6 +39,11 @@ export const documentColumns = `${ownColumns}, k.project_id`
 /** A document and whose it is, as far as its events and jobs have to know. */
 export type OwnedDocument = Document & { owner_id: string, wanted: number }
 
+/** As it is answered. */
+export function shown ({ owner_id: _owner, wanted: _wanted, ...document }: OwnedDocument): Document {
+  return document
+}
+
 type Row = OwnedDocument & InSpace
 
 // The access stands with the knowledge base, so that a document that is not there is told from one that is someone else's.
@@ -113,36 +118,33 @@ export interface NewDocument {
   text?: string
 }
 
-/** The knowledge base that something is added to, which the transaction holds. */
-interface Base { id: string, project_id: string | null, owner_id: string }
-
-const insert = statement<Document & { wanted: number }>(`
+const insert = statement<OwnedDocument>(`
   WITH d AS (
     INSERT INTO documents (id, knowledge_base_id, file_id, name, content_type, sha256, source, metadata, created_at, updated_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9) ON CONFLICT (knowledge_base_id, sha256) DO NOTHING RETURNING *
-  ) SELECT ${documentColumns}, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`)
+  ) SELECT ${documentColumns}, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`)
 const byContent = statement<Document>(`
   SELECT ${documentColumns} FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id WHERE d.knowledge_base_id = $1 AND d.sha256 = $2`)
 
-/** Adds a document, which is read soon, unless there is one with these bytes: then that is the answer, and nothing is done. */
-export async function addDocument (tx: Db, { documents, events }: DocumentServices, base: Base, fields: NewDocument): Promise<{ document: Document, made: boolean }> {
+/** Adds a document to a held knowledge base; it is read soon, unless there is one with these bytes: then that is the answer, and nothing is done. */
+export async function addDocument (tx: Db, { documents, events }: DocumentServices, baseId: string, fields: NewDocument): Promise<{ document: Document, made: boolean }> {
   const { name, contentType, sha256, metadata = {}, fileId = null, text = null } = fields
   // What is there may be deleted before it is looked at.
   for (let tries = 0; tries < 5; tries++) {
     const id = newId('doc')
-    const [made] = await tx.sql(insert, [id, base.id, fileId, name, contentType, sha256, text, metadata, timeOf(id)])
+    const [made] = await tx.sql(insert, [id, baseId, fileId, name, contentType, sha256, text, metadata, timeOf(id)])
     if (made !== undefined) {
-      await wantReading(tx, documents, { ...made, owner_id: base.owner_id })
-      await events.emit(tx, 'document.created', made, { userId: base.owner_id })
-      return { document: made, made: true }
+      await wantReading(tx, documents, made)
+      await events.emit(tx, 'document.created', made, { userId: made.owner_id })
+      return { document: shown(made), made: true }
     }
-    const [known] = await tx.sql(byContent, [base.id, sha256])
+    const [known] = await tx.sql(byContent, [baseId, sha256])
     if (known !== undefined) return { document: known, made: false }
   }
   throw conflict('in_progress', 'A document with these bytes is just being added and deleted; try again.')
 }
 
-async function wantReading (tx: Db, documents: Queue<ReadingJob>, { id, wanted, project_id: projectId, owner_id: ownerId }: Pick<OwnedDocument, 'id' | 'wanted' | 'project_id' | 'owner_id'>): Promise<void> {
+async function wantReading (tx: Db, documents: Queue<ReadingJob>, { id, wanted, project_id: projectId, owner_id: ownerId }: OwnedDocument): Promise<void> {
   const spaceId = projectId ?? ownerId
   await documents.add(tx, [{ data: { document_id: id, wanted, space_id: spaceId, tries: 0 }, group: spaceId }])
 }
@@ -174,7 +176,7 @@ export async function changeDocument (tx: Db, { documents, events }: DocumentSer
   const [changed] = await tx.sql(change, [previous.id, name, metadata])
   if (anew) await wantReading(tx, documents, changed)
   await events.emit(tx, 'document.updated', changed, { previous, userId: changed.owner_id })
-  return changed
+  return shown(changed)
 }
 
 const remove = statement('DELETE FROM documents WHERE id = ANY($1)')
