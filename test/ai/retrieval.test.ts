@@ -116,7 +116,7 @@ t.test('rare words outweigh common ones, and more words fewer', async (t) => {
   const found = await find(ada, base, 'what does the server do with a tombstone')
   t.same(texts(found).slice(0, 2), ['On the server a tombstone marks what was deleted.', 'A tombstone marks what was deleted.'])
   t.same(found.map(({ score }) => score), found.map(({ score }) => score).toSorted((a, b) => b - a), 'the score falls')
-  t.equal((await find(ada, base, 'what is this')).length, 0, 'a question of mere grammar that nobody wrote finds nothing')
+  t.equal((await find(ada, base, 'who are you')).length, 0, 'a question of mere grammar that nobody wrote finds nothing')
   t.ok((await find(ada, base, 'and the')).length > 0, 'but what was written is found even so')
 })
 
