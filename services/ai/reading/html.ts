@@ -1,17 +1,20 @@
 // The readable text of HTML: blocks apart by blank lines, rows of tables on a line each, headings kept; no scripts, no
 // forms, and none of what only surrounds the content.
 import { Parser } from 'htmlparser2'
+import { ReadingError } from './errors.ts'
 import { titleOf, Writer, type Heading, type Range, type Structure } from './structure.ts'
 
 const words = (list: string): Set<string> => new Set(list.split(' '))
-const unread = words('script style noscript template svg math iframe frameset object embed canvas audio video map select datalist button textarea head')
+const unread = words('title script style noscript template svg math iframe frameset object embed canvas audio video map select datalist button textarea head')
 const around = words('nav footer aside menu dialog')
 const blocks = words('p div section article main header footer aside nav address blockquote figure figcaption details summary fieldset form hr h1 h2 h3 h4 h5 h6 ul ol dl pre table center body')
 const lines = words('li dt dd tr br caption legend option')
 const cells = words('td th')
 const longestTitleSource = 1000
+/** No page that is meant to be read has so many elements in one another: four times what browsers keep. */
+const deepest = 2048
 
-/** At most `limit` UTF-16 code units of text. */
+/** At most `limit` UTF-16 code units of text. Throws `damaged` for a page that is nested without end. */
 export function readHtml (html: string, limit: number): Structure {
   const content = new Page(limit, true).read(html)
   // A page that is all navigation is read as what it is.
@@ -26,7 +29,7 @@ class Page {
   /** Line ends that go before the next text. */
   #breaks = 0
   #blank = false
-  /** What goes before the text of an item. */
+  /** What goes before the text of an item or a cell. */
   #marker = ''
   /** How many elements that are not read it is in, and so on. */
   #unread = 0
@@ -65,7 +68,7 @@ class Page {
   #enter (name: string, attributes: Record<string, string>, named: boolean): void {
     if (name === 'title' && named && this.#title === null && this.#writer.length === 0) this.#title = ''
     const starts = this.#isUnread(name, attributes)
-    this.#open.push(starts)
+    if (this.#open.push(starts) > deepest) throw new ReadingError('damaged')
     if (starts) this.#unread++
     if (this.#unread > 0) return
     if (name === 'table' && this.#tables++ === 0) {
@@ -76,7 +79,7 @@ class Page {
     this.#separate(name)
     if (/^h[1-6]$/.test(name)) this.#heading = { level: Number(name[1]), start: -1, title: '' }
     if (name === 'li' && this.#tables === 0) this.#marker = '- '
-    if (cells.has(name) && this.#cells++ > 0) this.#cell()
+    if (cells.has(name) && this.#cells++ > 0) this.#marker += ' | '
   }
 
   #leave (name: string, named: boolean): void {
@@ -85,7 +88,7 @@ class Page {
     if (started) this.#unread--
     if (started || this.#unread > 0) return
     if (/^h[1-6]$/.test(name)) this.#endHeading()
-    if (name === 'li') this.#marker = ''
+    if (name === 'li' || name === 'tr') this.#marker = ''
     this.#separate(name)
     if (name === 'pre' && this.#preformatted > 0) this.#preformatted--
     if (name === 'tr') this.#cells = 0
@@ -112,11 +115,6 @@ class Page {
     else this.#breaks = Math.max(this.#breaks, breaks)
   }
 
-  #cell (): void {
-    this.#blank = false
-    this.#write(' | ')
-  }
-
   #text (text: string): void {
     if (this.#title !== null && this.#unread > 0 && this.#writer.length === 0 && this.#title.length < longestTitleSource) this.#title += text.slice(0, longestTitleSource)
     if (this.#unread > 0) return
@@ -131,7 +129,7 @@ class Page {
   #write (text: string): void {
     const started = this.#writer.length > 0
     if (started && this.#breaks > 0) this.#writer.add('\n'.repeat(this.#breaks))
-    else if (started && this.#blank) this.#writer.add(' ')
+    else if (started && this.#blank && this.#marker === '') this.#writer.add(' ')
     if (this.#heading !== null) {
       if (this.#heading.start === -1) this.#heading.start = this.#writer.length
       if (this.#heading.title.length < longestTitleSource) this.#heading.title += (this.#blank ? ' ' : '') + text.slice(0, longestTitleSource)

@@ -22,6 +22,8 @@ const program = join(here, 'child.ts')
 const pollMilliseconds = 50
 const stderrBytes = 4096
 const shell = '/bin/sh'
+/** Of the memory: the rest is for the program itself and for bytes, which are not in the heap. */
+const heapPart = 0.6
 
 /**
  * What the process said, for a document that it gets as an open file.
@@ -40,12 +42,14 @@ export async function runReader (document: number, args: string[], caps: Process
   }
 }
 
+/** What the process may do, as flags of Node: read the program, compute, and nothing else. */
+export function confinementFlags (memoryBytes: number): string[] {
+  const heap = Math.max(64, Math.floor(memoryBytes * heapPart / 2 ** 20))
+  return ['--permission', ...readable().map((path) => `--allow-fs-read=${path}`), '--disallow-code-generation-from-strings', `--max-old-space-size=${heap}`, '--v8-pool-size=1', '--no-warnings']
+}
+
 function start (document: number, args: string[], { seconds, memoryBytes }: ProcessCaps): ChildProcess {
-  const heap = Math.max(64, Math.floor(memoryBytes * 0.75 / 2 ** 20))
-  const node = [
-    process.execPath, '--permission', ...readable().map((path) => `--allow-fs-read=${path}`), '--disallow-code-generation-from-strings',
-    `--max-old-space-size=${heap}`, '--v8-pool-size=1', '--no-warnings', program, ...args
-  ]
+  const node = [process.execPath, ...confinementFlags(memoryBytes), program, ...args]
   // The kernel's own caps, where there is a shell to set them: on time if nobody is left to count it, on files and core dumps.
   const limited = [shell, '-c', `ulimit -t ${Math.ceil(2 * seconds) + 5}; ulimit -f 0; ulimit -c 0; exec "$0" "$@"`, ...node]
   const [command, ...rest] = existsSync(shell) ? limited : node

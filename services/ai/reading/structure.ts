@@ -1,4 +1,5 @@
 // What the reader of each kind of document makes of it: one text, and where in it things are.
+import { clean } from './decode.ts'
 import { ReadingError } from './errors.ts'
 
 /** Offsets are UTF-16 code units. */
@@ -24,7 +25,7 @@ const longestTitle = 200
 
 /** A title on one line, shortened. */
 export function titleOf (text: string): string {
-  const title = text.slice(0, 2 * longestTitle).replace(/\s+/g, ' ').trim()
+  const title = clean(text.slice(0, 2 * longestTitle)).replace(/\s+/g, ' ').trim()
   return title.length <= longestTitle ? title : `${title.slice(0, longestTitle - 1).toWellFormed().replace(/\ufffd$/, '')}…`
 }
 
@@ -38,7 +39,9 @@ export class Writer {
     this.#limit = limit
   }
 
-  add (text: string): void {
+  /** What no text has does not get in, however it was written. */
+  add (source: string): void {
+    const text = clean(source)
     this.length += text.length
     if (this.length > this.#limit) throw new ReadingError('too_large')
     this.#parts.push(text)
