@@ -1,5 +1,5 @@
 // `npm run bench`: what the README says of speed, measured again on this machine.
-//   npm run bench -- http|growth|events|storage|generate   one part of it
+//   npm run bench -- http|growth|events|storage|retrieval|recall|generate   one part of it
 //   --quick                                 a minute's try of everything, whose numbers say little
 import { parseArgs } from 'node:util'
 import { benchContract } from './bench/contract.ts'
@@ -7,6 +7,7 @@ import { benchEvents } from './bench/events.ts'
 import { benchGrowth } from './bench/growth.ts'
 import { benchHttp } from './bench/http.ts'
 import { installOthers } from './bench/install.ts'
+import { benchRecall, benchRetrieval } from './bench/retrieval.ts'
 import { benchStorage } from './bench/storage.ts'
 import { openStage, type Stage } from './bench/stage.ts'
 
@@ -23,6 +24,12 @@ const parts: Record<string, (stage: Stage, quick: boolean) => Promise<string>> =
   },
   async storage (stage, quick) {
     return await benchStorage(stage, quick ? { rounds: 2, bytes: 64 * 2 ** 20, files: [1_000, 20_000], seconds: 0.2 } : { rounds: 15, bytes: 2 ** 30, files: [1_000, 1_000_000], seconds: 0.3 })
+  },
+  async retrieval (stage, quick) {
+    return await benchRetrieval(stage, quick ? { sizes: [1_000, 5_000], rounds: 5 } : { sizes: [1_000, 100_000], rounds: 60 })
+  },
+  async recall (stage) {
+    return await benchRecall(stage)
   },
   async generate (stage, quick) {
     return await benchContract(stage, quick ? { sizes: [1, 60], repeats: 1 } : { sizes: [1, 60, 250, 1_000], repeats: 2 })
