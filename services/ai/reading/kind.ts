@@ -36,7 +36,7 @@ function isText (bytes: Buffer): boolean {
   const sample = bytes.subarray(0, sampleBytes)
   let controls = 0
   for (const byte of sample) if (byte < 0x20 && (byte < 0x07 || byte > 0x0d) && byte !== 0x1b) controls++
-  return mark !== null || isUtf8(bytes) ? controls * 100 <= sample.length : controls === 0
+  return mark !== null || isUtf8(bytes) ? controls * 20 <= sample.length : controls === 0
 }
 
 function kindOfText (bytes: Buffer, typed: Kind | undefined, named: Kind | undefined): Kind {

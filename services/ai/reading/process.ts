@@ -42,19 +42,20 @@ export async function runReader (document: number, args: string[], caps: Process
   }
 }
 
-/** What the process may do, as flags of Node: read the program, compute, and nothing else. */
-export function confinementFlags (memoryBytes: number): string[] {
+/** The command that runs Node with these arguments so that it may read the program, compute, and nothing else. */
+export function confinedCommand ({ seconds, memoryBytes }: Omit<ProcessCaps, 'frameBytes'>, args: string[]): { command: string, args: string[] } {
   const heap = Math.max(64, Math.floor(memoryBytes * heapPart / 2 ** 20))
-  return ['--permission', ...readable().map((path) => `--allow-fs-read=${path}`), '--disallow-code-generation-from-strings', `--max-old-space-size=${heap}`, '--v8-pool-size=1', '--no-warnings']
+  const flags = ['--permission', ...readable().map((path) => `--allow-fs-read=${path}`), '--disallow-code-generation-from-strings', `--max-old-space-size=${heap}`, '--v8-pool-size=1', '--no-warnings']
+  if (!existsSync(shell)) return { command: process.execPath, args: [...flags, ...args] }
+  // The kernel's own caps: on time if nobody is left to count it, on files and core dumps. And nothing is loaded first.
+  const limits = `ulimit -t ${Math.ceil(2 * seconds) + 5}; ulimit -f 0; ulimit -c 0; unset NODE_OPTIONS; exec "$0" "$@"`
+  return { command: shell, args: ['-c', limits, process.execPath, ...flags, ...args] }
 }
 
-function start (document: number, args: string[], { seconds, memoryBytes }: ProcessCaps): ChildProcess {
-  const node = [process.execPath, ...confinementFlags(memoryBytes), program, ...args]
-  // The kernel's own caps, where there is a shell to set them: on time if nobody is left to count it, on files and core dumps.
-  const limited = [shell, '-c', `ulimit -t ${Math.ceil(2 * seconds) + 5}; ulimit -f 0; ulimit -c 0; exec "$0" "$@"`, ...node]
-  const [command, ...rest] = existsSync(shell) ? limited : node
+function start (document: number, options: string[], caps: ProcessCaps): ChildProcess {
+  const { command, args } = confinedCommand(caps, [program, ...options])
   const { SystemRoot } = process.env
-  return spawn(command, rest, { cwd: here, env: SystemRoot === undefined ? {} : { SystemRoot }, stdio: [document, 'ignore', 'pipe', 'pipe'], windowsHide: true })
+  return spawn(command, args, { cwd: here, env: SystemRoot === undefined ? {} : { SystemRoot }, stdio: [document, 'ignore', 'pipe', 'pipe'], windowsHide: true })
 }
 
 /** The reader's own modules and the packages, which are no secrets. */
