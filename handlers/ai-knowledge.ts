@@ -59,6 +59,7 @@ export const aiKnowledge = {
     const { id } = await openKnowledge(db, request)
     const { principal, body: { query, limit = 10, filters } } = request
     const embedding = upstreams.embed === null ? null : (await upstreams.embed([query], request.signal))[0]
-    return { status: 200, body: { data: await searchPassages(db, principal, { knowledgeBaseIds: [id], query, limit, filters, embedding }) } }
+    const passages = await searchPassages(db, principal, { knowledgeBaseIds: [id], query, limit, filters, embedding })
+    return { status: 200, body: { data: passages.map(({ knowledge_base_id: _base, revision: _revision, ...passage }) => passage) } }
   }
 } satisfies Handlers<'ai-knowledge'>
