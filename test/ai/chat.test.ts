@@ -153,7 +153,7 @@ t.test('it is cancelled by whoever may', async (t) => {
 })
 
 t.test('every fault of the upstream has an end, and the session goes on after it', async (t) => {
-  const stage = await open(t, { env: { AI_TIMEOUT: '6', AI_FIRST_TOKEN_TIMEOUT: '2', AI_IDLE_TIMEOUT: '2' } })
+  const stage = await open(t, { env: { AI_TIMEOUT: '4', AI_FIRST_TOKEN_TIMEOUT: '1', AI_IDLE_TIMEOUT: '1' } })
   const { person: { client }, upstream } = stage
   const faults: Array<[Fault, number, string | null]> = [
     [{ kind: 'hang' }, 503, null],
@@ -162,7 +162,7 @@ t.test('every fault of the upstream has an end, and the session goes on after it
     [{ kind: 'reset', after: 2 }, 503, 'some'],
     [{ kind: 'end', after: 2 }, 503, 'some'],
     [{ kind: 'status', status: 500 }, 503, null],
-    [{ kind: 'status', status: 429, headers: { 'retry-after': '7' } }, 429, null],
+    [{ kind: 'status', status: 429, headers: { 'retry-after': '30' } }, 429, null],
     [{ kind: 'status', status: 401 }, 503, null],
     [{ kind: 'broken_json', after: 2 }, 503, 'some'],
     [{ kind: 'error', after: 2 }, 503, 'some'],

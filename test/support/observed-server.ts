@@ -1,6 +1,7 @@
 // The server in a process of its own that can be asked what it holds: sockets, streams, timers, memory and processor time.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +10,10 @@ import { bootstrapKey } from './process.ts'
 
 export interface Observation {
   streams: number
+  /** Answers that are written. */
+  writings: number
+  /** File descriptors that are open; null where the system does not say. */
+  descriptors: number | null
   /** Connections of clients. */
   sockets: number
   /** Those of which the client does not take what is written. */
@@ -76,6 +81,8 @@ async function serve (): Promise<void> {
     const open = [...sockets]
     process.send!({
       streams: services.tail.streams,
+      writings: services.writings.size,
+      descriptors: existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : null,
       sockets: open.length,
       blocked: open.filter((socket) => socket.writableNeedDrain).length,
       waiting: Math.max(0, ...open.map((socket) => socket.writableLength)),
