@@ -1,33 +1,50 @@
 // How the bytes of a file are given away: what a browser could run only ever to be saved.
 import { create as contentDisposition } from 'content-disposition'
+import type { Db } from '../database.ts'
+import { notFound } from '../errors.ts'
 import type { Bytes } from '../operation.ts'
-import type { Blobs } from './blobs.ts'
+import { BlobMissing, type Blobs } from './blobs.ts'
 import { mayBeShown } from './content-type.ts'
-import type { StoredFile } from './files.ts'
+import { fileById, type StoredFile } from './files.ts'
 
 export interface Wish { disposition: 'inline' | 'attachment', filename?: string }
 
 /** How long a presigned address is good for. */
 const presignedSeconds = 300
 
-/** `begin` is called before the first byte is read, and may refuse. */
-export function bytesOf (file: StoredFile, blobs: Blobs, wish: Wish, begin: () => void | Promise<void>): Bytes {
+/**
+ * The bytes as the edge answers with them. `begin` is called when there are bytes to give, before the first is given, and
+ * may refuse.
+ */
+export function bytesOf (db: Db, file: StoredFile, blobs: Blobs, wish: Wish, begin: () => void | Promise<void>): Bytes {
+  const type = typeOf(file)
+  const disposition = dispositionOf(file, wish)
   return {
-    type: typeOf(file),
+    type,
     bytes: file.bytes,
     etag: file.etag,
     modifiedAt: new Date(file.created_at),
-    headers: { 'content-disposition': dispositionOf(file, wish) },
+    headers: { 'cache-control': file.visibility === 'public' ? 'no-cache' : 'no-store', 'content-disposition': disposition },
     async open (range) {
-      await begin()
-      return await blobs.read(file.blob_key, range)
-    }
+      const stream = await blobs.read(file.blob_key, range).catch(async (error) => {
+        // It may have been deleted, and its blob removed, since it was looked up; otherwise the store has lost it.
+        throw error instanceof BlobMissing && await fileById(db, file.id) === undefined ? notFound('file') : error
+      })
+      try {
+        await begin()
+      } catch (error) {
+        stream.destroy()
+        throw error
+      }
+      return stream
+    },
+    ...(blobs.redirects && {
+      async address () {
+        await begin()
+        return await blobs.presign(file.blob_key, { type, disposition, seconds: presignedSeconds })
+      }
+    })
   }
-}
-
-/** Where the store itself gives the bytes, for a while. */
-export async function addressOf (file: StoredFile, blobs: Blobs, wish: Wish): Promise<string> {
-  return await blobs.presign(file.blob_key, { type: typeOf(file), disposition: dispositionOf(file, wish), seconds: presignedSeconds })
 }
 
 function typeOf ({ content_type: type }: StoredFile): string {
