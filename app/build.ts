@@ -18,6 +18,7 @@ import { parseStrictJson } from '../services/json.ts'
 import { serveMetrics } from './metrics.ts'
 import { abandonBodies, watchBody } from './patience.ts'
 import { routeOf } from './operation.ts'
+import { overrideMethods } from './tus.ts'
 import { isTypedTwice } from './validation.ts'
 
 export interface BuildOptions {
@@ -63,6 +64,7 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 500 }
   }) as unknown as FastifyInstance
   abandonBodies(app.server)
+  overrideMethods(app.server)
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {

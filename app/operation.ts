@@ -15,6 +15,7 @@ import { once, Replayed, type KeyedRequest } from './idempotency.ts'
 import { hasBody } from './patience.ts'
 import { entityTag, eventText, pageLinks, render, type Rendered } from './render.ts'
 import { secure } from './security.ts'
+import { isTus, requireTus, sayVersion } from './tus.ts'
 import { isTypedTwice, requireMediaType, validate, type Input } from './validation.ts'
 
 type AnyHandler = (request: any, services: HandlerServices) => Promise<{ status: number, body?: any, headers?: Record<string, string> }>
@@ -38,7 +39,8 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
     url: info.url,
     // What a browser asks before it sends is answered here too.
     config: { operation: info, ...(info.method === 'OPTIONS' && { cors: { strictPreflight: false, preflightContinue: true } }) },
-    ...(info.rateLimit !== null && { onRequest: secure(info, services, limits) }),
+    ...(info.rateLimit !== null && { onRequest: isTus(info) ? [sayVersion, secure(info, services, limits)] : secure(info, services, limits) }),
+    ...(isTus(info) && { preParsing: requireTus }),
     handler: serve
   }
 

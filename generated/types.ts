@@ -520,6 +520,7 @@ export interface paths {
          *     `uploadFile`: `filename` (or `name`), `filetype` (or `type`), `project_id`, `path`, `visibility`, `metadata` (JSON),
          *     `tags` (JSON, or separated by commas), `expires_at` and `sha256`; other keys are kept and say nothing. The length has
          *     to be known, and there must be room for it beside all files and unfinished uploads. A length of 0 is a file at once.
+         *     Uploads are not put together from several: `Upload-Concat` and `Upload-Defer-Length` are refused with 400.
          */
         post: operations["createUpload"];
         delete?: never;
@@ -548,7 +549,7 @@ export interface paths {
         post?: never;
         /**
          * Give an upload up
-         * @description Its bytes go at once. A file that it has become stays.
+         * @description Its bytes go at once. A file that it has become stays. A POST with `X-HTTP-Method-Override: DELETE` is one too.
          */
         delete: operations["deleteUpload"];
         options?: never;
@@ -559,6 +560,7 @@ export interface paths {
          *     connection breaks, what has come is kept. With `Upload-Checksum` it is kept as a whole or, with 460, not at all.
          *     The last byte makes the file, and until there is one `Upload-Offset` is less than the length: send that byte again. One
          *     request at a time: another one ends the first if it sends nothing any more, or else waits and then gets 409.
+         *     Where there is no PATCH, a POST with `X-HTTP-Method-Override: PATCH` is one.
          */
         patch: operations["appendUpload"];
         trace?: never;

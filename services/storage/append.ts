@@ -86,7 +86,7 @@ function chunksOf (content: Readable): AsyncIterable<Buffer> {
   return content.iterator({ destroyOnReturn: false })
 }
 
-function tooMany (length: number): Error {
+export function tooMany (length: number): Error {
   return Object.assign(payloadTooLarge(length), { message: `The upload has ${length} bytes, and these are more.` })
 }
 
