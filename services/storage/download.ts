@@ -24,7 +24,12 @@ export function bytesOf (db: Db, file: StoredFile, blobs: Blobs, wish: Wish, beg
     bytes: file.bytes,
     etag: file.etag,
     modifiedAt: new Date(file.created_at),
-    headers: { 'cache-control': file.visibility === 'public' ? 'no-cache' : 'no-store', 'content-disposition': disposition },
+    headers: {
+      'cache-control': file.visibility === 'public' ? 'no-cache' : 'no-store',
+      'content-disposition': disposition,
+      // Opened by its own address it is an element of a page, which asks for it once more and is no longer itself in a sandbox.
+      ...(/^(audio|video)\//.test(type) && { 'content-security-policy': "default-src 'none'; media-src 'self'" })
+    },
     async open (range) {
       const stream = await blobs.read(file.blob_key, range).catch(async (error) => {
         // It may have been deleted, and its blob removed, since it was looked up; otherwise the store has lost it.

@@ -355,7 +355,7 @@ t.test('what a browser may show is inline where that is asked for, and nothing e
         const reply = await download(server.url, path, { key, headers })
         hasHeaders(t, reply, {
           'content-type': type, 'content-disposition': `${inline && disposition === 'inline' ? 'inline' : 'attachment'}; filename=${name}`,
-          'x-content-type-options': 'nosniff', 'content-security-policy': "default-src 'none'; sandbox"
+          'x-content-type-options': 'nosniff', 'content-security-policy': /^(audio|video)/.test(type) ? "default-src 'none'; media-src 'self'" : "default-src 'none'; sandbox"
         }, `${kind} ${disposition}`)
       }
     }
