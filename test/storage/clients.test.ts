@@ -150,17 +150,16 @@ t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async 
       'page.xml': `<?xml version="1.0"?><x:script xmlns:x="http://www.w3.org/1999/xhtml">${script.replaceAll('&', '&amp;')}</x:script>`
     }
     const asked: string[] = []
+    const frame = await open(t, browser, '<iframe></iframe><script>addEventListener("message", ({ data }) => { document.title = data })</script>')
+    frame.on('request', (request) => asked.push(request.url()))
     for (const [name, content] of Object.entries(kinds)) {
       const file = await uploaded(client, { bytes: content, name, type: 'text/html', fields: { visibility: 'public' } })
       const { body: link } = await client.post(`/storage/files/${file.id}/links`, {})
-      for (const address of [addressOf(file), `${link.url}?disposition=inline`]) {
-        const page = await open(t, browser, '<iframe></iframe><script>addEventListener("message", ({ data }) => { document.title = data })</script>')
-        page.on('request', (request) => asked.push(request.url()))
-        const [saved] = await Promise.all([page.waitForEvent('download'), page.goto(address).catch(() => {})])
-        t.equal(readFileSync(await saved.path(), 'utf8'), content, `${name} is saved`)
-        await Promise.all([page.waitForEvent('download'), page.evaluate(`document.querySelector('iframe').src = ${JSON.stringify(address)}`)])
-        t.not(await page.title(), 'ran', `${name} in a frame`)
-      }
+      const [saved] = await Promise.all([frame.waitForEvent('download'), frame.goto(addressOf(file)).catch(() => {})])
+      t.equal(readFileSync(await saved.path(), 'utf8'), content, `${name} is saved`)
+      const address = `${link.url}?disposition=inline`
+      await Promise.all([frame.waitForEvent('download'), frame.evaluate(`document.querySelector('iframe').src = ${JSON.stringify(address)}`)])
+      t.equal(await frame.title(), 'elsewhere', `${name} in a frame`)
     }
     const code = await uploaded(client, { bytes: 'document.title = "ran"', name: 'code.js', type: 'text/javascript', fields: { visibility: 'public' } })
     const text = await uploaded(client, { bytes: 'document.title = "ran"', name: 'code.txt', type: 'text/plain', fields: { visibility: 'public' } })

@@ -229,7 +229,7 @@ t.test('a blob that has become shorter cuts the connection', async (t) => {
   t.equal(openBlobs(server), 0)
 })
 
-t.test('with no folder of blobs it is for later', async (t) => {
+t.test('with no folder of blobs there is an error, and no empty file', async (t) => {
   const server = await startServer(t)
   const { client, key } = await server.person()
   const file = await uploaded(client, { bytes })
