@@ -60,7 +60,7 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
 
     async function keyed (key: string): Promise<Rendered> {
       const keyedRequest = { principal: request.principal!, key, method: info.method, path: pathOf(request), body: sameness(request, input), secretAnswer: info.secretAnswer }
-      if (info.body?.streamed !== true) return await once(own, keyedRequest, (tx) => run(tx))
+      if (info.body?.streamed !== true) return (await once(own, keyedRequest, (tx) => run(tx))).rendered
       try {
         return await run(onceArrived(own, keyedRequest))
       } catch (error) {
@@ -76,8 +76,8 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
     function onceArrived (db: Db, keyedRequest: KeyedRequest): Db {
       return withTransaction(db, async (work) => {
         let answer: any
-        const rendered = await once(db, keyedRequest, async (tx) => render(info, answer = await work(tx) as any, validateResponses))
-        if (answer === undefined) throw new Replayed(rendered)
+        const { rendered, replayed } = await once(db, keyedRequest, async (tx) => render(info, answer = await work(tx) as any, validateResponses))
+        if (replayed) throw new Replayed(rendered)
         return answer
       })
     }
@@ -144,7 +144,10 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
     requireMediaType(info, request)
     const form = await readForm(request, declared)
     // Held against the same rules as a name that is given.
-    if (form.filename !== undefined && declared.named) form.fields.name ??= form.filename
+    if (declared.named && form.filename !== undefined) form.fields.name ??= form.filename
+    if (declared.named && form.file !== null && form.fields.name === undefined) {
+      form.problems.push({ field: 'name', constraint: 'required', message: 'name is required where the file has no filename', location: 'body' })
+    }
     const input = validate(info, request, form)
     return { ...input, body: { ...input.body as object, [declared.file]: form.file } }
   }
