@@ -3,7 +3,7 @@ import Fastify, { LogController, type FastifyError, type FastifyInstance, type F
 import cors from '@fastify/cors'
 import glue from 'fastify-openapi-glue'
 import multipart from '@fastify/multipart'
-import { pino, type DestinationStream } from 'pino'
+import type { DestinationStream } from 'pino'
 import { skeleton, handlers as allHandlers } from '../generated/routes.ts'
 import { operations, type OperationId, type Operations } from '../generated/operations.ts'
 import { methodNotAllowed, notFound, unsupportedMediaType } from '../services/errors.ts'
@@ -15,6 +15,7 @@ import { docsAssets } from './docs.ts'
 import type { EventStream } from './event-stream.ts'
 import { answerClientError, answerError, bodyLimit } from './errors.ts'
 import { parseStrictJson } from '../services/json.ts'
+import { bufferedOutput, createLog } from './log.ts'
 import { serveMetrics } from './metrics.ts'
 import { abandonBodies, watchBody } from './patience.ts'
 import { routeOf } from './operation.ts'
@@ -43,7 +44,7 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   const { config } = services
   const patience = { request: config.requestTimeout * 1000, upload: config.uploadTimeout * 1000 }
   const app = Fastify({
-    loggerInstance: pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, logTo ?? logDestination()),
+    loggerInstance: createLog(config.logLevel, logTo ?? bufferedOutput()),
     // The one line a request has is written by the hook below.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     requestIdHeader: false,
@@ -129,13 +130,6 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   })
   docsAssets(app)
   return app
-}
-
-/** Standard output, written in blocks; a second at most stands between an event and its line. */
-function logDestination () {
-  const destination = pino.destination({ dest: 1, minLength: 4096, sync: true, periodicFlush: 1000 })
-  process.once('exit', () => destination.flushSync())
-  return destination
 }
 
 /** Where the server can be reached when PUBLIC_URL does not say. */
