@@ -520,6 +520,9 @@ export interface paths {
          *     `uploadFile`: `filename` (or `name`), `filetype` (or `type`), `project_id`, `path`, `visibility`, `metadata` (JSON),
          *     `tags` (JSON, or separated by commas), `expires_at` and `sha256`; other keys are kept and say nothing. The length has
          *     to be known, and there must be room for it beside all files and unfinished uploads. A length of 0 is a file at once.
+         *     A user, or a project, has at most 1000 that are unfinished: 409 with the constraint `unfinished`. When the bytes that
+         *     come with it are refused or cut off nothing is begun, unless there is an `Idempotency-Key` to ask again with; when
+         *     they are not what `Upload-Checksum` says it is begun without them.
          *     Uploads are not put together from several: `Upload-Concat` and `Upload-Defer-Length` are refused with 400.
          */
         post: operations["createUpload"];

@@ -8,11 +8,11 @@ import { askForUpload, holdUpload } from '../services/storage/hold.ts'
 import { tusExtensions, tusVersion } from '../services/storage/protocol.ts'
 import { requireFuture } from '../services/storage/space.ts'
 import { readUploadMetadata } from '../services/storage/upload-metadata.ts'
-import { discardUpload, finishUpload, insertUpload, openUpload, type OpenUpload, type Upload, type UploadRequest } from '../services/storage/uploads.ts'
+import { discardUpload, finishUpload, forgetUpload, insertUpload, openUpload, takeOver, type OpenUpload, type Upload, type UploadRequest } from '../services/storage/uploads.ts'
 
 export const storageUploads = {
   async createUpload (request, services) {
-    const { headers: { 'upload-length': length, 'upload-metadata': given, 'upload-checksum': checksum }, principal, body } = request
+    const { headers: { 'upload-length': length, 'upload-metadata': given, 'upload-checksum': checksum, 'idempotency-key': key }, principal, body } = request
     const { db, config, events, database } = services
     if (length > config.uploadMaxBytes) throw payloadTooLarge(config.uploadMaxBytes)
     // It would be begun, and nobody told where.
@@ -29,8 +29,10 @@ export const storageUploads = {
     // Of bytes that are not what they should be none is kept, and the upload is there all the same.
     // An Idempotency-Key is for the beginning alone: what is sent with it is gone on with.
     const own = { ...services, db: database.forRequest(request.id) }
-    const upload = await receive({ ...request, params: { id: begun.id } }, own, { offset: 0, body, checksum }).catch((error) => {
+    const upload = await receive({ ...request, params: { id: begun.id } }, own, { offset: 0, body, checksum }).catch(async (error) => {
       if (error instanceof ApiError && error.details.constraint === 'checksum') return begun
+      // Only who sent a key can ask again, and is told where it is.
+      if (key === undefined) await forgetUpload(own.db, services, begun.id).catch(() => {})
       throw error
     })
     return { ...answer, body: shown(upload), headers: { location: answer.headers.location, ...progressOf(upload) } }
@@ -90,6 +92,7 @@ async function receive (request: UploadRequest & { params: { id: string } }, ser
   try {
     const upload = await openUpload(db, request)
     if (offset !== upload.offset && offset !== upload.received) throw conflict('offset', `The upload is at ${upload.offset}.`, 'Upload-Offset')
+    await takeOver(storage.staging, upload, hold)
     const received = body === null ? offset : await append(storage.staging, hold, { ...upload, offset, content: body.content, checksum: checksumOf(checksum) })
     if (received < upload.length) return { ...upload, offset: received }
     return { ...upload, offset: received, file_id: await finishUpload(db, services, request, upload, hold) }
