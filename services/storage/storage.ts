@@ -84,7 +84,10 @@ export function createStorage (db: Database, config: Readonly<Config>, { onError
       return await work()
     } catch (error) {
       const didNothing = kept.length < received.size || error instanceof RolledBack || isUndone(error)
-      if (didNothing) await store.remove(kept).catch(onError)
+      if (didNothing) {
+        const removal = await store.remove(kept)
+        if (removal.error !== null) onError(removal.error as Error)
+      }
       throw error
     }
   }
