@@ -36,7 +36,14 @@ export function createDiskBlobs (folder: string): Blobs {
     redirects: false,
     async presign () { throw new Error('a disk has no addresses') },
     async remove (keys) {
-      for (const key of keys) await unlink(placeOf(key)).catch((error) => { if (!isMissing(error)) throw asUnavailable(error) })
+      const gone: string[] = []
+      let error: unknown = null
+      for (const key of keys) {
+        const reason = await unlink(placeOf(key)).then(() => null, (reason) => isMissing(reason) ? null : reason)
+        if (reason === null) gone.push(key)
+        error ??= reason
+      }
+      return { gone, error }
     },
     async * list () {
       for (const shard of await names(root)) {
