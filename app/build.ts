@@ -42,7 +42,7 @@ declare module 'fastify' {
 
 export async function buildApp ({ services, limits, handlers = allHandlers, logTo }: BuildOptions): Promise<FastifyInstance> {
   const { config } = services
-  const patience = { request: config.requestTimeout * 1000, upload: config.uploadTimeout * 1000 }
+  const patience = { request: config.requestTimeout * 1000, upload: config.uploadTimeout * 1000, idle: 120_000 }
   const app = Fastify({
     loggerInstance: createLog(config.logLevel, logTo ?? bufferedOutput()),
     // The one line a request has is written by the hook below.
@@ -53,8 +53,8 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     trustProxy: config.trustProxy,
     // Of the body; a file takes longer than any other.
     requestTimeout: 0,
-    // A connection on which nothing moves for this long is closed; streams send a ping more often.
-    connectionTimeout: 120_000,
+    // Streams send a ping more often.
+    connectionTimeout: patience.idle,
     keepAliveTimeout: 72_000,
     http: { headersTimeout: Math.min(config.requestTimeout, 15) * 1000, connectionsCheckingInterval: 1_000 },
     clientErrorHandler: answerClientError,
@@ -91,7 +91,7 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     reply.header('x-content-type-options', 'nosniff')
     // Before anything of a body is read. An empty segment matches a parameter, but is no id.
     if (request.is404 || hasEmptySegment(request)) return done(unrouted(request))
-    watchBody(request, patience)
+    watchBody(request, reply, patience)
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
