@@ -20,22 +20,18 @@ export function statement<Row> (text: string): Statement<Row> {
 
 const prepared = new Map<string, Statement<unknown>>()
 
-/** The statement of a text that is put together at run time, for texts of which there are few. */
-export function statementOf<Row> (text: string): Statement<Row> {
+/**
+ * The statement of a text that is put together at run time, for texts of which there are few. The best plan of one that
+ * `searches` depends on what for: prepared, it would after a few wide searches have the plan of these for narrow ones, too.
+ */
+export function statementOf<Row> (text: string, { searches = false } = {}): Statement<Row> {
+  if (searches) return { text }
   let found = prepared.get(text)
   if (found === undefined) {
     found = statement(text)
     prepared.set(text, found)
   }
   return found as Statement<Row>
-}
-
-/**
- * A statement whose best plan depends on what is looked for, such as a list with filters: one that is prepared would, after
- * a few wide searches, have the plan of these for narrow ones, too.
- */
-export function search<Row> (text: string): Statement<Row> {
-  return { text }
 }
 
 /** What must never leave by a row that is answered as it is. */
@@ -174,7 +170,8 @@ export function openDatabase (options: DatabaseOptions): Database {
     if (onStatement) watch(client, onStatement)
   })
   const prisma = new PrismaClient({
-    adapter: new PrismaPg(pool, { onPoolError: onError, onConnectionError: onError, statementNameGenerator: ({ sql }) => hash('sha1', sql, 'hex').slice(0, 24) }),
+    // Without a name where it searches, as in `statementOf`.
+    adapter: new PrismaPg(pool, { onPoolError: onError, onConnectionError: onError, statementNameGenerator: ({ sql }) => / I?LIKE /.test(sql) ? '' : hash('sha1', sql, 'hex').slice(0, 24) }),
     omit,
     // Others repeat what a statement was asked with.
     errorFormat: 'minimal',
