@@ -607,7 +607,8 @@ export interface paths {
         /**
          * Download a file
          * @description Its bytes, or one range of them. What a browser could run is always an attachment. A file that is `public` needs no
-         *     key. Where the server is set to, 302 to an address of its own store that is good for some minutes.
+         *     key. Where the server is set to, 302 to an address of its own store that is good for some minutes, and there nothing
+         *     but pictures, sound and film is ever shown inline.
          */
         get: operations["downloadFile"];
         put?: never;

@@ -51,13 +51,14 @@ export const storageLinks = {
     if (found === null) throw notFound('link')
     const { link, file } = found
     if (link.status !== 'active') throw over(link.status)
-    const count = async (): Promise<void> => {
+    const begin = async (): Promise<void> => {
       const status = await countLink(db, link.id)
       if (status === null) throw notFound('link')
       if (status !== 'active') throw over(status)
       storage.countDownload(file.id)
     }
-    return { status: 200, body: bytesOf(db, file, await storage.blobs(), query, count) }
+    // A cache would give them uncounted.
+    return { status: 200, body: bytesOf(db, file, await storage.blobs(), query, { begin, cacheable: false }) }
   }
 } satisfies Handlers<'storage-links'>
 

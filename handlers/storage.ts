@@ -72,7 +72,7 @@ export const storage = {
   async downloadFile (request, { db, storage }) {
     const file = await openDownload(db, request)
     if (file === null) throw unauthorized('missing')
-    return { status: 200, body: bytesOf(db, file, await storage.blobs(), request.query, () => storage.countDownload(file.id)) }
+    return { status: 200, body: bytesOf(db, file, await storage.blobs(), request.query, { begin: () => storage.countDownload(file.id) }) }
   },
 
   async getStorageUsage ({ operation, principal, query: { project_id: projectId = null } }, { db, config }) {

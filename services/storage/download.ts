@@ -12,20 +12,26 @@ export interface Wish { disposition: 'inline' | 'attachment', filename?: string 
 /** How long a presigned address is good for. */
 const presignedSeconds = 300
 
-/**
- * The bytes as the edge answers with them. `begin` is called when there are bytes to give, before the first is given, and
- * may refuse.
- */
-export function bytesOf (db: Db, file: StoredFile, blobs: Blobs, wish: Wish, begin: () => void | Promise<void>): Bytes {
+export interface Giving {
+  /** Called when there are bytes to give, before the first is given; may refuse. */
+  begin (): void | Promise<void>
+  /** Whether a cache that asks each time may keep them. Default for public files. */
+  cacheable?: boolean
+}
+
+/** The bytes as the edge answers with them. */
+export function bytesOf (db: Db, file: StoredFile, blobs: Blobs, wish: Wish, { begin, cacheable = file.visibility === 'public' }: Giving): Bytes {
   const type = typeOf(file)
-  const disposition = dispositionOf(file, wish)
+  // The store's own answer says neither nosniff nor what may be run.
+  const showable = mayBeShown(file.content_type) && (!blobs.redirects || /^(image|audio|video)\//.test(type))
+  const disposition = contentDisposition(wish.filename ?? file.name, { type: showable ? wish.disposition : 'attachment' })
   return {
     type,
     bytes: file.bytes,
     etag: file.etag,
     modifiedAt: new Date(file.created_at),
     headers: {
-      'cache-control': file.visibility === 'public' ? 'no-cache' : 'no-store',
+      'cache-control': cacheable ? 'no-cache' : 'no-store',
       'content-disposition': disposition,
       // Opened by its own address it is an element of a page, which asks for it once more and is no longer itself in a sandbox.
       ...(/^(audio|video)\//.test(type) && { 'content-security-policy': "default-src 'none'; media-src 'self'" })
@@ -45,8 +51,9 @@ export function bytesOf (db: Db, file: StoredFile, blobs: Blobs, wish: Wish, beg
     },
     ...(blobs.redirects && {
       async address () {
+        const address = await blobs.presign(file.blob_key, { type, disposition, seconds: presignedSeconds })
         await begin()
-        return await blobs.presign(file.blob_key, { type, disposition, seconds: presignedSeconds })
+        return address
       }
     })
   }
@@ -54,8 +61,4 @@ export function bytesOf (db: Db, file: StoredFile, blobs: Blobs, wish: Wish, beg
 
 function typeOf ({ content_type: type }: StoredFile): string {
   return type.startsWith('text/') ? `${type}; charset=utf-8` : type
-}
-
-function dispositionOf (file: StoredFile, { disposition, filename }: Wish): string {
-  return contentDisposition(filename ?? file.name, { type: mayBeShown(file.content_type) ? disposition : 'attachment' })
 }

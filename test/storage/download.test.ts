@@ -6,6 +6,7 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { keep, startFakeS3 } from '../support/fake-s3.ts'
 import { noS3, startS3 } from '../support/s3-server.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
 import { download, openWire, uploaded, type Download } from '../support/storage.ts'
@@ -476,6 +477,24 @@ t.test('a server that sends clients on to the store', { skip: noS3 }, async (t) 
 
   const log = server.logs.join('')
   for (const secret of [key, env.S3_SECRET_ACCESS_KEY, 'X-Amz-Signature', 'X-Amz-Credential']) t.notOk(log.includes(secret), `no ${secret.slice(0, 12)} in the log`)
+})
+
+t.test('what a store shows itself is a picture, sound or film', async (t) => {
+  const { env } = await startFakeS3(t, keep)
+  const server = await startServer(t, { env: { ...env, S3_REDIRECT: 'true' } })
+  const { client } = await server.person()
+  const kinds: Array<[name: string, bytes: string | Buffer, disposition: string]> = [
+    ['a.gif', Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64'), 'inline'],
+    ['a.mp4', Buffer.from('\0\0\0\x18ftypmp42\0\0\0\0mp42isom', 'latin1'), 'inline'],
+    ['a.svg', '<svg xmlns="http://www.w3.org/2000/svg"></svg>', 'attachment'], ['a.pdf', '%PDF-1.4\n%%EOF\n', 'attachment'], ['a.txt', 'plain', 'attachment']
+  ]
+  for (const [name, content, disposition] of kinds) {
+    const reply = await client.get(`${pathOf(await uploaded(client, { bytes: content, name }))}?disposition=inline`)
+    t.equal(reply.status, 302)
+    const { searchParams } = new URL(reply.headers.get('location')!)
+    t.equal(searchParams.get('response-content-disposition'), `${disposition}; filename=${name}`)
+    t.equal(searchParams.get('response-cache-control'), 'private, no-store')
+  }
 })
 
 t.test('a store that is out of reach is 503, and its keys are not in the log', { skip: noS3 }, async (t) => {

@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import t from 'tap'
 import { createClient } from '../support/client.ts'
+import { keep, startFakeS3 } from '../support/fake-s3.ts'
 import { noS3, startS3 } from '../support/s3-server.ts'
 import { startServer, type Person } from '../support/server.ts'
 import { download, openWire, uploaded } from '../support/storage.ts'
@@ -204,6 +205,23 @@ t.test('bytes that are not there do not count', async (t) => {
   t.equal(await countOf(link), 0)
 })
 
+t.test('a store that fails uses no link up', async (t) => {
+  let failing = false
+  const { env } = await startFakeS3(t, (request, response) => {
+    if (failing) return response.writeHead(403).end('<Error><Code>SignatureDoesNotMatch</Code></Error>')
+    if (request.method === 'GET') return response.end('content')
+    keep(request, response)
+  })
+  const server = await startServer(t, { env })
+  const person = await server.person()
+  const link = await linked(await uploaded(person.client), { max_downloads: 1 }, person)
+  failing = true
+  for (let i = 0; i < 2; i++) t.equal((await download(server.url, pathOf(link))).status, 503)
+  failing = false
+  t.equal((await download(server.url, pathOf(link))).bytes.toString(), 'content')
+  t.equal((await download(server.url, pathOf(link))).status, 410)
+})
+
 t.test('of 100 at once exactly as many succeed as may', async (t) => {
   const file = await uploaded(owner.client, { bytes })
   for (const [most, headers] of [[7, {}], [1, {}], [30, { range: 'bytes=10-19' }]] as Array<[number, Record<string, string>]>) {
@@ -334,7 +352,9 @@ t.test('with its owner a file in no project is gone, and its links', async (t) =
 t.test('a link to a file that is public', async (t) => {
   const file = await uploaded(owner.client, { bytes, fields: { visibility: 'public' } })
   const link = await linked(file, { max_downloads: 1 })
-  t.equal((await follow(link)).status, 200)
+  const first = await follow(link)
+  t.equal(first.status, 200)
+  t.equal(first.headers.get('cache-control'), 'no-store', 'and is in no cache, which would not count')
   t.equal((await follow(link)).status, 410, 'keeps its own limits')
   t.equal((await download(server.url, `/storage/files/${file.id}/download`)).status, 200)
   const other = await linked(file)
