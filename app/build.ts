@@ -3,7 +3,7 @@ import Fastify, { LogController, type FastifyError, type FastifyInstance, type F
 import cors from '@fastify/cors'
 import glue from 'fastify-openapi-glue'
 import multipart from '@fastify/multipart'
-import { pino, type DestinationStream } from 'pino'
+import type { DestinationStream } from 'pino'
 import { skeleton, handlers as allHandlers } from '../generated/routes.ts'
 import { operations, type OperationId, type Operations } from '../generated/operations.ts'
 import { methodNotAllowed, notFound, unsupportedMediaType } from '../services/errors.ts'
@@ -15,9 +15,11 @@ import { docsAssets } from './docs.ts'
 import type { EventStream } from './event-stream.ts'
 import { answerClientError, answerError, bodyLimit } from './errors.ts'
 import { parseStrictJson } from '../services/json.ts'
+import { bufferedOutput, createLog } from './log.ts'
 import { serveMetrics } from './metrics.ts'
 import { abandonBodies, watchBody } from './patience.ts'
 import { routeOf } from './operation.ts'
+import { overrideMethods } from './tus.ts'
 import { isTypedTwice } from './validation.ts'
 
 export interface BuildOptions {
@@ -40,9 +42,9 @@ declare module 'fastify' {
 
 export async function buildApp ({ services, limits, handlers = allHandlers, logTo }: BuildOptions): Promise<FastifyInstance> {
   const { config } = services
-  const patience = { request: config.requestTimeout * 1000, upload: config.uploadTimeout * 1000 }
+  const patience = { request: config.requestTimeout * 1000, upload: config.uploadTimeout * 1000, idle: 120_000 }
   const app = Fastify({
-    loggerInstance: pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, logTo ?? logDestination()),
+    loggerInstance: createLog(config.logLevel, logTo ?? bufferedOutput()),
     // The one line a request has is written by the hook below.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     requestIdHeader: false,
@@ -51,8 +53,8 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     trustProxy: config.trustProxy,
     // Of the body; a file takes longer than any other.
     requestTimeout: 0,
-    // A connection on which nothing moves for this long is closed; streams send a ping more often.
-    connectionTimeout: 120_000,
+    // Streams send a ping more often.
+    connectionTimeout: patience.idle,
     keepAliveTimeout: 72_000,
     http: { headersTimeout: Math.min(config.requestTimeout, 15) * 1000, connectionsCheckingInterval: 1_000 },
     clientErrorHandler: answerClientError,
@@ -63,6 +65,7 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 500 }
   }) as unknown as FastifyInstance
   abandonBodies(app.server)
+  overrideMethods(app.server)
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
@@ -90,7 +93,7 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     reply.header('x-content-type-options', 'nosniff')
     // Before anything of a body is read. An empty segment matches a parameter, but is no id.
     if (request.is404 || hasEmptySegment(request)) return done(unrouted(request))
-    watchBody(request, patience)
+    watchBody(request, reply, patience)
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
@@ -131,13 +134,6 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   }
   docsAssets(app)
   return app
-}
-
-/** Standard output, written in blocks; a second at most stands between an event and its line. */
-function logDestination () {
-  const destination = pino.destination({ dest: 1, minLength: 4096, sync: true, periodicFlush: 1000 })
-  process.once('exit', () => destination.flushSync())
-  return destination
 }
 
 /** Where the server can be reached when PUBLIC_URL does not say. */

@@ -12,10 +12,13 @@ export async function sendContent (request: FastifyRequest, reply: FastifyReply,
   const modified = new Date(Math.floor(content.modifiedAt.getTime() / 1000) * 1000)
   const headers = { etag, 'last-modified': modified.toUTCString(), 'accept-ranges': 'bytes', ...content.headers }
   if (isUnchanged(request, etag, modified)) return reply.code(304).headers(headers).send()
-  const range = request.method === 'HEAD' ? null : rangeOf(request, etag, modified, bytes)
+  const isHead = request.method === 'HEAD'
+  const range = isHead ? null : rangeOf(request, etag, modified, bytes)
+  // An address is for GET alone.
+  if (content.address !== undefined && !isHead) return reply.code(302).headers({ location: await content.address(), 'cache-control': 'no-store' }).send()
   const length = range === null ? bytes : range.end - range.start + 1
   // Opened before anything is said of it: a refusal has none of these fields.
-  const stream = request.method === 'HEAD' ? Readable.from([]) : whole(await content.open(range ?? undefined), length, reply)
+  const stream = isHead ? Readable.from([]) : whole(await content.open(range ?? undefined), length, reply)
   reply.headers({ ...headers, 'content-type': type, 'content-length': length })
   if (range !== null) reply.header('content-range', `bytes ${range.start}-${range.end}/${bytes}`)
   return reply.code(range === null ? 200 : 206).send(stream)
@@ -32,7 +35,10 @@ function isUnchanged ({ headers }: FastifyRequest, etag: string, modified: Date)
   return since !== undefined && modified.getTime() <= Date.parse(since)
 }
 
-/** The range to send, or null for the whole: where none is asked for, several are, it is malformed, or If-Range forbids it. */
+/**
+ * The range to send, or null for the whole: where none is asked for, several are, it is malformed, or If-Range forbids it.
+ * Read here because range-parser answers 416 where the suffix is longer than the file, or the range is malformed.
+ */
 function rangeOf ({ headers }: FastifyRequest, etag: string, modified: Date, bytes: number): Range | null {
   const { range } = headers
   if (range === undefined || !stillHolds(headers['if-range'] as string | undefined, etag, modified)) return null

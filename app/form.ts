@@ -54,7 +54,8 @@ function addField ({ fields, problems }: Form, info: FormInfo, part: Extract<Par
   const problem = (constraint: string, message: string): void => { problems.push({ field, constraint, message, location: 'body' }) }
   if (part.valueTruncated) return problem('maxLength', `${field} is longer than ${limits.fieldSize} bytes`)
   if (field === info.file) return problem('file', `${field} must be sent as a file, with a filename`)
-  const text = typeof part.value === 'string' ? part.value : JSON.stringify(part.value)
+  const text = textOf(part.value)
+  if (text === null) return problem('max_depth', `${field} is nested too deep`)
   if (isBroken(text)) return problem('well_formed', `${field} is not valid text`)
   let value: unknown = text
   if (info.json.includes(field)) {
@@ -67,6 +68,16 @@ function addField ({ fields, problems }: Form, info: FormInfo, part: Extract<Par
   if (info.lists.includes(field)) value = [...(fields[field] as unknown[] | undefined) ?? [], value]
   else if (Object.hasOwn(fields, field)) return problem('once', `${field} is given twice`)
   fields[field] = value
+}
+
+/** A part that is declared to be JSON comes parsed. null where it is nested too deep to be written again. */
+function textOf (value: unknown): string | null {
+  if (typeof value === 'string') return value
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return null
+  }
 }
 
 function brokenPart ({ fieldname, encoding }: Part): ApiError | null {

@@ -31,6 +31,9 @@ export class Replayed extends RolledBack {
   }
 }
 
+/** The answer of a request with its key, and whether it was given before. */
+interface Once { rendered: Rendered, replayed: boolean }
+
 /** What is remembered: the answer, and what the key that had it was allowed. */
 interface Remembered { rendered: Rendered, scopes: string[], projectIds: string[] | null }
 
@@ -39,7 +42,7 @@ interface Remembered { rendered: Rendered, scopes: string[], projectIds: string[
  * Throws 409 `in_progress` while another request with the key is running, 422 when its body was another, 403 when the
  * answer holds a secret and the repeating API key may do less than the first.
  */
-export async function once (db: Db, request: KeyedRequest, work: (tx: Db) => Promise<Rendered>): Promise<Rendered> {
+export async function once (db: Db, request: KeyedRequest, work: (tx: Db) => Promise<Rendered>): Promise<Once> {
   const { principal } = request
   const ownerId = principal.userId
   const { digest, bodyHash } = identify(request)
@@ -51,12 +54,12 @@ export async function once (db: Db, request: KeyedRequest, work: (tx: Db) => Pro
       if (!record.body_hash.equals(bodyHash)) throw idempotencyMismatch()
       const { rendered, ...grant } = JSON.parse(unseal(record.answer, request)) as Remembered
       if (request.secretAnswer && !mayAll(principal, grant)) throw forbidden('A key that may do more made this request.', 'scope')
-      return { ...rendered, headers: { ...rendered.headers, 'idempotent-replayed': 'true' } }
+      return { rendered: { ...rendered, headers: { ...rendered.headers, 'idempotent-replayed': 'true' } }, replayed: true }
     }
     const rendered = await work(tx)
     const remembered: Remembered = { rendered, scopes: [...principal.scopes], projectIds: principal.projectIds && [...principal.projectIds] }
     await tx.sql(save, [ownerId, digest, bodyHash, rendered.status, seal(JSON.stringify(remembered), request)])
-    return rendered
+    return { rendered, replayed: false }
   })
 }
 

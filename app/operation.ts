@@ -15,6 +15,7 @@ import { identify, once, Replayed, type KeyedRequest } from './idempotency.ts'
 import { hasBody } from './patience.ts'
 import { entityTag, eventText, pageLinks, render, type Rendered } from './render.ts'
 import { secure } from './security.ts'
+import { isTus, requireTus, sayVersion } from './tus.ts'
 import { isStreamed, isTypedTwice, requireMediaType, validate, type Input } from './validation.ts'
 
 type AnyHandler = (request: any, services: HandlerServices) => Promise<{ status: number, body?: any, headers?: Record<string, string> }>
@@ -38,7 +39,8 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
     url: info.url,
     // What a browser asks before it sends is answered here too.
     config: { operation: info, ...(info.method === 'OPTIONS' && { cors: { strictPreflight: false, preflightContinue: true } }) },
-    ...(info.rateLimit !== null && { onRequest: secure(info, services, limits) }),
+    ...(info.rateLimit !== null && { onRequest: isTus(info) ? [sayVersion, secure(info, services, limits)] : secure(info, services, limits) }),
+    ...(isTus(info) && { preParsing: requireTus }),
     handler: serve
   }
 
@@ -59,7 +61,7 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
 
     async function keyed (key: string): Promise<Rendered> {
       const keyedRequest = { principal: request.principal!, key, method: info.method, path: pathOf(request), body: sameness(request, input), secretAnswer: info.secretAnswer }
-      if (!streamed) return await once(own, keyedRequest, (tx) => run(tx))
+      if (!streamed) return (await once(own, keyedRequest, (tx) => run(tx))).rendered
       try {
         return await run(onceArrived(own, keyedRequest))
       } catch (error) {
@@ -75,8 +77,8 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
     function onceArrived (db: Db, keyedRequest: KeyedRequest): Db {
       return withTransaction(db, async (work) => {
         let answer: any
-        const rendered = await once(db, keyedRequest, async (tx) => render(info, answer = await work(tx) as any, validateResponses))
-        if (answer === undefined) throw new Replayed(rendered)
+        const { rendered, replayed } = await once(db, keyedRequest, async (tx) => render(info, answer = await work(tx) as any, validateResponses))
+        if (replayed) throw new Replayed(rendered)
         return answer
       })
     }
@@ -145,7 +147,10 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
     requireMediaType(info, request)
     const form = await readForm(request, declared)
     // Held against the same rules as a name that is given.
-    if (form.filename !== undefined && declared.named) form.fields.name ??= form.filename
+    if (declared.named && form.filename !== undefined) form.fields.name ??= form.filename
+    if (declared.named && form.file !== null && form.fields.name === undefined) {
+      form.problems.push({ field: 'name', constraint: 'required', message: 'name is required where the file has no filename', location: 'body' })
+    }
     const input = validate(info, request, form)
     return { ...input, body: { ...input.body as object, [declared.file]: form.file } }
   }

@@ -1,7 +1,7 @@
 // How long a request's body may take to arrive: a body that is read whole has the request's time-out, a file has a longer
 // one and must never stop for that long. The headers are Node's own to watch.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { requestTimeout } from '../services/errors.ts'
 import { isStreamed } from './validation.ts'
 
@@ -10,13 +10,18 @@ export interface Patience {
   request: number
   /** Milliseconds for the whole of a streamed body. */
   upload: number
+  /** Milliseconds after which a connection on which nothing moves is closed. */
+  idle: number
 }
 
 /** Milliseconds in which a client that is still sending comes to read its answer. */
 const farewell = 5_000
 
-/** Fails the body of the request with 408 when it takes too long. */
-export function watchBody (request: FastifyRequest, patience: Patience): void {
+/**
+ * Fails the body of the request with 408 when it takes too long. What is done with a file that has arrived has the time of
+ * an upload again, in which nothing needs to move on the connection.
+ */
+export function watchBody (request: FastifyRequest, { raw: response }: FastifyReply, patience: Patience): void {
   const { raw, routeOptions: { config: { operation } } } = request
   if (!hasBody(raw)) return
   const streamed = operation !== undefined && isStreamed(operation, request)
@@ -36,8 +41,20 @@ export function watchBody (request: FastifyRequest, patience: Patience): void {
     else raw.socket.destroy()
   }, Math.min(1_000, patience.request / 4))
   timer.unref()
-  raw.once('end', () => clearInterval(timer))
+  raw.once('end', () => {
+    clearInterval(timer)
+    if (streamed) awaitAnswer(response, patience)
+  })
   raw.once('close', () => clearInterval(timer))
+}
+
+/** Until the answer is sent the connection is not idle, however still it is. */
+function awaitAnswer (response: ServerResponse, { upload, idle }: Patience): void {
+  const { socket } = response
+  if (socket === null || response.writableEnded) return
+  socket.setTimeout(upload)
+  // Before Node sets the time that a connection may wait for its next request.
+  response.prependOnceListener('finish', () => socket.setTimeout(idle))
 }
 
 /**

@@ -1,11 +1,11 @@
 // `npm run worker`: does the work beside the requests in a process of its own, on the database of the servers: sends
 // webhooks and tidies. Any number of them share the work.
-import { pino } from 'pino'
 import { loadEnvFile, readConfig } from '../services/config.ts'
 import { startEmbedded } from '../services/postgres/embedded.ts'
 import { prepareDatabase } from '../services/schema.ts'
 import { createServices } from '../services/services.ts'
 import { startWork } from '../services/work.ts'
+import { createLog } from './log.ts'
 import { runUntilStopped } from './process.ts'
 
 await runUntilStopped({
@@ -20,7 +20,7 @@ await runUntilStopped({
       if (postgres !== null) closers.unshift(() => postgres.stop())
       const databaseUrl = config.databaseUrl ?? postgres!.url
       await prepareDatabase(databaseUrl, say)
-      const log = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime })
+      const log = createLog(config.logLevel)
       const onError = (error: Error): void => log.error({ err: error }, 'work failed')
       const services = createServices({ config, databaseUrl, onError })
       closers.unshift(() => services.close())

@@ -520,6 +520,10 @@ export interface paths {
          *     `uploadFile`: `filename` (or `name`), `filetype` (or `type`), `project_id`, `path`, `visibility`, `metadata` (JSON),
          *     `tags` (JSON, or separated by commas), `expires_at` and `sha256`; other keys are kept and say nothing. The length has
          *     to be known, and there must be room for it beside all files and unfinished uploads. A length of 0 is a file at once.
+         *     A user, or a project, has at most 1000 that are unfinished: 409 with the constraint `unfinished`. When the bytes that
+         *     come with it are refused or cut off nothing is begun, unless there is an `Idempotency-Key` to ask again with; when
+         *     they are not what `Upload-Checksum` says it is begun without them.
+         *     Uploads are not put together from several: `Upload-Concat` and `Upload-Defer-Length` are refused with 400.
          */
         post: operations["createUpload"];
         delete?: never;
@@ -548,7 +552,7 @@ export interface paths {
         post?: never;
         /**
          * Give an upload up
-         * @description Its bytes go at once. A file that it has become stays.
+         * @description Its bytes go at once. A file that it has become stays. A POST with `X-HTTP-Method-Override: DELETE` is one too.
          */
         delete: operations["deleteUpload"];
         options?: never;
@@ -559,6 +563,7 @@ export interface paths {
          *     connection breaks, what has come is kept. With `Upload-Checksum` it is kept as a whole or, with 460, not at all.
          *     The last byte makes the file, and until there is one `Upload-Offset` is less than the length: send that byte again. One
          *     request at a time: another one ends the first if it sends nothing any more, or else waits and then gets 409.
+         *     Where there is no PATCH, a POST with `X-HTTP-Method-Override: PATCH` is one.
          */
         patch: operations["appendUpload"];
         trace?: never;
@@ -602,7 +607,8 @@ export interface paths {
         /**
          * Download a file
          * @description Its bytes, or one range of them. What a browser could run is always an attachment. A file that is `public` needs no
-         *     key. Where the server is set to, 302 to an address of its own store that is good for some minutes.
+         *     key. Where the server is set to, 302 to an address of its own store that is good for some minutes, and there nothing
+         *     but pictures, sound and film is ever shown inline.
          */
         get: operations["downloadFile"];
         put?: never;

@@ -1,73 +1,72 @@
 // Resumable uploads as tus 1.0.0 has them: begun, appended to, asked after and given up.
 import type { Handlers } from '../generated/operations.ts'
-import { ApiError, conflict, otherVersion, payloadTooLarge } from '../services/errors.ts'
-import type { FilePart, Handler, HandlerServices } from '../services/operation.ts'
-import { append } from '../services/storage/append.ts'
+import { ApiError, conflict, payloadTooLarge } from '../services/errors.ts'
+import type { FilePart, HandlerServices } from '../services/operation.ts'
+import { append, tooMany } from '../services/storage/append.ts'
 import { checksumAlgorithms, checksumOf } from '../services/storage/checksum.ts'
 import { askForUpload, holdUpload } from '../services/storage/hold.ts'
+import { tusExtensions, tusVersion } from '../services/storage/protocol.ts'
 import { requireFuture } from '../services/storage/space.ts'
 import { readUploadMetadata } from '../services/storage/upload-metadata.ts'
-import { discardUpload, finishUpload, insertUpload, openUpload, type OpenUpload, type Upload, type UploadRequest } from '../services/storage/uploads.ts'
-
-const version = '1.0.0'
+import { discardUpload, finishUpload, forgetUpload, insertUpload, openUpload, takeOver, type OpenUpload, type Upload, type UploadRequest } from '../services/storage/uploads.ts'
 
 export const storageUploads = {
-  createUpload: spoken<'createUpload'>(async (request, services) => {
-    const { headers: { 'upload-length': length, 'upload-metadata': given, 'upload-checksum': checksum }, principal, body } = request
+  async createUpload (request, services) {
+    const { headers: { 'upload-length': length, 'upload-metadata': given, 'upload-checksum': checksum, 'idempotency-key': key }, principal, body } = request
     const { db, config, events, database } = services
-    requireVersion(request.headers)
     if (length > config.uploadMaxBytes) throw payloadTooLarge(config.uploadMaxBytes)
+    // It would be begun, and nobody told where.
+    if (Number((request.headers as Record<string, unknown>)['content-length'] ?? 0) > length) throw tooMany(length)
     const fields = readUploadMetadata(given)
     requireFuture(fields.expires_at)
     let begun!: OpenUpload
     const answer = await db.transaction(async (tx) => {
       begun = await insertUpload(tx, config, request, fields, { given, length })
       await events.emit(tx, 'upload.created', begun, { userId: principal.userId })
-      return { status: 201 as const, body: shown(begun), headers: { location: `/v1/storage/uploads/${begun.id}`, 'upload-expires': expiryOf(begun), 'tus-resumable': version } }
+      return { status: 201 as const, body: shown(begun), headers: { location: `/v1/storage/uploads/${begun.id}`, 'upload-expires': expiryOf(begun) } }
     })
     if (body === null && length > 0) return answer
     // Of bytes that are not what they should be none is kept, and the upload is there all the same.
     // An Idempotency-Key is for the beginning alone: what is sent with it is gone on with.
     const own = { ...services, db: database.forRequest(request.id) }
-    const upload = await receive({ ...request, params: { id: begun.id } }, own, { offset: 0, body, checksum }).catch((error) => {
+    const upload = await receive({ ...request, params: { id: begun.id } }, own, { offset: 0, body, checksum }).catch(async (error) => {
       if (error instanceof ApiError && error.details.constraint === 'checksum') return begun
+      // Only who sent a key can ask again, and is told where it is.
+      if (key === undefined) await forgetUpload(own.db, services, begun.id).catch(() => {})
       throw error
     })
-    return { ...answer, body: shown(upload), headers: { ...answer.headers, ...progressOf(upload) } }
-  }),
+    return { ...answer, body: shown(upload), headers: { location: answer.headers.location, ...progressOf(upload) } }
+  },
 
   async getUploadOptions (_request, { config }) {
     return {
       status: 204,
       headers: {
-        'tus-version': version,
-        'tus-extension': 'creation,creation-with-upload,termination,expiration,checksum',
+        'tus-version': tusVersion,
+        'tus-extension': tusExtensions.join(','),
         'tus-max-size': String(config.uploadMaxBytes),
         'tus-checksum-algorithm': checksumAlgorithms.join(',')
       }
     }
   },
 
-  getUpload: spoken<'getUpload'>(async (request, { db }) => {
+  async getUpload (request, { db }) {
     const { params: { id }, headers: { 'tus-resumable': spokenVersion } } = request
-    if (spokenVersion !== undefined) requireVersion(request.headers)
     let upload = await openUpload(db, request)
     // Who asks where to go on is told what is so for good.
     if (spokenVersion !== undefined && upload.file_id === null && await askForUpload(db, id)) upload = await openUpload(db, request)
     return { status: 200, body: shown(upload), headers: { 'upload-length': String(upload.length), 'upload-metadata': upload.given, ...progressOf(upload) } }
-  }),
+  },
 
-  appendUpload: spoken<'appendUpload'>(async (request, services) => {
+  async appendUpload (request, services) {
     const { headers: { 'upload-offset': offset, 'upload-checksum': checksum }, body } = request
-    requireVersion(request.headers)
     // Before anybody else is asked to let go.
     await openUpload(services.db, request)
     return { status: 204, headers: progressOf(await receive(request, services, { offset, body, checksum })) }
-  }),
+  },
 
-  deleteUpload: spoken<'deleteUpload'>(async (request, { db, storage, events }) => {
-    const { params: { id }, headers } = request
-    if (headers['tus-resumable'] !== undefined) requireVersion(headers)
+  async deleteUpload (request, { db, storage, events }) {
+    const { params: { id } } = request
     await openUpload(db, request)
     const hold = await holdUpload(db, id)
     try {
@@ -80,7 +79,7 @@ export const storageUploads = {
     } finally {
       await hold.release()
     }
-  })
+  }
 } satisfies Handlers<'storage-uploads'>
 
 interface Sent { offset: number, body: FilePart | null, checksum: string | undefined }
@@ -93,29 +92,13 @@ async function receive (request: UploadRequest & { params: { id: string } }, ser
   try {
     const upload = await openUpload(db, request)
     if (offset !== upload.offset && offset !== upload.received) throw conflict('offset', `The upload is at ${upload.offset}.`, 'Upload-Offset')
+    await takeOver(storage.staging, upload, hold)
     const received = body === null ? offset : await append(storage.staging, hold, { ...upload, offset, content: body.content, checksum: checksumOf(checksum) })
     if (received < upload.length) return { ...upload, offset: received }
     return { ...upload, offset: received, file_id: await finishUpload(db, services, request, upload, hold) }
   } finally {
     await hold.release()
   }
-}
-
-/** Everything that is answered says the version, refusals too. */
-function spoken<Id extends 'createUpload' | 'getUpload' | 'appendUpload' | 'deleteUpload'> (handler: Handler<Id>): Handler<Id> {
-  return async (request, services) => {
-    try {
-      const answer = await handler(request, services)
-      return { ...answer, headers: { ...answer.headers, 'tus-resumable': version } }
-    } catch (error) {
-      if (error instanceof ApiError) error.headers = { ...error.headers, 'tus-resumable': version }
-      throw error
-    }
-  }
-}
-
-function requireVersion (headers: { 'tus-resumable'?: string }): void {
-  if (headers['tus-resumable'] !== version) throw otherVersion(version)
 }
 
 function progressOf (upload: OpenUpload): Record<string, string> {

@@ -3,7 +3,7 @@ import type { Handlers } from '../generated/operations.ts'
 import { removeDocumentsOf } from '../services/ai/documents.ts'
 import { timestampAfter } from '../services/clock.ts'
 import { invalidField, unauthorized } from '../services/errors.ts'
-import { addressOf, bytesOf } from '../services/storage/download.ts'
+import { bytesOf } from '../services/storage/download.ts'
 import { fileById, listFiles, openDownload, openFile, usageOf } from '../services/storage/files.ts'
 import { openSpace, quotaOf, requireFuture } from '../services/storage/space.ts'
 import { keepFile, receiveFile } from '../services/storage/store.ts'
@@ -62,11 +62,7 @@ export const storage = {
   async downloadFile (request, { db, storage }) {
     const file = await openDownload(db, request)
     if (file === null) throw unauthorized('missing')
-    const blobs = await storage.blobs()
-    const count = (): void => storage.countDownload(file.id)
-    if (!blobs.redirects) return { status: 200, body: bytesOf(file, blobs, request.query, count) }
-    count()
-    return { status: 302, headers: { location: await addressOf(file, blobs, request.query) } }
+    return { status: 200, body: bytesOf(db, file, await storage.blobs(), request.query, { begin: () => storage.countDownload(file.id) }) }
   },
 
   async getStorageUsage ({ operation, principal, query: { project_id: projectId = null } }, { db, config }) {

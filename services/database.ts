@@ -8,8 +8,8 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { ApiError, conflict, unavailable } from './errors.ts'
 
-/** A statement to be prepared once a connection. Values are numbered $1, $2, … */
-export interface Statement<Row> { name: string, text: string, row?: Row }
+/** A statement to be prepared once a connection; without a name it is planned anew each time. Values are numbered $1, $2, … */
+export interface Statement<Row> { name?: string, text: string, row?: Row }
 
 /**
  * Declares a statement. Columns come back as they are on the wire of this API: timestamps as RFC 3339 strings in UTC.
@@ -20,8 +20,12 @@ export function statement<Row> (text: string): Statement<Row> {
 
 const prepared = new Map<string, Statement<unknown>>()
 
-/** The statement of a text that is put together at run time, for texts of which there are few. */
-export function statementOf<Row> (text: string): Statement<Row> {
+/**
+ * The statement of a text that is put together at run time, for texts of which there are few. The best plan of one that
+ * `searches` depends on what for: prepared, it would after a few wide searches have the plan of these for narrow ones, too.
+ */
+export function statementOf<Row> (text: string, { searches = false } = {}): Statement<Row> {
+  if (searches) return { text }
   let found = prepared.get(text)
   if (found === undefined) {
     found = statement(text)
@@ -83,7 +87,9 @@ const types = {
 }
 
 /** Hands the connection of a Prisma transaction to the prepared statements that run inside it. */
-const opening = new AsyncLocalStorage<{ connection?: TransactionConnection }>()
+const opening = new AsyncLocalStorage<Slot>()
+
+interface Slot { connection?: TransactionConnection }
 
 /**
  * A pooled connection for one transaction. Once it is given back nothing more can be sent on it, and unless its COMMIT or
@@ -93,15 +99,24 @@ class TransactionConnection {
   #client: pg.PoolClient
   #ended = false
   #released = false
+  /** Whether it may be committed, as far as anybody here knows. */
+  mayBeDone = false
 
   constructor (client: pg.PoolClient) { this.#client = client }
 
   async query (...args: unknown[]): Promise<any> {
     if (this.#released) throw Object.assign(new Error('Connection terminated: the transaction is over'), { code: 'P2028' })
     const text = typeof args[0] === 'string' ? args[0] : (args[0] as { text: string }).text
-    const result = await (this.#client.query as (...a: unknown[]) => Promise<unknown>)(...args)
-    if (/^(COMMIT|ROLLBACK)$/i.test(text)) this.#ended = true
-    return result
+    const commits = /^COMMIT$/i.test(text)
+    if (commits) this.mayBeDone = true
+    try {
+      const result = await (this.#client.query as (...a: unknown[]) => Promise<unknown>)(...args)
+      if (commits || /^ROLLBACK$/i.test(text)) this.#ended = true
+      return result
+    } catch (error) {
+      if (commits && isRefusal(error)) this.mayBeDone = false
+      throw error
+    }
   }
 
   release (error?: Error | boolean): void {
@@ -155,8 +170,11 @@ export function openDatabase (options: DatabaseOptions): Database {
     if (onStatement) watch(client, onStatement)
   })
   const prisma = new PrismaClient({
-    adapter: new PrismaPg(pool, { onPoolError: onError, onConnectionError: onError, statementNameGenerator: ({ sql }) => hash('sha1', sql, 'hex').slice(0, 24) }),
+    // Without a name where it searches, as in `statementOf`.
+    adapter: new PrismaPg(pool, { onPoolError: onError, onConnectionError: onError, statementNameGenerator: ({ sql }) => / I?LIKE /.test(sql) ? '' : hash('sha1', sql, 'hex').slice(0, 24) }),
     omit,
+    // Others repeat what a statement was asked with.
+    errorFormat: 'minimal',
     transactionOptions: { maxWait: connectTimeout, timeout: 15_000 }
   })
 
@@ -200,17 +218,17 @@ export function openDatabase (options: DatabaseOptions): Database {
   async function commit<T> (work: (tx: Db) => Promise<T>, requestId: string | null): Promise<{ result: T, effects: Effect[] }> {
     for (let attempt = 1; ; attempt++) {
       const effects: Effect[] = []
+      const slot: Slot = {}
       try {
-        return { result: await once(work, effects, requestId), effects }
+        return { result: await once(work, { slot, effects, requestId }), effects }
       } catch (error) {
-        if (!isRetryable(error) || attempt === 5) throw translated(error)
+        if (!isRetryable(error) || attempt === 5) throw ended(translated(error), slot)
         await sleep(Math.random() * 20 * 2 ** attempt)
       }
     }
   }
 
-  function once<T> (work: (tx: Db) => Promise<T>, effects: Effect[], requestId: string | null): Promise<T> {
-    const slot: { connection?: TransactionConnection } = {}
+  function once<T> (work: (tx: Db) => Promise<T>, { slot, effects, requestId }: { slot: Slot, effects: Effect[], requestId: string | null }): Promise<T> {
     return opening.run(slot, () => prisma.$transaction((tx) => {
       const connection = slot.connection!
       const inside: Db = {
@@ -225,6 +243,19 @@ export function openDatabase (options: DatabaseOptions): Database {
       return opening.exit(() => work(inside))
     })).finally(() => slot.connection?.release())
   }
+}
+
+/** What ended transactions of which nothing is left. */
+const undone = new WeakSet<object>()
+
+/** Whether this ended a transaction that has surely done nothing. Where the connection broke at the COMMIT, nobody knows. */
+export function isUndone (error: unknown): boolean {
+  return undone.has(error as object)
+}
+
+function ended (error: unknown, { connection }: Slot): unknown {
+  if (connection?.mayBeDone !== true && error instanceof Error) undone.add(error)
+  return error
 }
 
 /** What an address asks of the server is kept, but stands before what this module relies on. */
@@ -248,6 +279,12 @@ function sqlState (error: unknown): string | null {
   const found = underlying(error)
   // Prisma's own codes (P1001) and Node's (EPIPE) have five characters too.
   return typeof found?.code === 'string' && /^[0-9A-Z]{5}$/.test(found.code) && !/^(P[1-6]\d{3}|E[A-Z]{4})$/.test(found.code) ? found.code : null
+}
+
+/** Whether PostgreSQL itself answered a COMMIT with no. When it is being shut down it may have been done all the same. */
+function isRefusal (error: unknown): boolean {
+  const state = sqlState(error)
+  return state !== null && !/^(08|57|40003)/.test(state)
 }
 
 /** The constraint that an error of pg or Prisma names, or null. */

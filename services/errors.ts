@@ -42,6 +42,11 @@ export function invalidField (field: string, constraint: string, message: string
   return invalidRequest([{ field, constraint, message, location: 'body' }])
 }
 
+/** The same of a header field. */
+export function invalidHeader (field: string, constraint: string, message: string): ApiError {
+  return invalidRequest([{ field, constraint, message, location: 'header' }])
+}
+
 const refusals: Record<Reason, string> = {
   missing: 'An API key is required: Authorization: Bearer <API_KEY>.',
   malformed: 'This is no API key: send Authorization: Bearer plat_live_… or plat_test_…, whole and unchanged.',

@@ -34,6 +34,8 @@ export function kindsOfWaste ({ eventDays = 30 }: KindsOptions = {}): Kind[] {
 export interface TidyOptions {
   /** Default those of this module. */
   kinds?: Kind[]
+  /** Of several processes one at a time does the round of this name. */
+  round?: string
   /** Ends the round after the step that is under way. */
   signal?: AbortSignal
   /** Told of each kind that failed; without it the first failure ends the round and is thrown. */
@@ -41,9 +43,9 @@ export interface TidyOptions {
 }
 
 /** One round: a step of each kind, again and again until none has more. @returns how many of each were removed. */
-export async function tidy (db: Database, { kinds = kindsOfWaste(), signal, onError = (error) => { throw error } }: TidyOptions = {}): Promise<Record<string, number>> {
+export async function tidy (db: Database, { kinds = kindsOfWaste(), round = 'housekeeping', signal, onError = (error) => { throw error } }: TidyOptions = {}): Promise<Record<string, number>> {
   const done = Object.fromEntries(kinds.map(({ name }) => [name, 0]))
-  await inTurn(db, async () => {
+  await inTurn(db, round, async () => {
     for (let left = kinds; left.length > 0;) {
       const unfinished: Kind[] = []
       for (const kind of left) {
@@ -62,16 +64,16 @@ export async function tidy (db: Database, { kinds = kindsOfWaste(), signal, onEr
   return done
 }
 
-const turn = "SELECT pg_try_advisory_lock(hashtextextended('housekeeping', 0)) AS mine"
+const turn = 'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS mine'
 
 /** Does the work unless another process is at it. The turn belongs to a connection of its own, and ends with it. */
-async function inTurn (db: Database, work: () => Promise<void>): Promise<void> {
+async function inTurn (db: Database, round: string, work: () => Promise<void>): Promise<void> {
   const connection = new pg.Client(db.pool.options)
   // Whoever takes the turn then does the same work beside this one, which is allowed.
   connection.on('error', () => {})
   await connection.connect()
   try {
-    const { rows: [{ mine }] } = await connection.query<{ mine: boolean }>(turn)
+    const { rows: [{ mine }] } = await connection.query<{ mine: boolean }>(turn, [round])
     if (mine) await work()
   } finally {
     await connection.end()
@@ -86,6 +88,7 @@ const project = statement<{ id: string }>(`
 const eventsOfProject = statement<{ id: string }>('SELECT id FROM events WHERE project_id = $1 AND sequence IS NOT NULL ORDER BY sequence LIMIT $2')
 const filesOfProject = statement<{ n: number }>(`
   WITH gone AS (DELETE FROM files WHERE id IN (SELECT id FROM files WHERE space_id = $1 LIMIT $2) RETURNING 1) SELECT count(*)::int AS n FROM gone`)
+const deleteUsage = statement('DELETE FROM storage_usage WHERE space_id = $1')
 const deleteProject = statement('DELETE FROM projects WHERE id = $1')
 
 /** The next project that can be restored no more, or some of its events, documents and files. */
@@ -98,6 +101,7 @@ async function removeProject (tx: Db): Promise<{ removed: number, more: boolean 
   if (await removeDocumentsOfProject(tx, found.id)) return { removed: 0, more: true }
   const [{ n: files }] = await tx.sql(filesOfProject, [found.id, most.files])
   if (files === most.files) return { removed: 0, more: true }
+  await tx.sql(deleteUsage, [found.id])
   await tx.sql(deleteProject, [found.id])
   return { removed: 1, more: true }
 }
@@ -164,6 +168,8 @@ async function removeDeliveries (tx: Db): Promise<{ removed: number, more: boole
 
 export interface HousekeepingOptions {
   kinds: Kind[]
+  /** Its name, where there are several rounds, which do not wait for each other. */
+  round?: string
   /** Milliseconds between two rounds. Default an hour. */
   interval?: number
   /** Milliseconds before the first, so that servers that are started often tidy too. Default a minute. */
@@ -172,13 +178,13 @@ export interface HousekeepingOptions {
 }
 
 /** Tidies again and again until stopped. */
-export function startHousekeeping (db: Database, { kinds, interval = 3_600_000, delay = 60_000, onError = () => {} }: HousekeepingOptions): { stop (): Promise<void> } {
+export function startHousekeeping (db: Database, { kinds, round, interval = 3_600_000, delay = 60_000, onError = () => {} }: HousekeepingOptions): { stop (): Promise<void> } {
   const stopping = new AbortController()
   let running: Promise<unknown> = Promise.resolve()
   let timer: NodeJS.Timeout
   const schedule = (wait: number): void => {
     timer = setTimeout(() => {
-      running = tidy(db, { kinds, signal: stopping.signal, onError }).catch(onError).then(() => {
+      running = tidy(db, { kinds, round, signal: stopping.signal, onError }).catch(onError).then(() => {
         if (!stopping.signal.aborted) schedule(interval)
       })
     }, wait)

@@ -37,6 +37,8 @@ export interface Bytes {
   headers: Record<string, string>
   /** Opens the bytes, or those from `start` to `end`, both included. Called when they are really sent, and once. */
   open (range?: { start: number, end: number }): Promise<Readable>
+  /** Where the bytes are instead, for a client that asks for them: it is sent there. Called once, in the place of `open`. */
+  address? (): Promise<string>
 }
 
 /** A file of a form, or a body of bytes, while it arrives. */

@@ -32,11 +32,11 @@ const sortKeys = { created_at: 'm.project_id', updated_at: 'p.updated_at', name:
 
 /** A page of the projects that the caller is a member of: one statement, total included. */
 export async function listProjects (db: Db, principal: Principal, query: ProjectListQuery): Promise<Page<Project>> {
-  const { text, values } = listText(principal, query)
-  return pageOfRows(await db.sql(statementOf<ListRow>(text), values), query)
+  const { text, values, searches } = listText(principal, query)
+  return pageOfRows(await db.sql(statementOf<ListRow>(text, { searches }), values), query)
 }
 
-function listText (principal: Principal, query: ProjectListQuery): { text: string, values: unknown[] } {
+function listText (principal: Principal, query: ProjectListQuery): { text: string, values: unknown[], searches: boolean } {
   const values: unknown[] = [principal.userId]
   const value = (v: unknown): string => `$${values.push(v)}`
   const status = query.status === undefined ? "<> 'deleted'" : `= ${value(query.status)}::"ProjectStatus"`
@@ -70,7 +70,8 @@ function listText (principal: Principal, query: ProjectListQuery): { text: strin
        ORDER BY ${key} ${direction}, p.id ${direction} ${window}`
   return {
     text: `SELECT t.total, x.* FROM (${total}) t LEFT JOIN LATERAL (SELECT * FROM (SELECT ${projectColumns}, m.role::text AS your_role FROM ${from}) page LIMIT ${limit}) x ON true`,
-    values
+    values,
+    searches: filters.length > 0
   }
 }
 

@@ -26,7 +26,7 @@ export async function startWork (services: Services, { sends, onError, interval 
   const rounds = [
     startHousekeeping(database, { kinds: rare, onError }),
     // Deleted files give their room back within a minute.
-    startHousekeeping(database, { kinds: [...kindsOfEnding(services), ...kindsOfWaiting(documents)], interval: 60_000, delay: 10_000, onError })
+    startHousekeeping(database, { kinds: [...kindsOfEnding(services), ...kindsOfWaiting(documents)], round: 'endings', interval: 60_000, delay: 10_000, onError })
   ]
   const housekeeping = { async stop () { await Promise.all(rounds.map((round) => round.stop())) } }
   if (!sends) return housekeeping

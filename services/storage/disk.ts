@@ -1,28 +1,28 @@
 // Blobs as files of a folder, spread over subfolders by the end of their key. A blob is moved into its place when its bytes
 // are on the disk, and its folder is synced before anybody hears of it.
 import { createReadStream } from 'node:fs'
-import { link, mkdir, open, opendir, rename, stat, unlink, utimes } from 'node:fs/promises'
+import { link, open, opendir, rename, stat, unlink, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { unavailable } from '../errors.ts'
 import { BlobMissing, type Blobs } from './blobs.ts'
+import { makeFolder, syncFolder } from './folder.ts'
 
 const pageSize = 1000
 
 export function createDiskBlobs (folder: string): Blobs {
   const root = join(folder, 'blobs')
-  /** Subfolders that are known to be there, durably. */
-  const ready = new Set<string>()
 
   return {
     async put (key, received) {
       const place = placeOf(key)
       try {
-        await makeReady(dirname(place))
+        await makeFolder(root)
+        await makeFolder(dirname(place))
         // A resumable upload may be old when it is whole; its row comes only now, and the sweep must wait for it.
         const now = new Date()
         await utimes(received.path, now, now)
         await move(received.path, place)
-        await sync(dirname(place))
+        await syncFolder(dirname(place))
       } catch (error) {
         await unlink(place).catch(() => {})
         throw asUnavailable(error)
@@ -36,7 +36,14 @@ export function createDiskBlobs (folder: string): Blobs {
     redirects: false,
     async presign () { throw new Error('a disk has no addresses') },
     async remove (keys) {
-      for (const key of keys) await unlink(placeOf(key)).catch((error) => { if (!isMissing(error)) throw asUnavailable(error) })
+      const gone: string[] = []
+      let error: unknown = null
+      for (const key of keys) {
+        const reason = await unlink(placeOf(key)).then(() => null, (reason) => isMissing(reason) ? null : reason)
+        if (reason === null) gone.push(key)
+        error ??= reason
+      }
+      return { gone, error }
     },
     async * list () {
       for (const shard of await names(root)) {
@@ -55,7 +62,7 @@ export function createDiskBlobs (folder: string): Blobs {
     },
     async tidy () {},
     async ping () {
-      await makeReady(root)
+      await makeFolder(root)
       await stat(root)
     },
     async close () {}
@@ -66,32 +73,19 @@ export function createDiskBlobs (folder: string): Blobs {
     if (!/^[a-z0-9_-]{4,100}$/.test(key)) throw new Error(`not a key: ${key}`)
     return join(root, key.replace(/-\d+$/, '').slice(-2), key)
   }
-
-  async function makeReady (path: string): Promise<void> {
-    if (ready.has(path)) return
-    const first = await mkdir(path, { recursive: true, mode: 0o700 })
-    for (let at = path; first !== undefined && at.length >= first.length; at = dirname(at)) await sync(dirname(at))
-    ready.add(path)
-  }
 }
 
 async function move (from: string, to: string): Promise<void> {
   await link(from, to).then(() => unlink(from), async (error: NodeJS.ErrnoException) => {
-    // Where there are no hard links. A key is never used twice, so that nothing is overwritten either way.
-    if (error.code !== 'EPERM' && error.code !== 'ENOTSUP') throw error
+    // A key is never used twice, so that nothing is overwritten either way.
+    if (!hasNoLinks(error)) throw error
     await rename(from, to)
   })
 }
 
-export async function sync (folder: string): Promise<void> {
-  // Windows has no handles on folders.
-  if (process.platform === 'win32') return
-  const handle = await open(folder)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+/** Whether a hard link failed because there are none, or none from here to there. */
+export function hasNoLinks (error: NodeJS.ErrnoException): boolean {
+  return error.code === 'EPERM' || error.code === 'ENOTSUP' || error.code === 'EXDEV'
 }
 
 async function names (folder: string): Promise<string[]> {

@@ -1,39 +1,64 @@
 // How the bytes of a file are given away: what a browser could run only ever to be saved.
 import { create as contentDisposition } from 'content-disposition'
+import type { Db } from '../database.ts'
+import { notFound } from '../errors.ts'
 import type { Bytes } from '../operation.ts'
-import type { Blobs } from './blobs.ts'
+import { BlobMissing, type Blobs } from './blobs.ts'
 import { mayBeShown } from './content-type.ts'
-import type { StoredFile } from './files.ts'
+import { fileById, type StoredFile } from './files.ts'
 
 export interface Wish { disposition: 'inline' | 'attachment', filename?: string }
 
 /** How long a presigned address is good for. */
 const presignedSeconds = 300
 
-/** `begin` is called before the first byte is read, and may refuse. */
-export function bytesOf (file: StoredFile, blobs: Blobs, wish: Wish, begin: () => void | Promise<void>): Bytes {
+export interface Giving {
+  /** Called when there are bytes to give, before the first is given; may refuse. */
+  begin (): void | Promise<void>
+  /** Whether a cache that asks each time may keep them. Default for public files. */
+  cacheable?: boolean
+}
+
+/** The bytes as the edge answers with them. */
+export function bytesOf (db: Db, file: StoredFile, blobs: Blobs, wish: Wish, { begin, cacheable = file.visibility === 'public' }: Giving): Bytes {
+  const type = typeOf(file)
+  // The store's own answer says neither nosniff nor what may be run.
+  const showable = mayBeShown(file.content_type) && (!blobs.redirects || /^(image|audio|video)\//.test(type))
+  const disposition = contentDisposition(wish.filename ?? file.name, { type: showable ? wish.disposition : 'attachment' })
   return {
-    type: typeOf(file),
+    type,
     bytes: file.bytes,
     etag: file.etag,
     modifiedAt: new Date(file.created_at),
-    headers: { 'content-disposition': dispositionOf(file, wish) },
+    headers: {
+      'cache-control': cacheable ? 'no-cache' : 'no-store',
+      'content-disposition': disposition,
+      // Opened by its own address it is an element of a page, which asks for it once more and is no longer itself in a sandbox.
+      ...(/^(audio|video)\//.test(type) && { 'content-security-policy': "default-src 'none'; media-src 'self'" })
+    },
     async open (range) {
-      await begin()
-      return await blobs.read(file.blob_key, range)
-    }
+      const stream = await blobs.read(file.blob_key, range).catch(async (error) => {
+        // It may have been deleted, and its blob removed, since it was looked up; otherwise the store has lost it.
+        throw error instanceof BlobMissing && await fileById(db, file.id) === undefined ? notFound('file') : error
+      })
+      try {
+        await begin()
+      } catch (error) {
+        stream.destroy()
+        throw error
+      }
+      return stream
+    },
+    ...(blobs.redirects && {
+      async address () {
+        const address = await blobs.presign(file.blob_key, { type, disposition, seconds: presignedSeconds })
+        await begin()
+        return address
+      }
+    })
   }
-}
-
-/** Where the store itself gives the bytes, for a while. */
-export async function addressOf (file: StoredFile, blobs: Blobs, wish: Wish): Promise<string> {
-  return await blobs.presign(file.blob_key, { type: typeOf(file), disposition: dispositionOf(file, wish), seconds: presignedSeconds })
 }
 
 function typeOf ({ content_type: type }: StoredFile): string {
   return type.startsWith('text/') ? `${type}; charset=utf-8` : type
-}
-
-function dispositionOf (file: StoredFile, { disposition, filename }: Wish): string {
-  return contentDisposition(filename ?? file.name, { type: mayBeShown(file.content_type) ? disposition : 'attachment' })
 }

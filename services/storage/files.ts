@@ -15,7 +15,7 @@ const etag = "'\"' || f.sha256 || '\"' AS etag"
 export const fileColumns = `f.id, f.project_id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256, ${etag},
   f.visibility::text, f.owner_id, f.metadata, f.tags, f.download_count, f.expires_at, f.created_at, f.updated_at`
 
-/** Files that are there: whose time is not over, and whose project and owner still are. */
+/** Files whose time is not over. */
 const living = `(f.expires_at IS NULL OR f.expires_at > now())`
 
 interface Access {
@@ -180,5 +180,5 @@ export async function listFiles (db: Db, spaceId: string, query: FileListQuery):
   const limit = value(query.limit)
   const text = `SELECT t.total::int, x.* FROM (${total}) t LEFT JOIN LATERAL (
     SELECT * FROM (SELECT ${fileColumns} FROM files f WHERE ${where} ORDER BY ${order} LIMIT 100${offset}) page LIMIT ${limit}) x ON true`
-  return pageOfRows(await db.sql(statementOf<File & { total: number }>(text), values), query)
+  return pageOfRows(await db.sql(statementOf<File & { total: number }>(text, { searches: filters.length > 0 }), values), query)
 }

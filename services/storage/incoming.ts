@@ -1,13 +1,14 @@
 // What arrives is written to a file of its own while it is hashed and counted, so that nothing is ever seen half there. The
 // file goes when it was kept, refused or cut off; one that a dead process left is removed when it is old.
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, open, opendir, rm, stat } from 'node:fs/promises'
+import { open, opendir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { payloadTooLarge } from '../errors.ts'
 import type { FilePart } from '../operation.ts'
 import type { Received } from './blobs.ts'
 import { asUnavailable } from './disk.ts'
 import { contentTypeOf, sampleBytes } from './content-type.ts'
+import { makeFolder } from './folder.ts'
 
 export interface Arrived extends Received {
   /** The media type that the bytes have. */
@@ -29,14 +30,10 @@ export interface Incoming {
 
 export function createIncoming (folder: string): Incoming {
   const root = join(folder, 'incoming')
-  let made: Promise<unknown> | undefined
 
   return {
     async receive (file, { maxBytes, name, tooLarge = payloadTooLarge }) {
-      await (made ??= mkdir(root, { recursive: true, mode: 0o700 })).catch((error) => {
-        made = undefined
-        throw asUnavailable(error)
-      })
+      await makeFolder(root).catch((error) => { throw asUnavailable(error) })
       const path = join(root, randomUUID())
       const discard = async (): Promise<void> => { await rm(path, { force: true }) }
       const hash = createHash('sha256')

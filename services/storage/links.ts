@@ -80,11 +80,11 @@ export async function findByToken (db: Db, token: string): Promise<{ link: { id:
 const count = statement(`UPDATE file_links l SET download_count = download_count + 1 WHERE l.id = $1 AND ${status} = 'active' RETURNING l.id`)
 const readStatus = statement<{ status: string }>(`SELECT ${status} AS status FROM file_links l WHERE l.id = $1`)
 
-/** Counts a download. @returns `active` when it may begin, else why not. */
-export async function countLink (db: Db, id: string): Promise<string> {
+/** Counts a download. @returns `active` when it may begin, else why not; null when there is no such link any more. */
+export async function countLink (db: Db, id: string): Promise<string | null> {
   if ((await db.sql(count, [id])).length > 0) return 'active'
   const [found] = await db.sql(readStatus, [id])
-  return found?.status ?? 'revoked'
+  return found?.status ?? null
 }
 
 function digestOf (token: string): Buffer {

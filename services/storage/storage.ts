@@ -1,7 +1,7 @@
 // The store of files as the handlers use it: what arrives, where it is kept, and how often it was fetched.
 import type { Config } from '../config.ts'
-import { statement, type Database } from '../database.ts'
-import { ApiError, RolledBack } from '../errors.ts'
+import { isUndone, statement, type Database } from '../database.ts'
+import { RolledBack } from '../errors.ts'
 import type { Blobs, Received } from './blobs.ts'
 import { createDiskBlobs } from './disk.ts'
 import { createIncoming, type Incoming } from './incoming.ts'
@@ -14,8 +14,8 @@ export interface Storage {
   /** Connected on first use. */
   blobs (): Promise<Blobs>
   /**
-   * Keeps what has arrived as `key`, then runs the work that makes its row. Where that did nothing, the blob goes again;
-   * where nobody knows, such as when the connection broke at the commit, it stays, and the sweep decides.
+   * Keeps what has arrived as `key`, then runs the transaction that makes its row. Where that did nothing, the blob goes
+   * again; where nobody knows, because the connection broke at the commit, it stays, and the sweep decides.
    */
   keep<T> (key: string, received: Received, work: () => Promise<T>): Promise<T>
   /** The same for several that belong together, each by its key. */
@@ -83,8 +83,11 @@ export function createStorage (db: Database, config: Readonly<Config>, { onError
       }
       return await work()
     } catch (error) {
-      const didNothing = kept.length < received.size || error instanceof RolledBack || (error instanceof ApiError && error.status < 500)
-      if (didNothing) await store.remove(kept).catch(onError)
+      const didNothing = kept.length < received.size || error instanceof RolledBack || isUndone(error)
+      if (didNothing) {
+        const removal = await store.remove(kept)
+        if (removal.error !== null) onError(removal.error as Error)
+      }
       throw error
     }
   }

@@ -4,6 +4,7 @@ import { removeDocumentsOf } from '../ai/documents.ts'
 import { statement, type Db } from '../database.ts'
 import type { Emitter } from '../events/emit.ts'
 import type { Kind } from '../housekeeping.ts'
+import { isOurs } from './blobs.ts'
 import { fileColumns, type File } from './files.ts'
 import type { Storage } from './storage.ts'
 
@@ -70,15 +71,23 @@ async function removeOfDeleted (db: Db): Promise<{ removed: number, more: boolea
   return { removed: n, more: n === most.orphaned }
 }
 
-const doomed = statement<{ key: string }>('SELECT key FROM doomed_blobs ORDER BY doomed_at LIMIT $1')
+const doomed = statement<{ key: string }>('SELECT key FROM doomed_blobs WHERE doomed_at <= now() ORDER BY doomed_at LIMIT $1')
 const forget = statement('DELETE FROM doomed_blobs WHERE key = ANY($1)')
+const postpone = statement("UPDATE doomed_blobs SET doomed_at = now() + interval '10 minutes' WHERE key = ANY($1)")
 
-/** First the bytes, then the note that they have to go: done twice where a process dies in between, which changes nothing. */
+/**
+ * First the bytes, then the note that they have to go: done twice where a process dies in between, which changes nothing.
+ * What cannot be removed now comes again later, after the others.
+ */
 async function removeDoomed (db: Db, storage: Storage): Promise<{ removed: number, more: boolean }> {
   const keys = (await db.sql(doomed, [most.blobs])).map(({ key }) => key)
   if (keys.length === 0) return { removed: 0, more: false }
-  await (await storage.blobs()).remove(keys)
-  await db.sql(forget, [keys])
+  const { gone, error } = await (await storage.blobs()).remove(keys)
+  await db.sql(forget, [gone])
+  if (gone.length < keys.length) {
+    await db.sql(postpone, [keys.filter((key) => !gone.includes(key))])
+    throw new Error(`${keys.length - gone.length} of ${keys.length} blobs cannot be removed`, { cause: error })
+  }
   return { removed: keys.length, more: keys.length === most.blobs }
 }
 
@@ -87,18 +96,19 @@ const unnamed = statement<{ key: string }>(`
   WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.blob_key = k.key)
     AND NOT EXISTS (SELECT 1 FROM avatars a WHERE a.id = split_part(k.key, '-', 1))`)
 
-/** Whatever else is in the store is none of ours. */
-const ours = /^(file|avt)_[0-9a-z]{26}(-\d+)?$/
-
 export interface Sweep {
   /** Whether the last step left more to do. */
   readonly underWay: boolean
-  /** Looks at the next page of the store and removes what no row names and is older than `before`. */
+  /**
+   * Looks at the next page of the store and removes what no row names and is older than `before`. What cannot be removed is
+   * told at the end, and keeps nothing else from it.
+   */
   step (db: Db, before: Date): Promise<{ removed: number, more: boolean }>
 }
 
 export function createSweep (storage: Storage): Sweep {
   let pages: AsyncIterator<Array<{ key: string, modifiedAt: Date }>> | null = null
+  let failure: unknown = null
   return {
     get underWay () { return pages !== null },
     async step (db, before) {
@@ -106,18 +116,21 @@ export function createSweep (storage: Storage): Sweep {
       try {
         if (pages === null) {
           pages = blobs.list()[Symbol.asyncIterator]()
-          await blobs.tidy(before)
+          failure = null
+          await blobs.tidy(before).catch((error) => { failure = error })
           return { removed: await storage.incoming.tidy(before), more: true }
         }
         const { done, value } = await pages.next()
         if (done === true) {
           pages = null
+          if (failure !== null) throw new Error('the sweep could not remove everything', { cause: failure })
           return { removed: 0, more: false }
         }
-        const old = value.filter(({ key, modifiedAt }) => ours.test(key) && modifiedAt < before).map(({ key }) => key)
+        const old = value.filter(({ key, modifiedAt }) => isOurs(key) && modifiedAt < before).map(({ key }) => key)
         const orphans = old.length === 0 ? [] : (await db.sql(unnamed, [old])).map(({ key }) => key)
-        await blobs.remove(orphans)
-        return { removed: orphans.length, more: true }
+        const { gone, error } = await blobs.remove(orphans)
+        failure ??= error
+        return { removed: gone.length, more: true }
       } catch (error) {
         pages = null
         throw error

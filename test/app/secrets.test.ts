@@ -3,6 +3,7 @@ import t from 'tap'
 import { handlers } from '../../generated/routes.ts'
 import { createClient } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
+import { upload, uploaded } from '../support/storage.ts'
 
 t.test('no secret, body, address or header stands in the log', async (t) => {
   const server = await startServer(t, { env: { LOG_LEVEL: 'trace' } })
@@ -20,6 +21,24 @@ t.test('no secret, body, address or header stands in the log', async (t) => {
   const log = server.logs.join('\n')
   t.ok(server.logs.length >= 8)
   for (const secret of [canary, key, made.body.key, email]) t.notOk(log.includes(secret), secret)
+})
+
+t.test('a database that fails is logged without what it was given', async (t) => {
+  const server = await startServer(t)
+  const { client, id } = await server.person()
+  const canary = 'canary-51c2'
+  const file = await uploaded(client)
+  await server.services.database.pool.query(`
+    ALTER TABLE files ADD CONSTRAINT refusing CHECK (path <> 'refused') NOT VALID;
+    ALTER TABLE users ADD CONSTRAINT refusing CHECK (locale <> 'de') NOT VALID`)
+  const fields = { path: 'refused', metadata: JSON.stringify({ secret: canary }), tags: canary }
+  t.equal((await upload(client, { name: canary, fields })).status, 500)
+  t.equal((await client.put(`/storage/files/${file.id}`, { path: 'refused', metadata: { secret: canary } })).status, 500)
+  t.equal((await client.put('/user/profile', { locale: 'de', bio: canary })).status, 500)
+  const failures = server.logs.map((text) => JSON.parse(text)).filter(({ msg }) => msg === 'request failed')
+  t.equal(failures.length, 3)
+  t.match(failures[0].err, { code: '23514', table: 'files', constraint: 'refusing', stack: /insertFile/ })
+  for (const secret of [canary, id]) t.notOk(JSON.stringify(failures.map(({ err }) => err)).includes(secret), secret)
 })
 
 t.test('a line break in X-Request-ID makes no line of the log', async (t) => {

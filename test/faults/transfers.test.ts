@@ -1,15 +1,19 @@
 // Large files, many at once, on every kind of store: the memory of the server stays flat. `npm run faults` sends 1 GiB, and
-// 20 at once of 100 MiB; `npm test` less.
-import { readFileSync, writeFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+// 20 at once of 100 MiB; `npm test` less. And by the official client of tus 1 GiB through 20 broken connections; what
+// `npm test` has of it stands in test/storage/uploads.test.ts.
+import { createHash, randomBytes, randomInt } from 'node:crypto'
+import { createReadStream, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtemp, open, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey as key, spawnServer } from '../support/process.ts'
 import { noS3, startS3 } from '../support/s3-server.ts'
 import { fetchFile, sendFile } from '../support/transfer.ts'
+import { sendByTus } from '../support/tus.ts'
 
 const long = process.env.FAULTS === 'long'
 const large = long ? 2 ** 30 : 128 * 2 ** 20
@@ -59,6 +63,48 @@ for (const { name, skip, env } of stores) {
     t.comment(`${name}: idle ${Math.round(idle)} MiB; above it ${Object.entries(peaks).map(([what, peak]) => `${what} ${peak}`).join(', ')} MiB`)
     await server.end('SIGTERM')
   })
+}
+
+for (const { name, skip, env } of long ? stores : []) {
+  t.test(`1 GiB by tus through 20 broken connections with ${name}`, { skip: process.platform !== 'linux' ? 'memory is read from /proc' : skip }, async (t) => {
+    const { url: DATABASE_URL } = await createTestDatabase(t)
+    const folder = await mkdtemp(join(tmpdir(), 'platform-tus-'))
+    t.teardown(() => rm(folder, { recursive: true, force: true }))
+    const STORAGE_DIR = join(folder, 'storage')
+    const server = await spawnServer(t, { DATABASE_URL, STORAGE_DIR, ...await env(t) })
+    const pid = server.child.pid!
+    const path = join(folder, 'large.bin')
+    const sha256 = await makeFile(path, large)
+    let left = 20
+    const proxy = await cuttingProxy(t, server.url, { next: () => left-- > 0 ? randomInt(5 * mebibyte, 45 * mebibyte) : null })
+
+    const idle = memory(pid, 'VmRSS')
+    writeFileSync(`/proc/${pid}/clear_refs`, '5')
+    const started = performance.now()
+    const { fileId } = await sendByTus(createReadStream(path), { endpoint: `${proxy.url}/v1/storage/uploads`, key })
+    const seconds = Math.round((performance.now() - started) / 1000)
+    const peak = Math.round(memory(pid, 'VmHWM') - idle)
+    t.equal(proxy.cuts, 20)
+    t.same(await fetchFile({ url: server.url, key }, fileId!), { status: 200, sha256 })
+    t.same(await readdir(join(STORAGE_DIR, 'uploads')), [], 'and nothing half there')
+    t.ok(peak <= 150, `${peak} MiB above ${Math.round(idle)} MiB idle`)
+    t.comment(`${name}: ${seconds} s, ${peak} MiB above ${Math.round(idle)} MiB idle`)
+    await server.end('SIGTERM')
+  })
+}
+
+/** Writes a file that is like no other. @returns its SHA-256. */
+async function makeFile (path: string, bytes: number): Promise<string> {
+  const hash = createHash('sha256')
+  const file = await open(path, 'w')
+  for (let left = bytes; left > 0;) {
+    const chunk = randomBytes(Math.min(left, mebibyte))
+    hash.update(chunk)
+    await file.write(chunk)
+    left -= chunk.length
+  }
+  await file.close()
+  return hash.digest('hex')
 }
 
 /** In MiB. */

@@ -1,11 +1,13 @@
 // Transactions when things go wrong: nobody gets a connection that is still inside one, and nothing runs after its end.
 import t from 'tap'
-import { openDatabase, statement } from '../../services/database.ts'
+import { isUndone, openDatabase, statement, type Db } from '../../services/database.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const pid = statement<{ pid: number }>('SELECT pg_backend_pid() AS pid')
 const insert = statement("INSERT INTO users (id, email, name) VALUES ($1, $2, 'x')")
+const terminate = statement('SELECT pg_terminate_backend($1)')
+const committing = statement("SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND query = 'COMMIT' AND state = 'active'")
 const slow = statement('SELECT 1 AS x FROM pg_sleep($1)')
 
 t.test('a connection that was left inside a transaction is closed, not kept', async (t) => {
@@ -56,6 +58,38 @@ t.test('no connection is lost by transactions that fail in every way', async (t)
   await waitUntil(() => db.pool.totalCount === db.pool.idleCount)
   t.equal(db.pool.waitingCount, 0)
   t.equal((await db.sql(pid, [])).length, 1)
+})
+
+t.test('of a transaction that failed it is known whether it has surely done nothing', async (t) => {
+  const { url } = await createTestDatabase(t)
+  const db = openDatabase({ url, poolSize: 1 })
+  const other = openDatabase({ url, poolSize: 1 })
+  t.teardown(async () => { await db.close(); await other.close() })
+  await db.pool.query(`
+    CREATE FUNCTION at_the_end () RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF NEW.name = 'refused' THEN RAISE EXCEPTION 'no'; END IF;
+      PERFORM pg_sleep(5); RETURN NULL; END $$;
+    CREATE CONSTRAINT TRIGGER at_the_end AFTER INSERT ON users DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION at_the_end()`)
+  const named = statement("INSERT INTO users (id, email, name) VALUES ($1, $1 || '@example.com', $2)")
+  const failure = async (work: (tx: Db) => Promise<unknown>): Promise<unknown> => await db.transaction(work).then(() => null, (error) => error)
+
+  t.ok(isUndone(await failure(async () => { throw new Error('of its own') })))
+  t.ok(isUndone(await failure((tx) => tx.sql(named, ['usr_a', null]))), 'refused before its end')
+  t.ok(isUndone(await failure((tx) => tx.sql(named, ['usr_b', 'refused']))), 'refused at its end')
+  t.ok(isUndone(await failure(async (tx) => {
+    const [{ pid: own }] = await tx.sql(pid, [])
+    await other.sql(terminate, [own])
+    await tx.sql(pid, [])
+  })), 'cut off before its end')
+  let own = 0
+  const cut = failure(async (tx) => {
+    [{ pid: own }] = await tx.sql(pid, [])
+    await tx.sql(named, ['usr_c', 'slow'])
+  })
+  await waitUntil(async () => (await other.sql(committing, [own])).length > 0, 'the COMMIT to be under way')
+  await other.sql(terminate, [own])
+  t.notOk(isUndone(await cut), 'cut off at its end')
+  t.notOk(isUndone(new Error('of nobody')))
 })
 
 t.test('what an address asks of the server does not take away what this module relies on', async (t) => {

@@ -132,6 +132,12 @@ t.test('of two processes one does the work', async (t) => {
   t.same(await tidy(other, { kinds: [idle] }), { idle: 1 }, 'until the other is through')
 })
 
+t.test('rounds of different names do not wait for each other', async (t) => {
+  const short = kindOf('short', 1)
+  const long = kindOf('long', 1, async () => { t.same(await tidy(database, { kinds: [short], round: 'short' }), { short: 1 }) })
+  t.same(await tidy(database, { kinds: [long], round: 'long' }), { long: 1 })
+})
+
 t.test('a stop waits for the step under way and lets the rest be', async (t) => {
   let end = (): void => {}
   const ended = new Promise<void>((resolve) => { end = resolve })

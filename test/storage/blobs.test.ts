@@ -1,17 +1,20 @@
 // What every store of blobs has to keep, held against each of them: a folder, and an S3 server.
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3'
 import t, { type Test } from 'tap'
 import type { S3Config } from '../../services/config.ts'
 import { newId } from '../../services/ids.ts'
 import { BlobMissing, type Blobs, type Received } from '../../services/storage/blobs.ts'
 import { createDiskBlobs } from '../../services/storage/disk.ts'
-import { createS3Blobs } from '../../services/storage/s3.ts'
+import { createS3Blobs, sizeOfParts } from '../../services/storage/s3.ts'
+import { startFakeS3 } from '../support/fake-s3.ts'
 import { noS3, startS3, type S3Server } from '../support/s3-server.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const partSize = 5 * 1024 * 1024
 
@@ -74,7 +77,9 @@ for (const { name, skip, open } of stores) {
       t.type(await blobs.read(key).catch((error: unknown) => error), BlobMissing)
       await blobs.remove([key])
       await blobs.put(key, arrived(t, Buffer.from('x')))
-      await blobs.remove([key, newId('file')])
+      const missing = newId('file')
+      const { gone, error } = await blobs.remove([key, missing])
+      t.same([gone.sort(), error], [[key, missing].sort(), null])
       t.type(await blobs.read(key).catch((error: unknown) => error), BlobMissing)
       t.notOk((await keysOf(blobs)).includes(key))
     })
@@ -123,6 +128,125 @@ t.test('a folder takes no key that is a path', async (t) => {
   t.same(readdirSync(folder), [])
 })
 
+t.test('a folder: what cannot be removed keeps nothing else from it', async (t) => {
+  const folder = temporary(t)
+  const blobs = createDiskBlobs(folder)
+  const keys = Array.from({ length: 3 }, () => newId('file'))
+  for (const key of keys) await blobs.put(key, arrived(t, Buffer.from('x')))
+  const stuck = join(folder, 'blobs', keys[1].slice(-2), keys[1])
+  rmSync(stuck)
+  mkdirSync(stuck)
+  const { gone, error } = await blobs.remove(keys)
+  t.same(gone, [keys[0], keys[2]])
+  t.ok(error instanceof Error)
+  t.same(await keysOf(blobs), [])
+})
+
+t.test('S3: a store that misbehaves', async (t) => {
+  const silence = 1_000
+  const open = async (t: Test, answer: Parameters<typeof startFakeS3>[1], options = {}): Promise<Blobs> => {
+    const blobs = createS3Blobs((await startFakeS3(t, answer)).config, { silence, ...options })
+    t.teardown(() => blobs.close())
+    return blobs
+  }
+  const key = newId('file')
+  /** Milliseconds until it is 503. */
+  const patience = async (t: Test, work: Promise<unknown>): Promise<number> => {
+    const started = performance.now()
+    await t.rejects(work, { code: 'UNAVAILABLE' })
+    return performance.now() - started
+  }
+
+  t.test('one that says nothing is given up at once, and not asked again', async (t) => {
+    let asked = 0
+    const blobs = await open(t, (request) => {
+      asked++
+      request.resume()
+    }, { partSize })
+    const works = {
+      read: () => blobs.read(key),
+      'put small': () => blobs.put(key, arrived(t, Buffer.from('x'))),
+      'put nothing': () => blobs.put(key, arrived(t, Buffer.alloc(0))),
+      'put in parts': () => blobs.put(key, arrived(t, Buffer.alloc(partSize + 1))),
+      tidy: () => blobs.tidy(new Date()),
+      list: () => keysOf(blobs)
+    }
+    for (const [what, work] of Object.entries(works)) {
+      asked = 0
+      t.ok(await patience(t, work()) < 3 * silence, what)
+      t.equal(asked, 1, what)
+    }
+    t.match(await blobs.remove([key, newId('file')]), { gone: [], error: Error })
+  })
+
+  t.test('one that stops in the middle of a part is given up, and its parts in the background', async (t) => {
+    let begun = 0
+    const aborted: string[] = []
+    const blobs = await open(t, (request, response) => {
+      if (request.method === 'POST') return response.end('<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>')
+      // Nor does it answer to this.
+      if (request.method === 'DELETE') return aborted.push(request.url!)
+      begun++
+      request.once('data', () => request.pause())
+    }, { partSize })
+    t.ok(await patience(t, blobs.put(key, arrived(t, Buffer.alloc(2 * partSize)))) < 4 * silence)
+    t.equal(begun, 1)
+    await waitUntil(() => aborted.length === 1, 'the parts to be given up')
+  })
+
+  t.test('a reader may take any time, and a store may not', async (t) => {
+    const content = Buffer.alloc(4_000_000, 'x')
+    let sent = content.length
+    const blobs = await open(t, (_request, response) => {
+      response.writeHead(200, { 'content-length': content.length, etag: '"x"' }).write(content.subarray(0, sent))
+      if (sent === content.length) response.end()
+    })
+    const reading = await blobs.read(key)
+    reading.pause()
+    await sleep(3 * silence)
+    t.equal((await buffer(reading)).length, content.length)
+    sent = 1_000_000
+    await t.rejects(buffer(await blobs.read(key)), /the store is silent/)
+  })
+
+  t.test('uploads in parts of others are theirs, and there may be many of ours', async (t) => {
+    const ours = Array.from({ length: 3 }, () => newId('file'))
+    const aborted: string[] = []
+    const upload = (key: string): string => `<Upload><Key>${key}</Key><UploadId>u-${key.slice(-4)}</UploadId><Initiated>2020-01-01T00:00:00.000Z</Initiated></Upload>`
+    const blobs = await open(t, (request, response) => {
+      const { pathname, searchParams } = new URL(request.url!, 'http://x')
+      if (request.method === 'DELETE') {
+        aborted.push(pathname)
+        // Somebody else may be at it, too.
+        return aborted.length === 1 ? response.writeHead(404).end('<Error><Code>NoSuchUpload</Code></Error>') : response.writeHead(204).end()
+      }
+      const page = Number(searchParams.get('key-marker') ?? 0)
+      const last = page === ours.length - 1
+      response.end(`<ListMultipartUploadsResult>${upload('backup/other.tar')}${upload(ours[page])}<IsTruncated>${!last}</IsTruncated>${last ? '' : `<NextKeyMarker>${page + 1}</NextKeyMarker><NextUploadIdMarker>u</NextUploadIdMarker>`}</ListMultipartUploadsResult>`)
+    })
+    await blobs.tidy(new Date())
+    t.same(aborted, ours.map((key) => `/fake/${key}`))
+  })
+
+  t.test('what it refuses to remove keeps nothing else from it', async (t) => {
+    const keys = Array.from({ length: 5 }, () => newId('file'))
+    const blobs = await open(t, (request, response) => {
+      if (request.url!.includes(keys[2])) return response.writeHead(403).end('<Error><Code>AccessDenied</Code></Error>')
+      response.writeHead(204).end()
+    })
+    const { gone, error } = await blobs.remove(keys)
+    t.same(gone.sort(), keys.filter((_key, i) => i !== 2).sort())
+    t.match(error, { name: 'AccessDenied' })
+  })
+})
+
+t.test('no file has more parts than S3 takes', async (t) => {
+  for (const bytes of [1, 2 ** 28, 5 * 2 ** 30, 10_000 * 2 ** 28 + 1, 2 ** 45 + 1]) {
+    const size = sizeOfParts(bytes)
+    t.ok(Math.ceil(bytes / size) <= 10_000 && size >= 2 ** 28, `${bytes} in parts of ${size}`)
+  }
+})
+
 t.test('S3: what only it has', { skip: noS3 }, async (t) => {
   const server = await startS3(t)
   const config = s3Config(server, true)
@@ -138,6 +262,7 @@ t.test('S3: what only it has', { skip: noS3 }, async (t) => {
     t.equal(response.status, 200)
     t.equal(response.headers.get('content-type'), 'image/png')
     t.equal(response.headers.get('content-disposition'), 'attachment; filename="a b.png"')
+    t.equal(response.headers.get('cache-control'), 'private, no-store')
     t.ok(content.equals(Buffer.from(await response.arrayBuffer())))
     t.equal((await fetch(address.replace(key, newId('file')))).status, 403, 'and no other')
   })

@@ -174,7 +174,7 @@ t.test('a type is found from the bytes, and what a browser could run is never in
       t.equal(headers.get('content-type'), type.startsWith('text/') ? `${type}; charset=utf-8` : type, what)
       t.match(headers.get('content-disposition'), query === '?disposition=inline' && inline ? /^inline;/ : /^attachment;/, `${what}${query}`)
       t.equal(headers.get('x-content-type-options'), 'nosniff')
-      t.equal(headers.get('content-security-policy'), "default-src 'none'; sandbox")
+      t.equal(headers.get('content-security-policy'), /^(audio|video)\//.test(type) ? "default-src 'none'; media-src 'self'" : "default-src 'none'; sandbox")
     }
   }
 })
@@ -206,6 +206,7 @@ t.test('forms that are none', async (t) => {
     ['no type', [415], whole, ''],
     ['JSON', [415], '{"file": "x"}', 'application/json'],
     ['URL-encoded', [415], 'file=x', 'application/x-www-form-urlencoded'],
+    ['a field of JSON that is 30,000 deep', [400], form(field('metadata', '['.repeat(30_000) + ']'.repeat(30_000), ['Content-Type: application/json']), file)],
     ['nothing', [400], ''],
     ['only a preamble', [400], 'this is no form'],
     ['garbage', [400], randomBytes(50_000)],

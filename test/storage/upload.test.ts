@@ -9,7 +9,7 @@ import { createClient } from '../support/client.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey, spawnServer } from '../support/process.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
-import { download, fileCount, formOf, nothingLeft, openWire, upload, uploaded, uploadHead } from '../support/storage.ts'
+import { download, fileCount, formOf, multipart, nothingLeft, openWire, upload, uploaded, uploadHead } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const digest = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex')
@@ -79,6 +79,25 @@ t.test('fields in any order before the file, each refused by name when it is wro
   await nothingLeft(t, server)
 })
 
+t.test('a file without any name is refused before it is read, and what the database refuses is not kept', async (t) => {
+  const server = await startServer(t, { env: { STORAGE_QUOTA_USER: '100000' } })
+  const { client } = await server.person()
+  const nameless = (fields: Array<{ head: string, body: string }> = []) => client.call('POST', '/storage/upload', {
+    raw: multipart([...fields, { head: ['Content-Disposition: form-data; name="file"', 'Content-Type: application/octet-stream'], body: Buffer.alloc(90_000) }], 'B'),
+    headers: { 'content-type': 'multipart/form-data; boundary=B' }
+  })
+  for (let i = 0; i < 3; i++) {
+    const { status, body } = await nameless()
+    t.equal(status, 400)
+    t.match(body.error.details, { field: 'name', constraint: 'required' })
+  }
+  t.equal((await nameless([{ head: 'Content-Disposition: form-data; name="name"', body: 'a.bin' }])).status, 201)
+  await server.services.database.pool.query("ALTER TABLE files ADD CHECK (path <> 'refused') NOT VALID")
+  for (let i = 0; i < 3; i++) t.equal((await upload(client, { fields: { path: 'refused' } })).status, 500)
+  t.equal(await fileCount(server), 1)
+  await nothingLeft(t, server)
+})
+
 t.test('a SHA-256 is held against what arrives, as a field and as a header', async (t) => {
   const server = await startServer(t)
   const { client } = await server.person()
@@ -121,6 +140,26 @@ t.test('an Idempotency-Key', async (t) => {
     const { status, body } = await upload(client, { bytes: 'x', headers: { 'idempotency-key': 'another' } })
     t.equal(status, 413)
     t.equal(body.error.details.constraint, 'quota')
+    await nothingLeft(t, server)
+  })
+
+  t.test('whose transaction has to be repeated has the answer that another has left meanwhile', async (t) => {
+    const server = await startServer(t)
+    const { client } = await server.person()
+    // The first to remember its answer fails as in a deadlock, late enough for another to come in between.
+    await server.services.database.pool.query(`
+      CREATE SEQUENCE tries;
+      CREATE FUNCTION fail_once () RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF nextval('tries') = 1 THEN PERFORM pg_sleep(0.3); RAISE EXCEPTION 'once' USING ERRCODE = '40P01'; END IF;
+        RETURN NEW; END $$;
+      CREATE TRIGGER fail_once BEFORE INSERT ON idempotency_records FOR EACH ROW EXECUTE FUNCTION fail_once()`)
+    const repeated = upload(client, { headers })
+    let other = await upload(client, { headers })
+    while (other.status === 409) other = await upload(client, { headers })
+    const made = [await repeated, other].filter(({ status }) => status === 201)
+    t.ok(made.length > 0)
+    for (const { body } of made) t.equal((await client.get(`/storage/files/${body.id}`)).status, 200, 'what was answered is there')
+    t.equal(await fileCount(server), 1)
     await nothingLeft(t, server)
   })
 

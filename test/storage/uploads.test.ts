@@ -1,12 +1,17 @@
 // Resumable uploads: the protocol of tus as clients speak it, who may do what, what is kept of what breaks off, and that the
 // last byte makes one file, once.
-import { hash, randomBytes } from 'node:crypto'
-import { stat, writeFile } from 'node:fs/promises'
+import { hash, randomBytes, randomUUID } from 'node:crypto'
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { statement } from '../../services/database.ts'
-import { tidyUploads } from '../../services/storage/uploads.ts'
+import { holdUpload } from '../../services/storage/hold.ts'
+import { finishUpload, openUpload, tidyUploads } from '../../services/storage/uploads.ts'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { bootstrapKey, spawnServer } from '../support/process.ts'
 import { startServer, type Person } from '../support/server.ts'
 import { download, fileCount, openWire } from '../support/storage.ts'
 import { bytesType, checksum, metadataOf, piecesOf, sendByTus, staged } from '../support/tus.ts'
@@ -253,6 +258,153 @@ t.test('a server that died between the last byte and the file: whoever asks goes
   t.equal((await person.client.get('/storage/usage')).body.files, 2)
 })
 
+t.test('a server that stood still for long writes to nothing that it held', async (t) => {
+  const { url: DATABASE_URL } = await createTestDatabase(t)
+  const env = { DATABASE_URL, STORAGE_DIR: await mkdtemp(join(tmpdir(), 'platform-paused-')) }
+  t.teardown(() => rm(env.STORAGE_DIR, { recursive: true, force: true }))
+  const [one, two] = [await spawnServer(t, env), await spawnServer(t, env)]
+  const content = randomBytes(100_000)
+  const rest = content.subarray(1_000)
+  const held = await Promise.all([rest, rest.subarray(0, 50_000)].flatMap((sent) => [checksum('sha256', rest), {}].map(async (headers) => {
+    const path = await piecesOf(one.url, bootstrapKey).begun(content.length)
+    await piecesOf(one.url, bootstrapKey).append(path, 0, content.subarray(0, 1_000))
+    const wire = await openWire(t, one.url)
+    const lines = [`PATCH ${path} HTTP/1.1`, 'host: x', `authorization: Bearer ${bootstrapKey}`, 'tus-resumable: 1.0.0', 'upload-offset: 1000', `content-type: ${bytesType}`, `content-length: ${rest.length}`, ...Object.entries(headers).map((pair) => pair.join(': '))]
+    await wire.write(`${lines.join('\r\n')}\r\n\r\n`)
+    await wire.write(Buffer.alloc(20_000, 'x'))
+    await waitUntil(async () => (await stat(join(env.STORAGE_DIR, 'uploads', idOf(path)))).size === 21_000, 'it to be written')
+    return { path, wire, sent }
+  })))
+  one.child.kill('SIGSTOP')
+  const other = piecesOf(two.url, bootstrapKey)
+  const replies = await Promise.all(held.map(async ({ path, sent }) => {
+    for (let i = 0; ; i++) {
+      const offset = Number((await other.head(path)).headers.get('upload-offset'))
+      const reply = await other.append(path, offset, offset === 1_000 ? sent : Buffer.alloc(0))
+      if (reply.status !== 409 || i === 3) return reply
+    }
+  }))
+  t.same(replies.map(({ status }) => status), [204, 204, 204, 204])
+  one.child.kill('SIGCONT')
+  await Promise.all(held.map(async ({ wire }) => {
+    await wire.write(Buffer.alloc(20_000, 'x'))
+    t.equal((await wire.reply()).status, 409)
+  }))
+  for (const [i, { path, sent }] of held.entries()) {
+    const last = sent.length === rest.length ? replies[i] : await other.append(path, 1_000 + sent.length, rest.subarray(sent.length))
+    t.equal(last.status, 204, last.text)
+    const { bytes } = await download(two.url, `/storage/files/${last.headers.get('upload-file-id')}/download`, { key: bootstrapKey })
+    t.ok(bytes.equals(content), 'what was acknowledged is as it was')
+  }
+})
+
+t.test('what a lost hold still writes goes to a file that is nobody\'s', async (t) => {
+  const { database, storage } = server.services
+  const person = await server.person()
+  for (const pieces of [['56789'], ['567', '89']]) {
+    const path = await by(person).begun(10)
+    await by(person).append(path, 0, '01234')
+    const hold = await holdUpload(database, idOf(path))
+    const tail = await storage.staging.open(hold.stagedAs, 5)
+    await tail.write(Buffer.from('x'))
+    await prisma.upload.update({ where: { id: idOf(path) }, data: { heldUntil: new Date(Date.now() - 1) } })
+    t.equal((await by(person).append(path, 4, 'x')).status, 409)
+    t.equal((await rowOf(path))!.holder === null, false, 'a refusal in between makes it nobody\'s file either')
+    let offset = 5
+    let reply
+    for (const piece of pieces) {
+      reply = await by(person).append(path, offset, piece)
+      t.equal(reply.status, 204, reply.text)
+      offset += piece.length
+      await tail.write(Buffer.from('xxxx'))
+      await tail.sync()
+      await (await storage.staging.open(hold.stagedAs, 0)).close()
+      await t.rejects(hold.advance(0), { code: 'CONFLICT' })
+      await t.rejects(hold.moveTo('elsewhere'), { code: 'CONFLICT' })
+    }
+    await tail.close()
+    await hold.release()
+    const { bytes } = await download(server.url, `/storage/files/${reply!.headers.get('upload-file-id')}/download`, { key: person.key })
+    t.equal(bytes.toString(), '0123456789')
+    t.equal((await rowOf(path))!.holder, null)
+    await storage.staging.remove([hold.stagedAs])
+  }
+})
+
+t.test('who lost the upload does not end it, whatever its sha256', async (t) => {
+  const { database } = server.services
+  const person = await server.person()
+  const path = await by(person).begun(4, { filename: 'a', sha256: hash('sha256', 'test') })
+  await writeFile(join(server.services.config.storageDir, 'uploads', idOf(path)), 'text')
+  const lost = await holdUpload(database, idOf(path))
+  await prisma.upload.update({ where: { id: idOf(path) }, data: { holder: 'other' } })
+  const request = { params: { id: idOf(path) }, principal: { userId: person.id, projectIds: null } }
+  const upload = await openUpload(database, request as never)
+  await t.rejects(finishUpload(database, server.services, request as never, upload, lost), { code: 'CONFLICT' })
+  t.ok(await rowOf(path), 'it is the other\'s')
+  t.same(await eventsOf(person), ['upload.created'])
+  await lost.release()
+  await prisma.upload.update({ where: { id: idOf(path) }, data: { holder: null, heldUntil: null } })
+})
+
+t.test('a hold is said again every three seconds, and who waits is heard within one', async (t) => {
+  const { database } = server.services
+  const person = await server.person()
+  const path = await by(person).begun(4)
+  const renewals: number[] = []
+  const sql = (async (query: { text: string }, values: unknown[]) => {
+    if (/SET held_until/.test(query.text)) renewals.push(performance.now())
+    return await database.sql(query as never, values as never)
+  }) as typeof database.sql
+  const hold = await holdUpload({ ...database, sql }, idOf(path))
+  let asked = 0
+  const heard = new Promise<number>((resolve) => hold.onBeat((wanted) => { if (wanted) resolve(performance.now()) }))
+  await sleep(4_500)
+  t.equal(renewals.length, 1)
+  asked = performance.now()
+  const [, head] = await Promise.all([heard.then(async (at) => {
+    t.ok(at - asked < 2_000)
+    await hold.release()
+  }), by(person).head(path)])
+  t.equal(head.status, 200)
+})
+
+t.test('of a creation whose bytes are refused or cut off nothing is left, unless it can be asked for again', async (t) => {
+  const person = await server.person()
+  const count = () => prisma.upload.count({ where: { userId: person.id } })
+  const headers = { 'authorization': `Bearer ${person.key}`, 'tus-resumable': '1.0.0', 'upload-length': '10', 'upload-metadata': metadataOf({ filename: 'a' }), 'content-type': bytesType }
+  const create = (more: Record<string, string>) => fetch(endpoint, { method: 'POST', duplex: 'half', body: new Blob(['x'.repeat(500)]).stream(), headers: { ...headers, ...more } } as RequestInit)
+  t.equal((await create({})).status, 413)
+  t.equal(await count(), 0)
+  t.same(await eventsOf(person), ['upload.created', 'upload.deleted'])
+  const wire = await openWire(t, server.url)
+  await wire.write(`POST /v1/storage/uploads HTTP/1.1\r\nhost: x\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')}content-length: 10\r\n\r\n01234`)
+  await waitUntil(async () => await count() === 1, 'it to begin')
+  wire.socket.destroy()
+  await waitUntil(async () => await count() === 0, 'it to be forgotten')
+  t.equal((await create({ 'idempotency-key': 'again' })).status, 413)
+  t.equal(await count(), 1)
+  const again = await create({ 'idempotency-key': 'again' })
+  t.equal(again.status, 201)
+  t.equal((await by(person).append(again.headers.get('location')!, 0, '0123456789')).status, 204)
+})
+
+const many = statement(`
+  INSERT INTO uploads (id, user_id, space_id, name, given, length, expires_at)
+  SELECT 'upl_' || lpad(i::text, 26, '0'), $1, $1, 'a', '', 1, now() + interval '1 hour' FROM generate_series(1, $2::int) i`)
+
+t.test('a space has so many unfinished uploads at most', async (t) => {
+  const [person, other] = [await server.person(), await server.person()]
+  await server.services.database.sql(many, [person.id, 1_000])
+  t.match(await by(person).begin(1), { status: 409, body: { error: { code: 'CONFLICT', details: { constraint: 'unfinished' } } } })
+  t.equal((await by(other).begin(1)).status, 201, 'others are not in its way')
+  t.equal((await by(person).end(`/v1/storage/uploads/upl_${'1'.padStart(26, '0')}`)).status, 204)
+  t.equal((await by(person).begin(0)).status, 201)
+  t.equal((await by(person).begin(1)).status, 201, 'what is finished does not count')
+  t.equal((await by(person).begin(1)).status, 409)
+  await prisma.upload.deleteMany({ where: { userId: person.id } })
+})
+
 t.test('whose it is', async (t) => {
   const [person, other] = [await server.person(), await server.person()]
   const path = await by(person).begun(10)
@@ -353,11 +505,13 @@ t.test('an upload whose time is over', async (t) => {
   t.equal((await by(person).head(path)).status, 410)
   await writeFile(join(server.services.config.storageDir, 'uploads', 'upl_01jd6y8m5qe8btc4y5w1r0n3fz'), 'left by a crash')
   const { database, storage, events } = server.services
-  t.same(await tidyUploads(database, { storage, events }), { removed: 3, more: false })
+  const [copy, orphan] = [kept, path].map((one) => `${idOf(one)}.${randomUUID()}`)
+  for (const name of [copy, orphan]) await writeFile(join(server.services.config.storageDir, 'uploads', name), 'left by a crash')
+  t.same(await tidyUploads(database, { storage, events }), { removed: 4, more: false })
   t.equal(await rowOf(path), null)
   const left = await staged(server)
   t.ok(left.includes(idOf(kept)), 'what is still there keeps its bytes')
-  t.same(left.filter((id) => id === idOf(path) || id === 'upl_01jd6y8m5qe8btc4y5w1r0n3fz'), [], 'and nothing else')
+  t.same(left.filter((id) => id.startsWith(idOf(path)) || id === 'upl_01jd6y8m5qe8btc4y5w1r0n3fz'), [], 'and nothing else')
   t.equal((await by(person).head(path)).status, 404)
   t.equal((await by(person).append(kept, 3, '3456789')).status, 204)
   t.equal((await eventsOf(person)).filter((type) => type === 'upload.deleted').length, 1)

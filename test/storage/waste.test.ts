@@ -1,7 +1,8 @@
 // What time removes: files whose time is over, the bytes of what was deleted, and what crashes left; and nothing else.
 import { randomBytes } from 'node:crypto'
-import { utimesSync, writeFileSync, mkdirSync, existsSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
 import t from 'tap'
 import { tidy, kindsOfWaste } from '../../services/housekeeping.ts'
 import { newId } from '../../services/ids.ts'
@@ -57,6 +58,39 @@ t.test('a removal that fails midway is done again', async (t) => {
   t.match(await tidy(database, { kinds: kindsOfEnding(services) }), { blobs: 1 })
 })
 
+t.test('a blob that cannot be removed keeps no other from it, and comes again later', async (t) => {
+  const [stuck, other] = [await upload(), await upload()]
+  const place = join(folder, 'blobs', stuck.slice(-2), stuck)
+  rmSync(place)
+  mkdirSync(place)
+  for (const id of [stuck, other]) await server.admin.client.delete(`/storage/files/${id}`)
+  const errors: Error[] = []
+  await tidy(database, { kinds: kindsOfEnding(services), onError: (error) => errors.push(error) })
+  t.match(errors.map(({ cause }) => (cause as Error).message), ['1 of 2 blobs cannot be removed'])
+  t.notOk((await keys()).includes(other))
+  t.match(await prisma.doomedBlob.findMany(), [{ key: stuck }])
+  t.match(await tidy(database, { kinds: kindsOfEnding(services) }), { blobs: 0 }, 'not at once')
+  rmSync(place, { recursive: true })
+  await prisma.doomedBlob.updateMany({ data: { doomedAt: new Date() } })
+  t.match(await tidy(database, { kinds: kindsOfEnding(services) }), { blobs: 1 })
+})
+
+t.test('an orphan that cannot be removed keeps the sweep from nothing else', async (t) => {
+  const [stuck, other] = [newId('file'), newId('file')]
+  for (const key of [stuck, other]) await (await storage.blobs()).put(key, await storage.incoming.receive({ declaredType: null, content: Readable.from([Buffer.from('x')]) }, { maxBytes: 9 }))
+  const blobs = await storage.blobs()
+  const real = blobs.remove
+  t.teardown(() => { blobs.remove = real })
+  blobs.remove = async (orphans) => {
+    const { gone } = await real(orphans.filter((key) => key !== stuck))
+    return { gone, error: orphans.includes(stuck) ? new Error('not this one') : null }
+  }
+  await t.rejects(sweep(new Date(Date.now() + 60_000)), /could not remove everything/)
+  t.same((await keys()).filter((key) => key === stuck || key === other), [stuck])
+  blobs.remove = real
+  t.equal(await sweep(new Date(Date.now() + 60_000)), 1)
+})
+
 t.test('a file whose time is over is gone at once, with its event and its bytes soon after', async (t) => {
   const id = await upload({ expires_at: new Date(Date.now() + 3_600_000).toISOString() })
   t.equal((await server.admin.client.get(`/storage/files/${id}`)).status, 200)
@@ -75,7 +109,7 @@ t.test('a project takes its files with it', async (t) => {
   await prisma.project.update({ where: { id: project }, data: { status: 'deleted', deletedAt: new Date(Date.now() - 31 * 86_400_000) } })
   t.match(await tidy(database, { kinds: [...kindsOfWaste(), ...kindsOfEnding(services)] }), { projects: 1, blobs: 2 })
   for (const id of files) t.notOk((await keys()).includes(id))
-  t.match(await prisma.storageUsage.findUnique({ where: { spaceId: project } }), { files: 0n, bytes: 0n })
+  t.equal(await prisma.storageUsage.findUnique({ where: { spaceId: project } }), null)
 })
 
 t.test('a deleted user takes the files that are in no project', async (t) => {

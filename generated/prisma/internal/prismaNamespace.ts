@@ -2816,6 +2816,7 @@ export const UploadScalarFieldEnum = {
   fileId: 'fileId',
   expiresAt: 'expiresAt',
   createdAt: 'createdAt',
+  stagedAs: 'stagedAs',
   holder: 'holder',
   heldUntil: 'heldUntil',
   wantedAt: 'wantedAt'

@@ -358,6 +358,7 @@ export const UploadScalarFieldEnum = {
   fileId: 'fileId',
   expiresAt: 'expiresAt',
   createdAt: 'createdAt',
+  stagedAs: 'stagedAs',
   holder: 'holder',
   heldUntil: 'heldUntil',
   wantedAt: 'wantedAt'

@@ -53,6 +53,7 @@ export type UploadMinAggregateOutputType = {
   fileId: string | null
   expiresAt: Date | null
   createdAt: Date | null
+  stagedAs: string | null
   holder: string | null
   heldUntil: Date | null
   wantedAt: Date | null
@@ -75,6 +76,7 @@ export type UploadMaxAggregateOutputType = {
   fileId: string | null
   expiresAt: Date | null
   createdAt: Date | null
+  stagedAs: string | null
   holder: string | null
   heldUntil: Date | null
   wantedAt: Date | null
@@ -99,6 +101,7 @@ export type UploadCountAggregateOutputType = {
   fileId: number
   expiresAt: number
   createdAt: number
+  stagedAs: number
   holder: number
   heldUntil: number
   wantedAt: number
@@ -133,6 +136,7 @@ export type UploadMinAggregateInputType = {
   fileId?: true
   expiresAt?: true
   createdAt?: true
+  stagedAs?: true
   holder?: true
   heldUntil?: true
   wantedAt?: true
@@ -155,6 +159,7 @@ export type UploadMaxAggregateInputType = {
   fileId?: true
   expiresAt?: true
   createdAt?: true
+  stagedAs?: true
   holder?: true
   heldUntil?: true
   wantedAt?: true
@@ -179,6 +184,7 @@ export type UploadCountAggregateInputType = {
   fileId?: true
   expiresAt?: true
   createdAt?: true
+  stagedAs?: true
   holder?: true
   heldUntil?: true
   wantedAt?: true
@@ -290,6 +296,7 @@ export type UploadGroupByOutputType = {
   fileId: string | null
   expiresAt: Date
   createdAt: Date
+  stagedAs: string | null
   holder: string | null
   heldUntil: Date | null
   wantedAt: Date | null
@@ -337,6 +344,7 @@ export type UploadWhereInput = {
   fileId?: Prisma.StringNullableFilter<"Upload"> | string | null
   expiresAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
+  stagedAs?: Prisma.StringNullableFilter<"Upload"> | string | null
   holder?: Prisma.StringNullableFilter<"Upload"> | string | null
   heldUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   wantedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
@@ -363,6 +371,7 @@ export type UploadOrderByWithRelationInput = {
   fileId?: Prisma.SortOrderInput | Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  stagedAs?: Prisma.SortOrderInput | Prisma.SortOrder
   holder?: Prisma.SortOrderInput | Prisma.SortOrder
   heldUntil?: Prisma.SortOrderInput | Prisma.SortOrder
   wantedAt?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -392,6 +401,7 @@ export type UploadWhereUniqueInput = Prisma.AtLeast<{
   received?: Prisma.BigIntFilter<"Upload"> | bigint | number
   expiresAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
+  stagedAs?: Prisma.StringNullableFilter<"Upload"> | string | null
   holder?: Prisma.StringNullableFilter<"Upload"> | string | null
   heldUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   wantedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
@@ -418,6 +428,7 @@ export type UploadOrderByWithAggregationInput = {
   fileId?: Prisma.SortOrderInput | Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  stagedAs?: Prisma.SortOrderInput | Prisma.SortOrder
   holder?: Prisma.SortOrderInput | Prisma.SortOrder
   heldUntil?: Prisma.SortOrderInput | Prisma.SortOrder
   wantedAt?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -450,6 +461,7 @@ export type UploadScalarWhereWithAggregatesInput = {
   fileId?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
   expiresAt?: Prisma.DateTimeWithAggregatesFilter<"Upload"> | Date | string
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Upload"> | Date | string
+  stagedAs?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
   holder?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
   heldUntil?: Prisma.DateTimeNullableWithAggregatesFilter<"Upload"> | Date | string | null
   wantedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Upload"> | Date | string | null
@@ -472,6 +484,7 @@ export type UploadCreateInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  stagedAs?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
   wantedAt?: Date | string | null
@@ -498,6 +511,7 @@ export type UploadUncheckedCreateInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  stagedAs?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
   wantedAt?: Date | string | null
@@ -520,6 +534,7 @@ export type UploadUpdateInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -546,6 +561,7 @@ export type UploadUncheckedUpdateInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -570,6 +586,7 @@ export type UploadCreateManyInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  stagedAs?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
   wantedAt?: Date | string | null
@@ -592,6 +609,7 @@ export type UploadUpdateManyMutationInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -616,6 +634,7 @@ export type UploadUncheckedUpdateManyInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -650,6 +669,7 @@ export type UploadCountOrderByAggregateInput = {
   fileId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  stagedAs?: Prisma.SortOrder
   holder?: Prisma.SortOrder
   heldUntil?: Prisma.SortOrder
   wantedAt?: Prisma.SortOrder
@@ -677,6 +697,7 @@ export type UploadMaxOrderByAggregateInput = {
   fileId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  stagedAs?: Prisma.SortOrder
   holder?: Prisma.SortOrder
   heldUntil?: Prisma.SortOrder
   wantedAt?: Prisma.SortOrder
@@ -699,6 +720,7 @@ export type UploadMinOrderByAggregateInput = {
   fileId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  stagedAs?: Prisma.SortOrder
   holder?: Prisma.SortOrder
   heldUntil?: Prisma.SortOrder
   wantedAt?: Prisma.SortOrder
@@ -819,6 +841,7 @@ export type UploadCreateWithoutUserInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  stagedAs?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
   wantedAt?: Date | string | null
@@ -843,6 +866,7 @@ export type UploadUncheckedCreateWithoutUserInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  stagedAs?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
   wantedAt?: Date | string | null
@@ -896,6 +920,7 @@ export type UploadScalarWhereInput = {
   fileId?: Prisma.StringNullableFilter<"Upload"> | string | null
   expiresAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
+  stagedAs?: Prisma.StringNullableFilter<"Upload"> | string | null
   holder?: Prisma.StringNullableFilter<"Upload"> | string | null
   heldUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   wantedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
@@ -918,6 +943,7 @@ export type UploadCreateWithoutProjectInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  stagedAs?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
   wantedAt?: Date | string | null
@@ -942,6 +968,7 @@ export type UploadUncheckedCreateWithoutProjectInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  stagedAs?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
   wantedAt?: Date | string | null
@@ -991,6 +1018,7 @@ export type UploadCreateManyUserInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  stagedAs?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
   wantedAt?: Date | string | null
@@ -1013,6 +1041,7 @@ export type UploadUpdateWithoutUserInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1037,6 +1066,7 @@ export type UploadUncheckedUpdateWithoutUserInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1060,6 +1090,7 @@ export type UploadUncheckedUpdateManyWithoutUserInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1083,6 +1114,7 @@ export type UploadCreateManyProjectInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  stagedAs?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
   wantedAt?: Date | string | null
@@ -1105,6 +1137,7 @@ export type UploadUpdateWithoutProjectInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1129,6 +1162,7 @@ export type UploadUncheckedUpdateWithoutProjectInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1152,6 +1186,7 @@ export type UploadUncheckedUpdateManyWithoutProjectInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1178,6 +1213,7 @@ export type UploadSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   fileId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  stagedAs?: boolean
   holder?: boolean
   heldUntil?: boolean
   wantedAt?: boolean
@@ -1204,6 +1240,7 @@ export type UploadSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   fileId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  stagedAs?: boolean
   holder?: boolean
   heldUntil?: boolean
   wantedAt?: boolean
@@ -1230,6 +1267,7 @@ export type UploadSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   fileId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  stagedAs?: boolean
   holder?: boolean
   heldUntil?: boolean
   wantedAt?: boolean
@@ -1256,12 +1294,13 @@ export type UploadSelectScalar = {
   fileId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  stagedAs?: boolean
   holder?: boolean
   heldUntil?: boolean
   wantedAt?: boolean
 }
 
-export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "userId" | "spaceId" | "name" | "path" | "declaredContentType" | "visibility" | "metadata" | "tags" | "fileExpiresAt" | "sha256" | "given" | "length" | "received" | "fileId" | "expiresAt" | "createdAt" | "holder" | "heldUntil" | "wantedAt", ExtArgs["result"]["upload"]>
+export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "userId" | "spaceId" | "name" | "path" | "declaredContentType" | "visibility" | "metadata" | "tags" | "fileExpiresAt" | "sha256" | "given" | "length" | "received" | "fileId" | "expiresAt" | "createdAt" | "stagedAs" | "holder" | "heldUntil" | "wantedAt", ExtArgs["result"]["upload"]>
 export type UploadInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.Upload$projectArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1310,7 +1349,12 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     expiresAt: Date
     createdAt: Date
     /**
-     * Which request writes to it, until when unless it says so again, and when another one last waited for it.
+     * The file on the disk that has its bytes, where that is not its id: another one after each hold that was not let go.
+     */
+    stagedAs: string | null
+    /**
+     * Which request writes to it, until when unless it says so again, and when another one last waited for it. A holder
+     * without an end held it once, and may be writing to that file still.
      */
     holder: string | null
     heldUntil: Date | null
@@ -1758,6 +1802,7 @@ export interface UploadFieldRefs {
   readonly fileId: Prisma.FieldRef<"Upload", 'String'>
   readonly expiresAt: Prisma.FieldRef<"Upload", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Upload", 'DateTime'>
+  readonly stagedAs: Prisma.FieldRef<"Upload", 'String'>
   readonly holder: Prisma.FieldRef<"Upload", 'String'>
   readonly heldUntil: Prisma.FieldRef<"Upload", 'DateTime'>
   readonly wantedAt: Prisma.FieldRef<"Upload", 'DateTime'>
