@@ -127,7 +127,7 @@ t.test('what takes too much of anything is ended, and so is what nobody wants an
   t.same(readers(), [])
 })
 
-t.test('the process ends when the one that wants the text does', { skip: !existsSync('/proc/self/cmdline') }, async (t) => {
+t.test('the process ends when the one that wants the text does', { skip: !existsSync('/proc/self/cmdline') }, async () => {
   writeFileSync(join(folder, 'slow.pdf'), slow())
   const module = fileURLToPath(new URL('../../services/ai/reading/read.ts', import.meta.url))
   const code = `import { readDocument } from ${JSON.stringify(module)}; await readDocument({ path: ${JSON.stringify(join(folder, 'slow.pdf'))}, name: '', contentType: '' }, { maxTokens: 200, overlapTokens: 0 })`
