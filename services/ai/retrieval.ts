@@ -28,19 +28,22 @@ export interface PassageSearch {
 const mostWords = { lookedUp: 200, ranked: 32 }
 /** Chunks that are ranked, but for those of common words together. */
 const mostCandidates = 1_500
-/** What is ranked further by names and vectors. */
+/** What is ranked further, by names and vectors, and then by pairs of words. */
 const mostRanked = 200
+const mostRead = 30
 /** Chunks up to which every vector is compared; beyond it, only those of the best by words. */
 const mostVectors = { pgvector: 20_000, plain: 1_000 }
 const bm25 = { k1: 1.2, b: 0.75 }
 /** A word in the document's name, as a part of what it counts in the text. */
 const nameWeight = 0.4
+/** Two words that stand beside each other in the query and in the passage, as a part of what they count. */
+const pairWeight = 0.25
 /** The constant of reciprocal rank fusion (Cormack and others, 2009). */
 const fusion = 60
 
 /**
  * The best passages first, at most `limit`. `score` is from 0 to 1 and compares passages of one search: by words alone, the
- * share of the query's words, weighted by their rarity, that the passage covers; fused with vectors, the share of what
+ * share of the query's words, weighted by their rarity, that the passage covers, and more where they stand together; fused with vectors, the share of what
  * being first in both ways would give.
  */
 export async function searchPassages (db: Db, principal: Principal, { knowledgeBaseIds, query, limit, filters = {}, embedding = null }: PassageSearch): Promise<RetrievedPassage[]> {
@@ -48,7 +51,8 @@ export async function searchPassages (db: Db, principal: Principal, { knowledgeB
   const bases = basesOf(await db.sql(readBases, [...caller, knowledgeBaseIds]))
   if (bases.chunks === 0) return []
   const words = await lookUp(db, bases, query)
-  const byWords = await rankByWords(db, bases, words, filters)
+  const named = await rankByWords(db, bases, words, filters)
+  const byWords = await rankByPairs(db, named, words)
   const ranked = embedding === null ? byWords : fuse(byWords, await rankByVector(db, bases, embedding, filters, byWords))
   if (ranked.length === 0) return []
   return await db.sql(readPassages, [...caller, ranked.map(({ id }) => id), ranked.map(({ score }) => Math.min(1, score)), limit])
@@ -84,21 +88,24 @@ function basesOf (rows: BaseRow[]): Bases {
 /** A lexeme of a word in one knowledge base, by its number there. */
 interface Term { base: string, id: number, chunks: number, weight: number }
 /** `weight`: by its rarity, what it counts at most. */
-interface Word { forms: Set<string>, terms: Term[], weight: number }
+interface Word { forms: Set<string>, terms: Term[], weight: number, /** In the query. */ place: number }
 
 interface VariantRow { n: number, language: string, lexeme: string, base: string | null, id: number, chunks: number }
+
+/** A limit that is never reached: it keeps the planner, which takes a word for a thousand, from reading all lexemes. */
+const unlimited = 1_000_000
 
 const readLexemes = statement<VariantRow>(`
   SELECT v.n::int, v.language, v.lexeme, l.knowledge_base_id AS base, l.id, l.chunks FROM (
     SELECT DISTINCT n, language, unnest(tsvector_to_array(to_tsvector(language::regconfig, unaccent(word)))) AS lexeme
     FROM unnest($2::text[]) WITH ORDINALITY AS w (word, n), unnest($3::text[]) AS language
-  ) v LEFT JOIN lexemes l ON l.knowledge_base_id = ANY($1) AND l.lexeme = v.lexeme COLLATE "C"
+  ) v LEFT JOIN LATERAL (SELECT * FROM lexemes l WHERE l.knowledge_base_id = ANY($1) AND l.lexeme = v.lexeme COLLATE "C" LIMIT ${unlimited}) l ON true
   ORDER BY 1, 2, 3, 4`)
 
 const readSimilar = statement<{ n: number, lexeme: string, alike: number, base: string, id: number, chunks: number }>(`
   SELECT w.n::int, s.lexeme, s.alike, l.knowledge_base_id AS base, l.id, l.chunks
   FROM unnest($2::text[]) WITH ORDINALITY AS w (word, n), similar_lexemes($1, unaccent(w.word), 3) s
-    JOIN lexemes l ON l.knowledge_base_id = ANY($1) AND l.lexeme = s.lexeme COLLATE "C"
+    CROSS JOIN LATERAL (SELECT * FROM lexemes l WHERE l.knowledge_base_id = ANY($1) AND l.lexeme = s.lexeme COLLATE "C" LIMIT ${unlimited}) l
   ORDER BY 1, 3 DESC, 2, 4`)
 
 /** The words of the query that say something, with the lexemes of the knowledge bases that they stand for. */
@@ -110,8 +117,8 @@ async function lookUp (db: Db, bases: Bases, query: string): Promise<Word[]> {
   const variants = asked.map((): VariantRow[] => [])
   for (const row of rows) variants[row.n - 1].push(row)
   // A question of nothing but such words ("to be or not to be") is asked by them.
-  const taken = (spoken.length > 0 ? spoken : [...stopped]).map((n) => ({ text: asked[n - 1], variants: variants[n - 1] }))
-  const words = taken.map(({ variants }) => wordOf(variants, bases))
+  const taken = (spoken.length > 0 ? spoken : [...stopped]).map((n) => ({ text: asked[n - 1], place: n, variants: variants[n - 1] }))
+  const words = taken.map(({ variants, place }) => ({ ...wordOf(variants, bases), place }))
   if (spoken.length > 0) await spell(db, bases, words, taken.map(({ text }) => text))
   return words.toSorted((a, b) => b.weight - a.weight).slice(0, mostWords.ranked)
 }
@@ -130,7 +137,7 @@ function stopWords (rows: VariantRow[], count: number, languages: string[]): Set
   return most
 }
 
-function wordOf (rows: VariantRow[], bases: Bases): Word {
+function wordOf (rows: VariantRow[], bases: Bases): Omit<Word, 'place'> {
   const chunks = new Map<string, number>()
   const found = new Map<number, VariantRow & { base: string }>()
   for (const row of rows) {
@@ -161,30 +168,28 @@ async function spell (db: Db, bases: Bases, words: Word[], texts: string[]): Pro
 interface Ranked { id: string, score: number }
 interface Filters { document_ids?: string[], metadata?: Record<string, string> }
 
-// The place of a number in the ascending `terms` by bisection, which is what width_bucket does.
+// The place of a number in the ascending `terms` by bisection, which is what width_bucket does. Rows are told apart by where they
+// are stored, which is the quickest way back to them, and holds for as long as the statement.
 const rankChunks = (filter: string): string => `
-  WITH found AS (
-    SELECT c.id FROM unnest($1::text[], $2::int[]) AS p (terms, most), LATERAL (
-      SELECT c.id FROM chunks c ${filter === '' ? '' : `JOIN documents d ON d.id = c.document_id AND ${filter}`} WHERE c.terms @> p.terms::int[] LIMIT p.most) c
+  WITH found AS MATERIALIZED (
+    SELECT c.place FROM unnest($1::text[], $2::int[]) AS p (terms, most), LATERAL (
+      SELECT c.ctid AS place FROM chunks c ${filter === '' ? '' : `JOIN documents d ON d.id = c.document_id AND ${filter}`} WHERE c.terms @> p.terms::int[] LIMIT p.most) c
     UNION
-    SELECT c.id FROM (
+    SELECT c.place FROM (
       SELECT d.id FROM documents d WHERE d.knowledge_base_id = ANY($3) AND lower(d.name) LIKE ANY($4) ${filter === '' ? '' : `AND ${filter}`} LIMIT 20) d,
-      LATERAL (SELECT c.id FROM chunks c WHERE c.document_id = d.id ORDER BY c.position LIMIT 3) c
-  ), asked AS (
-    SELECT base, array_agg(id) AS ids, array_agg(word) AS words, array_agg(weight) AS weights
-    FROM unnest($5::text[], $6::int[], $7::int[], $8::float8[]) AS q (base, id, word, weight) GROUP BY 1
+      LATERAL (SELECT c.ctid AS place FROM chunks c WHERE c.document_id = d.id ORDER BY c.position LIMIT 3) c
+  ), said AS (
+    SELECT place, word, max(weight * count * ${bm25.k1 + 1}::float8 / (count + ${bm25.k1 * (1 - bm25.b)}::float8 + ${bm25.k1 * bm25.b}::float8 * tokens / $9::float8)) AS weight
+    FROM (
+      SELECT c.ctid AS place, q.word, q.weight, c.term_counts[width_bucket(q.id, c.terms)]::float8 AS count, c.tokens::float8 AS tokens
+      FROM found f JOIN chunks c ON c.ctid = f.place
+        JOIN unnest($5::text[], $6::int[], $7::int[], $8::float8[]) AS q (base, id, word, weight) ON q.base = c.knowledge_base_id
+      WHERE c.terms[width_bucket(q.id, c.terms)] = q.id OFFSET 0
+    ) s GROUP BY 1, 2
+  ), ranked AS (
+    SELECT f.place, coalesce(sum(s.weight), 0) AS score FROM found f LEFT JOIN said s ON s.place = f.place GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${mostRanked}
   )
-  SELECT c.id, s.score, unaccent(d.name) AS name
-  FROM found JOIN chunks c ON c.id = found.id JOIN documents d ON d.id = c.document_id AND ${searchable}
-    LEFT JOIN asked a ON a.base = c.knowledge_base_id, LATERAL (
-    SELECT coalesce(sum(best), 0) AS score FROM (
-      SELECT max(q.weight * h.count * ${bm25.k1 + 1} / (h.count + ${bm25.k1} * (1 - ${bm25.b} + ${bm25.b} * c.tokens / $9::float8))) AS best
-      FROM unnest(a.ids, a.words, a.weights) AS q (id, word, weight),
-        LATERAL (SELECT width_bucket(q.id, c.terms) AS at) p, LATERAL (SELECT c.term_counts[p.at]::float8 AS count) h
-      WHERE c.terms[p.at] = q.id GROUP BY q.word
-    ) b
-  ) s
-  ORDER BY s.score DESC, c.id LIMIT ${mostRanked}`
+  SELECT c.id, r.score, unaccent(d.name) AS name FROM ranked r JOIN chunks c ON c.ctid = r.place JOIN documents d ON d.id = c.document_id AND ${searchable}`
 
 async function rankByWords (db: Db, bases: Bases, words: Word[], filters: Filters): Promise<Ranked[]> {
   if (words.length === 0) return []
@@ -252,8 +257,32 @@ function patternsOf (words: Word[]): string[] {
 
 function weightOfName (name: string, words: Word[]): number {
   const named = wordsOf(name).map(folded)
-  const has = (form: string): boolean => named.some((word) => word === form || (form.length >= 4 && word.startsWith(form) && word.length <= form.length + 3))
-  return nameWeight * words.reduce((sum, { forms, weight }) => [...forms].some(has) ? sum + weight : sum, 0)
+  return nameWeight * words.reduce((sum, { forms, weight }) => named.some((word) => isOf(word, forms)) ? sum + weight : sum, 0)
+}
+
+/** Whether a word is one of the forms, or an inflection of one, as far as its beginning tells. */
+function isOf (word: string, forms: Set<string>): boolean {
+  if (forms.has(word)) return true
+  for (let length = word.length - 1; length >= Math.max(4, word.length - 3); length--) if (forms.has(word.slice(0, length))) return true
+  return false
+}
+
+const readTexts = statement<{ id: string, text: string }>('SELECT id, text FROM chunks WHERE id = ANY($1)')
+
+/** Ranks the best anew: the words of a query belong together where they stand together. */
+async function rankByPairs (db: Db, ranked: Ranked[], words: Word[]): Promise<Ranked[]> {
+  const sorted = words.toSorted((a, b) => a.place - b.place)
+  const pairs = sorted.slice(1).map((second, i) => ({ first: sorted[i], second, within: second.place - sorted[i].place + 1 }))
+  if (pairs.length === 0 || ranked.length < 2) return ranked
+  const whole = words.reduce((sum, { weight }) => sum + weight, 0)
+  const texts = new Map((await db.sql(readTexts, [ranked.slice(0, mostRead).map(({ id }) => id)])).map(({ id, text }) => [id, text]))
+  const read = ranked.slice(0, mostRead).map(({ id, score }) => {
+    const text = wordsOf(folded(texts.get(id) ?? ''))
+    const places = new Map(sorted.map((word) => [word, text.flatMap((other, at) => isOf(other, word.forms) ? [at] : [])]))
+    const together = pairs.filter(({ first, second, within }) => places.get(first)!.some((a) => places.get(second)!.some((b) => b > a && b - a <= within)))
+    return { id, score: score + pairWeight * together.reduce((sum, { first, second }) => sum + first.weight + second.weight, 0) / whole }
+  })
+  return [...read.sort(best), ...ranked.slice(mostRead)]
 }
 
 const similarity = { pgvector: '1 - (c.embedding::vector <=> $1::real[]::vector)', plain: '(SELECT sum(x * y) FROM unnest(c.embedding, $1::real[]) AS u (x, y))' }
