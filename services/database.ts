@@ -56,8 +56,14 @@ export interface Db {
 
 type Effect = () => void | Promise<void>
 
+export interface TransactionOptions {
+  /** Milliseconds that it may take. Default 15,000. */
+  timeout?: number
+}
+
 export interface Database extends Db {
   pool: pg.Pool
+  transaction<T> (work: (tx: Db) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** The same database, for the work of one request. */
   forRequest (requestId: string): Db
   /** Asks the database for a sign of life. Throws when there is none within `milliseconds`. */
@@ -189,7 +195,7 @@ export function openDatabase (options: DatabaseOptions): Database {
         throw translated(error)
       }
     },
-    transaction: (work) => transaction(work, null),
+    transaction: (work, options) => transaction(work, null, options),
     afterCommit: (effect) => { void effect() },
     forRequest: (requestId) => ({
       prisma, sql: database.sql, afterCommit: database.afterCommit, requestId, transaction: (work) => transaction(work, requestId)
@@ -208,19 +214,19 @@ export function openDatabase (options: DatabaseOptions): Database {
   }
   return database
 
-  async function transaction<T> (work: (tx: Db) => Promise<T>, requestId: string | null): Promise<T> {
-    const { result, effects } = await commit(work, requestId)
+  async function transaction<T> (work: (tx: Db) => Promise<T>, requestId: string | null, options?: TransactionOptions): Promise<T> {
+    const { result, effects } = await commit(work, requestId, options)
     for (const effect of effects) await effect()
     return result
   }
 
   /** Runs the work until it is committed: again, a few times, after a deadlock or a serialization failure. */
-  async function commit<T> (work: (tx: Db) => Promise<T>, requestId: string | null): Promise<{ result: T, effects: Effect[] }> {
+  async function commit<T> (work: (tx: Db) => Promise<T>, requestId: string | null, options?: TransactionOptions): Promise<{ result: T, effects: Effect[] }> {
     for (let attempt = 1; ; attempt++) {
       const effects: Effect[] = []
       const slot: Slot = {}
       try {
-        return { result: await once(work, { slot, effects, requestId }), effects }
+        return { result: await once(work, { slot, effects, requestId }, options), effects }
       } catch (error) {
         if (!isRetryable(error) || attempt === 5) throw ended(translated(error), slot)
         await sleep(Math.random() * 20 * 2 ** attempt)
@@ -228,7 +234,7 @@ export function openDatabase (options: DatabaseOptions): Database {
     }
   }
 
-  function once<T> (work: (tx: Db) => Promise<T>, { slot, effects, requestId }: { slot: Slot, effects: Effect[], requestId: string | null }): Promise<T> {
+  function once<T> (work: (tx: Db) => Promise<T>, { slot, effects, requestId }: { slot: Slot, effects: Effect[], requestId: string | null }, options?: TransactionOptions): Promise<T> {
     return opening.run(slot, () => prisma.$transaction((tx) => {
       const connection = slot.connection!
       const inside: Db = {
@@ -241,7 +247,7 @@ export function openDatabase (options: DatabaseOptions): Database {
       }
       // The slot is for this transaction alone, not for what else its work may start.
       return opening.exit(() => work(inside))
-    })).finally(() => slot.connection?.release())
+    }, options)).finally(() => slot.connection?.release())
   }
 }
 

@@ -102,9 +102,11 @@ export async function listDocuments (db: Db, baseId: string, query: DocumentList
   const key = sortKeys[query.sort]
   const order = key === 'd.id' ? `d.id ${direction}` : `${key} ${direction}, d.id ${direction}`
   const text = `SELECT t.total::int, x.* FROM (${total}) t LEFT JOIN LATERAL (
-    SELECT ${documentColumns} FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
-    WHERE ${filters.join(' AND ')} ORDER BY ${order} LIMIT ${value(query.limit)} OFFSET ${value(offsetOf(query))}) x ON true`
-  return pageOfRows(await db.sql(statementOf<Document & { total: number }>(text), values), query)
+    SELECT * FROM (
+      SELECT ${documentColumns} FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
+      WHERE ${filters.join(' AND ')} ORDER BY ${order} LIMIT 100 OFFSET ${value(offsetOf(query))}
+    ) page LIMIT ${value(query.limit)}) x ON true`
+  return pageOfRows(await db.sql(statementOf<Document & { total: number }>(text, { searches: filters.length > 1 }), values), query)
 }
 
 export interface NewDocument {

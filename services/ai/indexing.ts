@@ -3,6 +3,7 @@
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { statement, type Database, type Db } from '../database.ts'
+import { ApiError, RolledBack } from '../errors.ts'
 import type { Emitter } from '../events/emit.ts'
 import type { Job, Queue } from '../jobs.ts'
 import type { Arrived } from '../storage/incoming.ts'
@@ -36,7 +37,9 @@ const mostDeaths = 2
 const outputBytes = 4 * 2 ** 20
 /** Milliseconds between two signs of life. */
 const beats = 5_000
-/** Milliseconds that an outcome is held on to while it cannot be recorded; then the job is somebody else's. */
+/** Milliseconds that the passages of the largest text take to be stored, on a slow machine. */
+const longest = 60_000
+/** Milliseconds after which an outcome that cannot be recorded is not tried again. */
 const patience = 60_000
 
 interface Wanted {
@@ -89,7 +92,7 @@ export async function indexDocument (options: IndexingOptions, job: Job<ReadingJ
   }, beats)
   try {
     const outcome = await read().catch(refused)
-    await database.transaction(outcome).catch(async (error) => await persistently(refused(error)))
+    await persistently(outcome).catch(async (error) => await persistently(refused(error)))
   } finally {
     clearInterval(heart)
   }
@@ -101,7 +104,7 @@ export async function indexDocument (options: IndexingOptions, job: Job<ReadingJ
       return failed({ code: 'too_much_memory', message: 'Reading the document ended the process that read it, more than once.' })
     }
     const [wanted] = await database.sql(claim, [job.data.document_id, job.data.wanted])
-    if (wanted === undefined) return nothing
+    if (wanted === undefined) return settle
     const reading = await readingOf(wanted)
     const { embed } = options
     const texts = reading.chunks.map(({ heading, text }) => heading === null ? text : `${heading}\n\n${text}`)
@@ -130,6 +133,7 @@ export async function indexDocument (options: IndexingOptions, job: Job<ReadingJ
   }
 
   function refused (error: Error): Outcome {
+    if (lost.signal.aborted) return settle
     if (stop.aborted) return putOff(new Date(), job.data.tries)
     if (error instanceof ReadingError) return failed({ code: error.code, message: error.message })
     const { tries } = job.data
@@ -137,28 +141,27 @@ export async function indexDocument (options: IndexingOptions, job: Job<ReadingJ
     return tries < delays.length ? putOff(new Date(Date.now() + delays[tries] * 1000), tries + 1) : failed(unavailable)
   }
 
-  async function nothing (tx: Db): Promise<void> {
-    await documents.settle(tx, [job])
-  }
-
   function putOff (startAfter: Date, tries: number): Outcome {
     return async (tx) => {
-      if (await held(tx) === undefined) return
-      await tx.sql(putBack, [job.data.document_id, job.data.wanted])
-      await documents.add(tx, [{ data: { ...job.data, tries }, group: job.data.space_id, startAfter }])
+      if (await held(tx) !== undefined) {
+        await tx.sql(putBack, [job.data.document_id, job.data.wanted])
+        await documents.add(tx, [{ data: { ...job.data, tries }, group: job.data.space_id, startAfter }])
+      }
+      await settle(tx)
     }
   }
 
   function ready ({ text, pages, chunks, tokens, language }: Reading, embeddings: number[][] | null): Outcome {
     return async (tx) => {
       const found = await held(tx)
-      if (found === undefined) return
+      if (found === undefined) return await settle(tx)
       const { id } = found
       const [{ other }] = await tx.sql(isOther, [id, text])
       await tx.sql(keepText, [id, text, pages === null ? null : JSON.stringify(pages)])
       await replaceChunks(tx, found, chunks, { language, embeddings })
       const [document] = await tx.sql(makeReady, [id, other ? 1 : 0, tokens, chunks.length])
       await options.events.emit(tx, 'document.ready', document, { userId: document.owner_id })
+      await settle(tx)
     }
   }
 
@@ -166,7 +169,7 @@ export async function indexDocument (options: IndexingOptions, job: Job<ReadingJ
   function failed (failure: Failure): Outcome {
     return async (tx) => {
       const found = await held(tx)
-      if (found === undefined) return
+      if (found === undefined) return await settle(tx)
       const { id } = found
       if (failure.code !== 'unavailable') {
         await tx.sql(dropText, [id])
@@ -175,24 +178,34 @@ export async function indexDocument (options: IndexingOptions, job: Job<ReadingJ
       }
       const [document] = await tx.sql(makeFailed, [id, failure])
       await options.events.emit(tx, 'document.failed', document, { userId: document.owner_id })
+      await settle(tx)
     }
   }
 
-  /** Ends the job. @returns the document, which is held then, where the job was this one's and its reading is still wanted. */
+  /** The document, held until the transaction ends, where this reading of it is still wanted. */
   async function held (tx: Db): Promise<Held | undefined> {
-    if (!(await documents.settle(tx, [job])).has(job.id)) return undefined
     return (await tx.sql(hold, [job.data.document_id, job.data.wanted]))[0]
   }
 
+  /** Ends the job; last of all, since the queue waits for whoever does. Where it is somebody else's by now nothing is done. */
+  async function settle (tx: Db): Promise<void> {
+    if (!(await documents.settle(tx, [job])).has(job.id)) throw new Lost('the job is somebody else\'s')
+  }
+
+  /** Tried again for a while where the database gives up, such as behind another document of the knowledge base. */
   async function persistently (outcome: Outcome): Promise<void> {
     const deadline = Date.now() + patience
     for (let wait = 100; ; wait = Math.min(2 * wait, 2_000)) {
       try {
-        return await database.transaction(outcome)
+        return await database.transaction(outcome, { timeout: longest })
       } catch (error) {
-        if (signal.aborted || Date.now() > deadline) throw error
+        if (error instanceof Lost) return
+        const temporary = error instanceof ApiError && error.status === 503
+        if (!temporary || signal.aborted || Date.now() > deadline) throw error
       }
       await sleep(wait)
     }
   }
 }
+
+class Lost extends RolledBack {}

@@ -104,8 +104,9 @@ export async function listKnowledge (db: Db, spaceId: string, query: KnowledgeLi
   const key = sortKeys[query.sort]
   const order = key === 'k.id' ? `k.id ${direction}` : `${key} ${direction}, k.id ${direction}`
   const text = `SELECT t.total::int, x.* FROM (SELECT count(*) AS total FROM knowledge_bases k WHERE ${where}) t LEFT JOIN LATERAL (
-    SELECT ${columns} FROM knowledge_bases k WHERE ${where} ORDER BY ${order} LIMIT ${value(query.limit)} OFFSET ${value(offsetOf(query))}) x ON true`
-  return pageOfRows(await db.sql(statementOf<KnowledgeBase & { total: number }>(text), values), query)
+    SELECT * FROM (SELECT ${columns} FROM knowledge_bases k WHERE ${where} ORDER BY ${order} LIMIT 100 OFFSET ${value(offsetOf(query))}) page
+    LIMIT ${value(query.limit)}) x ON true`
+  return pageOfRows(await db.sql(statementOf<KnowledgeBase & { total: number }>(text, { searches: filters.length > 1 }), values), query)
 }
 
 /** What is removed at once, so that nobody waits for long. */
