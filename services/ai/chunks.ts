@@ -2,19 +2,8 @@
 // which follow in the same transaction. Deletions discount by a trigger.
 import { statement, type Db } from '../database.ts'
 import { newId } from '../ids.ts'
+import type { NewChunk } from './reading/read.ts'
 import { wordsOf } from './words.ts'
-
-/** A part of a document's text. `start` and `end` count UTF-16 code units of it, and `text` is what is between them. */
-export interface NewChunk {
-  start: number
-  end: number
-  /** From 1. */
-  page: number | null
-  /** The headings that it stands under, outermost first. */
-  heading: string | null
-  tokens: number
-  text: string
-}
 
 /** Chunks of one statement, so that none takes long. */
 const most = 50

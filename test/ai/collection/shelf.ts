@@ -1,8 +1,9 @@
 // People, projects, knowledge bases and documents as retrieval finds them, put there without a server.
 import { createHash } from 'node:crypto'
 import { statement, type Db } from '../../../services/database.ts'
-import { replaceChunks, type NewChunk } from '../../../services/ai/chunks.ts'
+import { replaceChunks } from '../../../services/ai/chunks.ts'
 import { chunksOf } from '../../../services/ai/reading/chunks.ts'
+import type { NewChunk } from '../../../services/ai/reading/read.ts'
 import { readMarkdown } from '../../../services/ai/reading/markdown.ts'
 import { newId } from '../../../services/ids.ts'
 import type { Principal } from '../../../services/principals.ts'
