@@ -1,5 +1,6 @@
 // What goes on beside the requests, in servers and in workers alike: webhooks are sent, documents read, and what time makes
 // superfluous is removed.
+import { kindsOfChats, kindsOfSilence } from './ai/chat-waste.ts'
 import { createIngestion } from './ai/ingestion.ts'
 import { kindsOfKnowledge, kindsOfWaiting } from './ai/waste.ts'
 import { kindsOfWaste, startHousekeeping } from './housekeeping.ts'
@@ -22,11 +23,11 @@ export interface WorkOptions {
 
 export async function startWork (services: Services, { sends, onError, interval }: WorkOptions): Promise<Work> {
   const { config, database, deliveries, documents, egress, events, jobs, storage, tail, upstreams } = services
-  const rare = [...kindsOfWaste({ eventDays: config.eventRetentionDays }), ...kindsOfRemains(services, config), ...kindsOfKnowledge()]
+  const rare = [...kindsOfWaste({ eventDays: config.eventRetentionDays }), ...kindsOfRemains(services, config), ...kindsOfKnowledge(), ...kindsOfChats()]
   const rounds = [
     startHousekeeping(database, { kinds: rare, onError }),
-    // Deleted files give their room back within a minute.
-    startHousekeeping(database, { kinds: [...kindsOfEnding(services), ...kindsOfWaiting(documents)], round: 'endings', interval: 60_000, delay: 10_000, onError })
+    // Deleted files give their room back within a minute, and what cannot go on ends.
+    startHousekeeping(database, { kinds: [...kindsOfEnding(services), ...kindsOfWaiting(documents), ...kindsOfSilence(events)], round: 'endings', interval: 60_000, delay: 10_000, onError })
   ]
   const housekeeping = { async stop () { await Promise.all(rounds.map((round) => round.stop())) } }
   if (!sends) return housekeeping
