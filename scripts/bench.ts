@@ -1,7 +1,8 @@
 // `npm run bench`: what the README says of speed, measured again on this machine.
-//   npm run bench -- http|growth|events|storage|retrieval|recall|generate   one part of it
+//   npm run bench -- http|growth|events|storage|retrieval|recall|chat|generate   one part of it
 //   --quick                                 a minute's try of everything, whose numbers say little
 import { parseArgs } from 'node:util'
+import { benchChat } from './bench/chat.ts'
 import { benchContract } from './bench/contract.ts'
 import { benchEvents } from './bench/events.ts'
 import { benchGrowth } from './bench/growth.ts'
@@ -30,6 +31,9 @@ const parts: Record<string, (stage: Stage, quick: boolean) => Promise<string>> =
   },
   async recall (stage) {
     return await benchRecall(stage)
+  },
+  async chat (stage, quick) {
+    return await benchChat(stage, quick ? { rounds: 5, tokens: 200, streams: 10, perSecond: 100 } : { rounds: 60, tokens: 500, streams: 100, perSecond: 50 })
   },
   async generate (stage, quick) {
     return await benchContract(stage, quick ? { sizes: [1, 60], repeats: 1 } : { sizes: [1, 60, 250, 1_000], repeats: 2 })
