@@ -1,6 +1,6 @@
 // What is wrong with a body is said in full: every problem at once, by field, constraint and location.
 import t from 'tap'
-import { askFor, contentOf, send, withForm, withJson, type Ask } from '../support/contract.ts'
+import { askFor, contentOf, send, withBody, withForm, type Ask } from '../support/contract.ts'
 import { createDump } from '../support/contract-rows.ts'
 import { allows, bodyOf, isFile, type Schema } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
@@ -17,10 +17,11 @@ const problemsOf = async (ask: Ask, init = {}): Promise<{ status: number, detail
 const wrongText = (schema: Schema): unknown => allows(schema, 'object') ? 7 : allows(schema, 'array') ? [''] : '\u0001'
 const without = (body: Record<string, unknown>, name: string) => Object.fromEntries(Object.entries(body).filter(([key]) => key !== name))
 
-for (const { id, body: declared } of [...withJson, ...withForm]) {
-  t.test(`${id} says what its body lacks`, async (t) => {
-    const ask = await askFor(server, id)
-    const { properties = {}, required = [] } = bodyOf(id)
+for (const { id, body: declared, form } of withBody) {
+  const name = declared!.contentTypes.length > 1 && form ? `${id} as a form` : id
+  t.test(`${name} says what its body lacks`, async (t) => {
+    const ask = await askFor(server, id, { form })
+    const { properties = {}, required = [] } = bodyOf(id, { form })
     const before = await dump()
     for (const name of required) {
       const { status, details } = await problemsOf({ ...ask, body: without(ask.body!, name) })
@@ -44,10 +45,9 @@ for (const { id, body: declared } of [...withJson, ...withForm]) {
     t.same(await dump(), before, 'nothing is written')
   })
 
-  t.test(`${id} names all problems at once`, async (t) => {
-    const ask = await askFor(server, id)
-    const { properties = {} } = bodyOf(id)
-    const form = declared!.form !== undefined
+  t.test(`${name} names all problems at once`, async (t) => {
+    const ask = await askFor(server, id, { form })
+    const { properties = {} } = bodyOf(id, { form })
     const fields = Object.entries(properties).filter(([, schema]) => !isFile(schema))
     const wrong = Object.fromEntries(fields.map(([name, schema]) => [name, form ? wrongText(schema) : allows(schema, 'object') ? 7 : {}]))
     const before = await dump()
@@ -71,8 +71,8 @@ for (const { id, body: declared } of [...withJson, ...withForm]) {
     t.same(await dump(), before, 'nothing is written')
   })
 
-  if (declared!.form === undefined) t.test(`${id} takes an object and nothing else`, async (t) => {
-    const ask = await askFor(server, id)
+  if (!form) t.test(`${id} takes an object and nothing else`, async (t) => {
+    const ask = await askFor(server, id, { form })
     const before = await dump()
     for (const raw of ['null', '[]', '[{}]', '"text"', '0', 'true', '""']) {
       const { status, details } = await problemsOf(ask, { raw, headers: { 'content-type': 'application/json' } })
@@ -86,7 +86,7 @@ for (const { id, body: declared } of [...withJson, ...withForm]) {
 
 for (const { id, body: declared } of withForm) {
   t.test(`${id} takes its file as a file, once and last`, async (t) => {
-    const ask = await askFor(server, id)
+    const ask = await askFor(server, id, { form: true })
     const { file } = declared!.form!
     const before = await dump()
     t.match(await problemsOf({ ...ask, body: { ...ask.body, [file]: 'text' } }), { status: 400, details: { field: file, constraint: 'file' } }, 'no file but a field')

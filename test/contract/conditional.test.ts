@@ -3,7 +3,7 @@ import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { askFor, infos, pathOf, send, successOf } from '../support/contract.ts'
 import { createClient } from '../support/client.ts'
-import { createDump } from '../support/contract-rows.ts'
+import { createDump, insertedDocument } from '../support/contract-rows.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
@@ -108,7 +108,9 @@ for (const { id } of infos.filter((info) => info.replies[200]?.binary === true))
 /** How what others move is moved. */
 const moved: Partial<Record<OperationId, (id: string) => Promise<unknown>>> = {
   getFile: (id) => server.services.database.prisma.file.update({ where: { id }, data: { downloadCount: { increment: 1 } } }),
-  getFileLink: (id) => server.services.database.prisma.fileLink.update({ where: { id }, data: { downloadCount: { increment: 1 } } })
+  getFileLink: (id) => server.services.database.prisma.fileLink.update({ where: { id }, data: { downloadCount: { increment: 1 } } }),
+  getSession: (id) => server.services.database.prisma.session.update({ where: { id }, data: { messageCount: { increment: 1 }, lastMessageAt: new Date(), promptTokens: { increment: 1 } } }),
+  getKnowledgeBase: (id) => insertedDocument(server, id)
 }
 
 for (const { id, replies } of infos.filter(({ method, replies }) => method === 'GET' && replies[200].volatile !== undefined)) {
@@ -120,7 +122,7 @@ for (const { id, replies } of infos.filter(({ method, replies }) => method === '
       const etag = before.headers.get('etag')!
       await moved[id]!(Object.values(ask.params!).at(-1)!)
       const after = await read()
-      for (const field of replies[200].volatile!) t.not(after.body[field], before.body[field], `${field} is another`)
+      for (const field of replies[200].volatile!) t.notSame(after.body[field], before.body[field], `${field} is another`)
       t.equal(after.headers.get('etag'), etag, 'the ETag is the same')
       t.equal((await send({ ...ask, id, body: undefined }, { headers: { 'if-none-match': etag } })).status, 304)
       t.equal((await send(ask, { headers: { 'if-match': etag } })).status, successOf(write.id), `${write.id} takes it`)

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { askFor, infos, send, type Ask } from '../support/contract.ts'
-import { insertedDelivery, insertedFile, insertedInvitation, insertedMember, insertedProject, insertedUser } from '../support/contract-rows.ts'
+import { insertedDelivery, insertedDocument, insertedFile, insertedInvitation, insertedKnowledgeBase, insertedMember, insertedProject, insertedSession, insertedUser } from '../support/contract-rows.ts'
 import { cursorLists, queryOf } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
 
@@ -174,6 +174,67 @@ t.test('files are found by project, type, visibility, tag, folder and name', asy
   await finds(t, ask, { q: 'istanbul' }, [])
   await finds(t, ask, { q: "' OR 1=1 --" }, [])
   await finds(t, ask, { q: 'report', path: 'reports/2026', tag: 'big', content_type: 'application/', visibility: 'private' }, [report])
+})
+
+t.test('sessions are found by project, status and title', async (t) => {
+  const caller = await server.person()
+  const ask: Ask = { id: 'listSessions', server, caller }
+  const project = await insertedProject({ server, caller, rank: 'viewer' })
+  const theirs = [await insertedSession(server, server.admin.id, { projectId: project, title: 'Launch' }), await insertedSession(server, caller.id, { projectId: project })]
+  const launch = await insertedSession(server, caller.id, { title: 'Launch 100%' })
+  const other = await insertedSession(server, caller.id, { title: 'Before the LAUNCH_day' })
+  const archived = await insertedSession(server, caller.id, { title: 'Old launch' })
+  const nameless = await insertedSession(server, caller.id, { title: null })
+  await prisma.session.update({ where: { id: archived }, data: { status: 'archived' } })
+  await finds(t, ask, {}, [launch, other, archived, nameless])
+  await finds(t, ask, { project_id: project }, theirs)
+  await finds(t, ask, { project_id: project, q: 'launch' }, [theirs[0]])
+  await finds(t, ask, { project_id: project, status: 'archived' }, [])
+  await finds(t, ask, { status: 'active' }, [launch, other, nameless])
+  await finds(t, ask, { status: 'archived' }, [archived])
+  await finds(t, ask, { q: 'launch' }, [launch, other, archived])
+  await finds(t, ask, { q: '100%' }, [launch])
+  await finds(t, ask, { q: '_' }, [other])
+  await finds(t, ask, { q: "' OR 1=1 --" }, [])
+  await finds(t, ask, { q: 'launch', status: 'archived' }, [archived])
+})
+
+t.test('knowledge bases are found by project, name and description', async (t) => {
+  const caller = await server.person()
+  const ask: Ask = { id: 'listKnowledgeBases', server, caller }
+  const project = await insertedProject({ server, caller, rank: 'viewer' })
+  const theirs = [await insertedKnowledgeBase(server, server.admin.id, { projectId: project, name: 'Handbook' }), await insertedKnowledgeBase(server, caller.id, { projectId: project })]
+  const handbook = await insertedKnowledgeBase(server, caller.id, { name: 'Handbook 100%' })
+  const other = await insertedKnowledgeBase(server, caller.id, { name: 'Other', description: 'Not the HANDBOOK_2026' })
+  await finds(t, ask, {}, [handbook, other])
+  await finds(t, ask, { project_id: project }, theirs)
+  await finds(t, ask, { project_id: project, q: 'handbook' }, [theirs[0]])
+  await finds(t, ask, { q: 'handbook' }, [handbook, other])
+  await finds(t, ask, { q: '100%' }, [handbook])
+  await finds(t, ask, { q: 'book_' }, [other])
+  await finds(t, ask, { q: '\\' }, [])
+  await finds(t, ask, { q: "' OR 1=1 --" }, [])
+})
+
+t.test('documents are found by status and name', async (t) => {
+  const caller = await server.person()
+  const base = await insertedKnowledgeBase(server, caller.id)
+  await insertedDocument(server, await insertedKnowledgeBase(server, caller.id))
+  const ask: Ask = { id: 'listDocuments', server, caller, params: { id: base } }
+  const queued = await insertedDocument(server, base, { status: 'queued', name: 'Report 100%.md' })
+  const processing = await insertedDocument(server, base, { status: 'processing', name: 'notes_1.md' })
+  const ready = [await insertedDocument(server, base, { name: 'reporting.md' }), await insertedDocument(server, base)]
+  const failed = await insertedDocument(server, base, { status: 'failed' })
+  await finds(t, ask, {}, [queued, processing, ...ready, failed])
+  await finds(t, ask, { status: 'queued' }, [queued])
+  await finds(t, ask, { status: 'processing' }, [processing])
+  await finds(t, ask, { status: 'ready' }, ready)
+  await finds(t, ask, { status: 'failed' }, [failed])
+  await finds(t, ask, { q: 'REPORT' }, [queued, ready[0]])
+  await finds(t, ask, { q: '100%' }, [queued])
+  await finds(t, ask, { q: '_' }, [processing])
+  await finds(t, ask, { q: "' OR 1=1 --" }, [])
+  await finds(t, ask, { q: 'report', status: 'ready' }, [ready[0]])
 })
 
 t.test('every filter that the spec declares is tried here', async (t) => {

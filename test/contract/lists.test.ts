@@ -2,12 +2,17 @@
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { askFor, infos, operationIds, pathOf, send, type Ask } from '../support/contract.ts'
-import { insertedDelivery, insertedEndpoints, insertedEvent, insertedFile, insertedInvitation, insertedKey, insertedLink, insertedMember, insertedProject, insertedUser } from '../support/contract-rows.ts'
+import {
+  insertedDelivery, insertedDocument, insertedEndpoints, insertedEvent, insertedFile, insertedInvitation, insertedKey, insertedKnowledgeBase, insertedLink, insertedMember, insertedMessage,
+  insertedProject, insertedSession, insertedUser
+} from '../support/contract-rows.ts'
 import { cursorLists, queryOf } from '../support/contract-schema.ts'
 import { createClient, type Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'
 
-const server = await startServer(t)
+/** Models that nobody asks anything. */
+const models = ['m-7', 'a-1', 'Z', 'm-10', 'm-1', 'b', 'zz']
+const server = await startServer(t, { env: { AI_UPSTREAMS: JSON.stringify([{ name: 'nowhere', base_url: 'http://127.0.0.1:9/v1', models: models.map((id) => ({ id })) }]) } })
 const { prisma } = server.services.database
 const lists = infos.filter((info) => info.paged)
 const count = 7
@@ -64,6 +69,34 @@ const seeds: Partial<Record<OperationId, () => Promise<{ ask: Ask, ids: string[]
     await prisma.fileLink.updateMany({ where: { id: { in: ids } }, data: { createdAt: at, expiresAt: new Date(at.getTime() + 86_400_000) } })
     return { ask, ids }
   },
+  async listModels () {
+    return { ask: await askFor(server, 'listModels'), ids: models }
+  },
+  async listSessions () {
+    const ask = await askFor(server, 'listSessions')
+    const ids = await many(() => insertedSession(server, ask.caller.id, { projectId: ask.project }))
+    const at = new Date()
+    await prisma.session.updateMany({ where: { id: { in: ids } }, data: { createdAt: at, updatedAt: at } })
+    return { ask, ids }
+  },
+  async listSessionMessages () {
+    const ask = await askFor(server, 'listSessionMessages')
+    const ids = await many((i) => insertedMessage(server, ask.params!.id, ask.caller.id, { role: i % 2 === 0 ? 'user' : 'assistant' }))
+    await prisma.message.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { ask, ids }
+  },
+  async listKnowledgeBases () {
+    const ask = await askFor(server, 'listKnowledgeBases')
+    const ids = await many(() => insertedKnowledgeBase(server, ask.caller.id, { projectId: ask.project, name: 'Alike' }))
+    await prisma.knowledgeBase.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { ask, ids }
+  },
+  async listDocuments () {
+    const ask = await askFor(server, 'listDocuments')
+    const ids = await many(() => insertedDocument(server, ask.params!.id, { name: 'Alike' }))
+    await prisma.document.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { ask, ids }
+  },
   async listWebhookEndpoints () {
     const ask = await askFor(server, 'listApiKeys')
     const ids = await insertedEndpoints(server, ask.caller.id, count)
@@ -115,7 +148,8 @@ for (const id of [...lists.map((info) => info.id), ...cursorLists, 'streamEvents
     }
     const takes = new Set(queryOf(id).map(({ name }) => name))
     for (const [name, values] of Object.entries(wrong).filter(([name]) => takes.has(name))) {
-      for (const value of values) await refused(`${name}=${encodeURIComponent(value)}`, name)
+      const known = queryOf(id).find((parameter) => parameter.name === name)!.schema.enum ?? []
+      for (const value of values.filter((value) => !known.includes(value))) await refused(`${name}=${encodeURIComponent(value)}`, name)
     }
     for (const { name, schema } of queryOf(id)) {
       const value = schema.enum?.[0] ?? (schema.type === 'integer' ? '1' : 'x')

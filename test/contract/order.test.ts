@@ -1,7 +1,7 @@
 // A request that is wrong in two ways is told the earlier one: key 401, rate 429, scope 403, shape 400, existence 404,
 // permission 403, state 409 or 412, and only then the work.
 import t from 'tap'
-import { askFor, contentOf, infos, ofNothing, otherScope, pathOf, secured, send, withForm, withJson, type Ask } from '../support/contract.ts'
+import { askFor, contentOf, fixtures, infos, ofNothing, otherScope, pathOf, secured, send, withBody, type Ask, type Fixture } from '../support/contract.ts'
 import { createDump, insertedKey } from '../support/contract-rows.ts'
 import { startServer } from '../support/server.ts'
 
@@ -92,7 +92,8 @@ t.test('403 for the permission comes before 409 and 412', async (t) => {
   for (const info of infos.filter((info) => info.projectAccess !== null && info.projectAccess.role !== 'none')) {
     const ask = await askFor(server, info.id, { rank: 'none' })
     if (info.ifMatch !== null) t.equal((await send(ask, { headers: { 'if-match': '"stale"' } })).status, 403, `${info.id} with an old ETag`)
-    if (info.replies[409] === undefined) continue
+    // What is for every state is 409 only while its repetition is running.
+    if (info.replies[409] === undefined || (info.projectAccess!.states === undefined && (fixtures[info.id] as Fixture).others?.[409] === undefined)) continue
     const standing = await askFor(server, info.id, { rank: 'none', other: 409 })
     t.equal((await send(standing)).status, 403, `${info.id} in the wrong state`)
   }
@@ -110,8 +111,8 @@ t.test('409 and 412 come before the work', async (t) => {
 })
 
 t.test('a body is read as what it should be before its fields are looked at, and all of that before the resource', async (t) => {
-  for (const { id } of [...withJson, ...withForm]) {
-    const ask = asks.get(id)!
+  for (const { id, form } of withBody) {
+    const ask = await askFor(server, id, { form })
     const nowhere = ofNothing(ask)
     t.equal((await send(surprised(nowhere), { raw: '{}', headers: { 'content-type': 'text/plain' } })).status, 415, `${id} by type`)
     t.equal((await send(surprised(nowhere), halfOf(ask))).status, 400, `${id} by text`)

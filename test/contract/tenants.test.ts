@@ -1,7 +1,7 @@
 // Another tenant's things: 403 where they exist, 404 where nothing does, no foreign byte in the answer and no effect.
 import t, { type Test } from 'tap'
 import { askFor, infos, nobodys, secured, send, type Ask } from '../support/contract.ts'
-import { createDump, insertedProject } from '../support/contract-rows.ts'
+import { createDump, insertedFile, insertedKnowledgeBase, insertedProject, insertedSession } from '../support/contract-rows.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
@@ -73,8 +73,36 @@ t.test('the space of another tenant\'s project is no place for files', async (t)
   await answers(t, { ...ask, body: { ...ask.body, project_id: nobodys(theirs) } }, 404, 'with project_id of nothing')
 })
 
+t.test('the space of another tenant\'s project is no place for sessions and knowledge bases, nor what they are made of', async (t) => {
+  const theirs = await insertedProject({ server, caller: stranger, rank: 'owner' })
+  const knowledge = await insertedKnowledgeBase(server, stranger.id, { projectId: theirs })
+  const session = await insertedSession(server, stranger.id, { projectId: theirs })
+  for (const id of ['listSessions', 'listKnowledgeBases'] as const) {
+    const ask = await askFor(server, id)
+    await answers(t, { ...ask, query: { project_id: theirs } }, 403, 'with project_id of a stranger')
+    await answers(t, { ...ask, query: { project_id: nobodys(theirs) } }, 404, 'with project_id of nothing')
+  }
+  for (const [id, field, value] of [
+    ['createSession', 'project_id', theirs], ['createKnowledgeBase', 'project_id', theirs], ['createChat', 'session_id', session], ['streamChat', 'session_id', session],
+    ['createSession', 'knowledge_base_ids', [knowledge]], ['updateSession', 'knowledge_base_ids', [knowledge]], ['createChat', 'knowledge_base_ids', [knowledge]],
+    ['streamChat', 'knowledge_base_ids', [knowledge]], ['regenerateMessage', 'knowledge_base_ids', [knowledge]]
+  ] as const) {
+    const ask = await askFor(server, id)
+    await answers(t, { ...ask, body: { ...ask.body, [field]: value } }, 403, `with ${field} of a stranger`)
+    await answers(t, { ...ask, body: { ...ask.body, [field]: typeof value === 'string' ? nobodys(value) : value.map(nobodys) } }, 404, `with ${field} of nothing`)
+  }
+  const ask = await askFor(server, 'createDocument')
+  const { text: _text, ...fields } = ask.body!
+  const file = await insertedFile(server, stranger.id, { projectId: theirs })
+  await answers(t, { ...ask, body: { ...fields, file_id: file } }, 403, 'with file_id of a stranger')
+  await answers(t, { ...ask, body: { ...fields, file_id: nobodys(file) } }, 404, 'with file_id of nothing')
+})
+
+/** The models are there for all. */
+const nobodysList = 'listModels'
+
 t.test('no list has another tenant\'s items', async (t) => {
-  for (const { id } of infos.filter((info) => info.paged && !info.path.includes('{') && !info.scopes!.includes('admin'))) {
+  for (const { id } of infos.filter((info) => info.id !== nobodysList && info.paged && !info.path.includes('{') && !info.scopes!.includes('admin'))) {
     const mine = await askFor(server, id)
     await askFor(server, id, { caller: stranger })
     const theirs = new Set((await send({ id, server, caller: stranger })).body.data.map((item: { id: string }) => item.id))

@@ -1,8 +1,9 @@
 // Text comes back as it was sent, character by character, whatever the script.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
-import { askFor, pathOf, send, withForm, withJson } from '../support/contract.ts'
-import { allows, bodyOf, isFreeText, type Schema } from '../support/contract-schema.ts'
+import { askFor, pathOf, send, successOf, withBody, type Ask } from '../support/contract.ts'
+import { allows, bodyOf, isFreeText, replyOf, type Schema } from '../support/contract-schema.ts'
+import type { Attachment } from '../support/contract-form.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
@@ -37,20 +38,35 @@ function isText (schema: Schema): boolean {
 }
 
 let count = 0
-for (const { id, ifMatch, method, body: declared } of [...withJson, ...withForm]) {
-  const taking = places(bodyOf(id))
+/** What there is once only is made anew. */
+function anew ({ id, body = {} }: Ask): Record<string, unknown> {
+  count++
+  return {
+    ...body,
+    ...('email' in body && { email: `${count}@text.example` }),
+    ...('text' in body && { text: `${body.text} ${count}` }),
+    ...(id === 'createDocument' && 'file' in body && { file: { ...body.file as Attachment, bytes: Buffer.from(`Text ${count}`) } })
+  }
+}
+
+/** What answers something else: of a question its answer. */
+const answering = ['createChat', 'streamChat', 'regenerateMessage', 'searchKnowledgeBase']
+
+for (const { id, ifMatch, method, form } of withBody.filter(({ id }) => !answering.includes(id))) {
+  // What is in no answer is read back by a test of its own.
+  const taking = places(bodyOf(id, { form })).filter(({ name }) => name.split(/[ .]/)[0] in (replyOf(id, successOf(id))?.properties ?? {}))
   if (taking.length === 0) continue
-  t.test(`${id} keeps ${taking.map(({ name }) => name).join(', ')} as sent`, async (t) => {
-    const ask = await askFor(server, id)
+  t.test(`${id} keeps ${taking.map(({ name }) => name).join(', ')} as sent${form ? ' in a form' : ''}`, async (t) => {
+    const ask = await askFor(server, id, { form })
     const sent = async (change: Record<string, unknown>) => {
-      const others = method === 'PUT' ? {} : { ...ask.body, ...('email' in ask.body! && { email: `${++count}@text.example` }) }
+      const others = method === 'PUT' ? {} : anew(ask)
       return await send({ ...ask, body: { ...others, ...change } })
     }
     for (const { name, max, pattern, put, get } of taking) {
       for (const [i, text] of texts.entries()) {
         const reply = await sent(put(text))
         // In a form that character stands for bytes that were no text.
-        if (pattern?.test(text) === false || (declared!.form !== undefined && text.includes('\ufffd'))) {
+        if (pattern?.test(text) === false || (form && text.includes('\ufffd'))) {
           t.equal(reply.status, 400, `${name} does not take text ${i}`)
           continue
         }
@@ -69,6 +85,33 @@ for (const { id, ifMatch, method, body: declared } of [...withJson, ...withForm]
       const over = await sent(put(`${longest}x`))
       t.equal(over.status, 400, `${name} takes no more than ${max}`)
       t.equal(over.body.error.details.constraint, 'maxLength', name)
+    }
+  })
+}
+
+for (const id of ['createChat', 'streamChat'] as const) {
+  t.test(`${id} keeps the question in its session as sent`, async (t) => {
+    const ask = await askFor(server, id)
+    const { body: session } = await ask.caller.client.get(`/ai/sessions/${ask.body!.session_id}`)
+    for (const text of [...texts.filter((text) => /\S/u.test(text)), '😀'.repeat(20_000)]) {
+      const reply = await send({ ...ask, body: { ...ask.body, message: text, metadata: { note: text.slice(0, 100) } } })
+      t.equal(reply.status, 200, reply.text)
+      const { body: { data } } = await ask.caller.client.get(`/ai/sessions/${session.id}/messages?limit=2`)
+      t.match(data[1], { role: 'user', content: text, metadata: { note: text.slice(0, 100) } })
+    }
+    const over = await send({ ...ask, body: { ...ask.body, message: 'x'.repeat(200_001) } })
+    t.match(over, { status: 400, body: { error: { details: { field: 'message', constraint: 'maxLength' } } } })
+  })
+}
+
+for (const id of ['createDocument', 'updateDocument'] as const) {
+  t.test(`${id} keeps its text as sent`, async (t) => {
+    const ask = await askFor(server, id)
+    for (const [i, text] of texts.entries()) {
+      const { status, body } = await send({ ...ask, body: { ...ask.body, text: `${i} ${text}` } })
+      t.ok(status < 300, text)
+      const { source } = await server.services.database.prisma.document.findUniqueOrThrow({ where: { id: body.id } })
+      t.equal(source, `${i} ${text}`)
     }
   })
 }

@@ -9,6 +9,9 @@ import { askFor, beside, operationIds, secured, send, successOf } from '../suppo
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
+/** Its answer is configured. */
+const asksNoDatabase = 'listModels'
+
 t.test('every operation answers 503 when the database goes away under its handler, and serves again at once', async (t) => {
   const apart = await startServer(t)
   const wire = await createWire(t, apart.databaseUrl)
@@ -18,7 +21,7 @@ t.test('every operation answers 503 when the database goes away under its handle
     return await handlers[id](request, services)
   }])) as unknown as Operations
   const cutOff = await startServer(t, { ...beside(apart), databaseUrl: wire.url, handlers: cutFirst })
-  for (const { id } of secured) {
+  for (const { id } of secured.filter(({ id }) => id !== asksNoDatabase)) {
     for (const headers of operations[id].idempotent ? [{}, { 'idempotency-key': `cut-${id}` }] : [{}]) {
       const ask = { ...await askFor(apart, id), server: cutOff }
       cutting = true

@@ -80,9 +80,9 @@ export function createClient (url: string, key: string | null) {
     const response = await fetch(url + full, { method, headers: sent, body: raw ?? (body === undefined ? undefined : JSON.stringify(body)), redirect: 'manual' })
     const type = response.headers.get('content-type')
     const { status } = response
-    const bytes = type?.startsWith('text/event-stream') ? await beginningOf(response) : Buffer.from(await response.arrayBuffer())
-    const text = new TextDecoder().decode(bytes)
     const operation = operationAt(method, full)
+    const bytes = operation === 'streamEvents' && status === 200 ? await beginningOf(response) : Buffer.from(await response.arrayBuffer())
+    const text = new TextDecoder().decode(bytes)
     const binary = operation !== null && operations[operation].replies[status]?.binary === true
     const isJson = type?.startsWith('application/json') === true && !binary
     const parsed = text === '' ? undefined : isJson ? JSON.parse(text) : text

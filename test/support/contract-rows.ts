@@ -1,9 +1,13 @@
 // Rows that the contract tests need to be there before they ask, put there by the services themselves.
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import pg from 'pg'
 import sharp from 'sharp'
 import type { Test } from 'tap'
+import { replaceChunks } from '../../services/ai/chunks.ts'
+import { insertKnowledge } from '../../services/ai/knowledge.ts'
+import { insertSession, type NewSession } from '../../services/ai/sessions.ts'
+import { countTokens } from '../../services/ai/tokens.ts'
 import { numberEvents } from '../../services/events/log.ts'
 import { newId, timeOf } from '../../services/ids.ts'
 import { insertMember } from '../../services/members.ts'
@@ -156,6 +160,71 @@ export async function insertedUpload ({ services: { database } }: TestServer, us
   const expiresAt = new Date(createdAt.getTime() + (expired ? -1000 : 86_400_000))
   const given = `filename ${Buffer.from('Theirs.txt').toString('base64')}`
   await database.prisma.upload.create({ data: { id, projectId, userId, spaceId: projectId ?? userId, name: 'Theirs.txt', given, length, createdAt, expiresAt } })
+  return id
+}
+
+/** Text that a search for its words finds, each time another. */
+export function newText (): string {
+  return `Theirs is a rule: events are kept for thirty days. It has the number ${randomBytes(6).toString('hex')}.`
+}
+
+export async function insertedKnowledgeBase ({ services: { database } }: TestServer, ownerId: string,
+  { projectId, name = 'Theirs', description }: { projectId?: string, name?: string, description?: string } = {}): Promise<string> {
+  return (await insertKnowledge(database, ownerId, { project_id: projectId, name, description })).id
+}
+
+/** A document made from text; one that is ready is found by its words. No job reads it. */
+export async function insertedDocument ({ services: { database } }: TestServer, knowledgeBaseId: string,
+  { status = 'ready', name = 'Theirs.md', text = newText() }: { status?: 'queued' | 'processing' | 'ready' | 'failed', name?: string, text?: string } = {}): Promise<string> {
+  const id = newId('doc')
+  const createdAt = timeOf(id)
+  const tokens = countTokens(text)
+  await database.transaction(async (tx) => {
+    await tx.prisma.document.create({
+      data: {
+        id,
+        knowledgeBaseId,
+        name,
+        contentType: 'text/markdown',
+        sha256: hash('sha256', text),
+        source: text,
+        status,
+        createdAt,
+        updatedAt: createdAt,
+        ...(status === 'failed' && { error: { code: 'damaged', message: 'The document is damaged.' } }),
+        ...(status === 'ready' && { revision: 1, tokens, chunkCount: 1, indexedAt: createdAt, text: { create: { text } } })
+      }
+    })
+    if (status === 'ready') await replaceChunks(tx, { id, knowledgeBaseId }, [{ start: 0, end: text.length, page: null, heading: null, tokens, text }], { language: 'english', embeddings: null })
+  })
+  return id
+}
+
+/** A session that has a title, so that the first message gives it none. */
+export async function insertedSession ({ services: { database } }: TestServer, ownerId: string, { projectId = null, title = 'Theirs', ...fields }: Partial<NewSession> = {}): Promise<string> {
+  return (await insertSession(database, { ownerId, projectId, title, ...fields })).id
+}
+
+/** A message of the session. One that is in progress was begun an hour ago by a process that is no more. */
+export async function insertedMessage ({ services: { database } }: TestServer, sessionId: string, userId: string,
+  { role = 'assistant', status = 'completed' }: { role?: 'user' | 'assistant', status?: 'in_progress' | 'completed' } = {}): Promise<string> {
+  const id = newId('msg')
+  const createdAt = timeOf(id)
+  const ended = status === 'completed'
+  await database.prisma.message.create({
+    data: {
+      id,
+      sessionId,
+      userId,
+      role,
+      status,
+      content: role === 'user' ? 'How long are events kept by Theirs?' : 'Theirs are kept for thirty days.',
+      createdAt,
+      ...(role === 'assistant' && { model: 'extractive-1', finishReason: ended ? 'stop' : null }),
+      ...(!ended && { beatAt: new Date(createdAt.getTime() - 3_600_000) })
+    }
+  })
+  await database.prisma.session.update({ where: { id: sessionId }, data: { messageCount: { increment: 1 }, lastMessageAt: createdAt } })
   return id
 }
 

@@ -33,8 +33,10 @@ function declared (id: OperationId): any {
 }
 
 /** The schema of the body, JSON or a form; its properties are resolved, and theirs one level on. */
-export function bodyOf (id: OperationId): Schema {
-  return flat(declared(id).requestBody.content[operations[id].body!.contentTypes[0]].schema)
+export function bodyOf (id: OperationId, { form = false } = {}): Schema {
+  const { content } = declared(id).requestBody
+  const type = form ? 'multipart/form-data' : operations[id].body!.contentTypes[0]
+  return flat(content[type].schema)
 }
 
 export function replyOf (id: OperationId, status: number): Schema | null {

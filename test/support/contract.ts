@@ -6,6 +6,7 @@ import type { OperationInfo } from '../../services/operation.ts'
 import type { Role } from '../../services/projects.ts'
 import { allScopes, type Scope } from '../../services/users.ts'
 import { createClient, type Init, type Reply } from './client.ts'
+import { aiFixtures } from './contract-ai.ts'
 import { formOf, formType, type Attachment } from './contract-form.ts'
 import {
   forgetFirstEvents, insertedAvatar, insertedDelivery, insertedEndpoint, insertedEndpoints, insertedEvent, insertedFile, insertedInvitation, insertedKey, insertedLink, insertedMember, insertedProject,
@@ -27,11 +28,13 @@ export interface Parts {
   headers?: Record<string, string>
   /** The project whose role and state decide, where it is not the `id` of the path. */
   project?: string
+  /** Whether the body goes as a form, of an operation that takes JSON too. */
+  form?: boolean
 }
 /** One request that its operation answers with a success, unless a test bends it. */
 export interface Ask extends Parts { id: OperationId, server: TestServer, caller: Person }
 
-type Make = (scene: Scene) => Parts | Promise<Parts>
+export type Make = (scene: Scene) => Parts | Promise<Parts>
 export interface Fixture {
   /** Makes what the request is about. A PUT's body has every field that the spec lets it have. */
   make: Make
@@ -39,6 +42,10 @@ export interface Fixture {
   others?: Record<number, Make>
   /** The same for what is in no project, where it may be in one or in none. */
   own?: Make
+  /** The same as a form, where the operation takes JSON too. */
+  form?: Make
+  /** The status of its success, where that is not the lowest declared one. */
+  success?: number
   /** The caller's role in the project for the ordinary request; owner unless said. */
   rank?: Rank
   /** What a member gets where the operation is for outsiders. */
@@ -336,6 +343,7 @@ export const fixtures = {
   },
   deleteUpload: { make: onUploading(), own: onUploading({ own: true }), others: { 409: onUploading({ status: 'archived' }), 410: onUploading({ expired: true }) } },
   getStorageUsage: { make: inProject, own: () => ({}), others: { 404: inNoProject } },
+  ...aiFixtures,
   getHealth: nothing,
   getReadiness: nothing,
   getOpenapiJson: nothing,
@@ -348,13 +356,16 @@ export const infos = Object.values(operations) as Array<OperationInfo & { id: Op
 export const secured = infos.filter((info) => info.scopes !== null)
 export const withJson = infos.filter(({ body }) => body?.contentTypes.includes('application/json') === true)
 export const withForm = infos.filter(({ body }) => body?.form !== undefined)
+/** Each with what its body goes as; what takes both is there twice. */
+export const withBody = [...withJson.map((info) => ({ ...info, form: false })), ...withForm.map((info) => ({ ...info, form: true }))]
 
 /** A request that succeeds, by a new person unless a caller is given. */
-export async function askFor (server: TestServer, id: OperationId, { caller, rank, other, own = false }: { caller?: Person, rank?: Rank, other?: number, own?: boolean } = {}): Promise<Ask> {
+export async function askFor (server: TestServer, id: OperationId, { caller, rank, other, own = false, form = false }: { caller?: Person, rank?: Rank, other?: number, own?: boolean, form?: boolean } = {}): Promise<Ask> {
   const fixture: Fixture = fixtures[id]
   const person = caller ?? (operations[id].scopes?.includes('admin') ? server.admin : await server.person())
   const scene: Scene = { server, caller: person, rank: rank ?? fixture.rank ?? 'owner' }
-  return { id, server, caller: person, ...await (own ? fixture.own! : other === undefined ? fixture.make : fixture.others![other])(scene) }
+  const make = own ? fixture.own! : other !== undefined ? fixture.others![other] : form ? fixture.form ?? fixture.make : fixture.make
+  return { id, server, caller: person, form, ...await make(scene) }
 }
 
 /** What another server needs to have the same database and files. */
@@ -384,8 +395,9 @@ export function otherScope (id: OperationId): Scope {
 }
 
 /** The body as it goes over the wire, and its Content-Type; undefined for none. */
-export function contentOf ({ id, body, bytes }: Ask): { raw: string | Uint8Array<ArrayBuffer>, type: string } | undefined {
-  const { form, contentTypes } = (operations[id] as OperationInfo).body ?? {}
+export function contentOf ({ id, body, bytes, form: asForm }: Ask): { raw: string | Uint8Array<ArrayBuffer>, type: string } | undefined {
+  const { form: info, contentTypes } = (operations[id] as OperationInfo).body ?? {}
+  const form = asForm === true || contentTypes?.includes('application/json') !== true ? info : undefined
   if (bytes !== undefined) return { raw: new Uint8Array(bytes), type: contentTypes![0] }
   if (body === undefined) return undefined
   return form === undefined ? { raw: JSON.stringify(body), type: 'application/json' } : { raw: formOf(form, body), type: formType }
@@ -406,7 +418,7 @@ export async function send (ask: Ask, { key = ask.caller.key, ...init }: Init & 
 
 /** The status of the operation's success. */
 export function successOf (id: OperationId): number {
-  return Math.min(...Object.keys(operations[id].replies).map(Number))
+  return (fixtures[id] as Fixture).success ?? Math.min(...Object.keys(operations[id].replies).map(Number))
 }
 
 async function archive (server: TestServer, id: string): Promise<void> {
