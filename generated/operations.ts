@@ -2283,6 +2283,7 @@ export const operations: Record<OperationId, OperationInfo> = {
       403: {"contentType":"application/json","serializer":"replyError"},
       404: {"contentType":"application/json","serializer":"replyError"},
       406: {"contentType":"application/json","serializer":"replyError"},
+      409: {"contentType":"application/json","serializer":"replyError"},
       429: {"contentType":"application/json","serializer":"replyError"},
       500: {"contentType":"application/json","serializer":"replyError"},
       503: {"contentType":"application/json","serializer":"replyError"}

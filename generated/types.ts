@@ -947,7 +947,7 @@ export interface paths {
         };
         /**
          * Follow an answer that is being written, or was
-         * @description The same events as when it was asked for, from the beginning or after `Last-Event-ID`; what was written already comes in one piece.
+         * @description The same events as when it was asked for, from the beginning or after `Last-Event-ID`; what was written already comes in one piece. A message that is no answer is 409.
          */
         get: operations["streamMessage"];
         put?: never;
@@ -9246,6 +9246,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
             503: components["responses"]["Unavailable"];

@@ -79,6 +79,9 @@ interface Writing extends Draft {
 
 interface End { message: OwnedMessage | null, error: ApiError | null }
 
+/** What a message is before anything of it is written. */
+const nothingYet = { status: 'in_progress' as const, content: '', citations: [], finish_reason: null, usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, error: null }
+
 interface Outcome {
   status: components['schemas']['MessageStatus']
   finishReason: components['schemas']['FinishReason']
@@ -232,7 +235,7 @@ export function createWritings ({ database, listener, events, upstreams, interva
   async function * followStored (message: OwnedMessage, principal: Principal, after: number, gone: AbortSignal): AsyncGenerator<Told> {
     let place = after
     if (place < 1) {
-      yield { event: 'message.created', id: '1', data: { ...shownMessage(message), status: 'in_progress', content: '', citations: [], finish_reason: null, error: null } }
+      yield { event: 'message.created', id: '1', data: { ...shownMessage(message), ...nothingYet } }
       place = 1
     }
     while (!gone.aborted) {
