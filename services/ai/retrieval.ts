@@ -27,7 +27,7 @@ export interface PassageSearch {
 /** Of a long query, so many different words are looked up, and the rarest of them ranked by. */
 const mostWords = { lookedUp: 200, ranked: 32 }
 /** Chunks that are ranked, but for those of common words together. */
-const mostCandidates = 1_500
+const mostCandidates = 1_000
 /** What is ranked further, by names and vectors, and then by pairs of words. */
 const mostRanked = 200
 const mostRead = 30
@@ -242,8 +242,8 @@ function probesOf (bases: Bases, words: Word[]): Array<{ ids: number[], most: nu
       }
     }
     const few = common.slice(0, 5)
-    if (few.length > 2) probes.push({ ids: few, most: 500 }, { ids: few.slice(0, 3), most: 500 })
-    few.forEach((a, i) => few.slice(i + 1, 4).forEach((b) => probes.push({ ids: [a, b], most: 300 })))
+    if (few.length > 2) probes.push({ ids: few, most: 300 }, { ids: few.slice(0, 3), most: 300 })
+    few.forEach((a, i) => few.slice(i + 1, 4).forEach((b) => probes.push({ ids: [a, b], most: 150 })))
     for (const id of few.slice(0, 3)) probes.push({ ids: [id], most: Math.max(100, Math.floor(left / 3)) })
   }
   return probes
