@@ -18,13 +18,13 @@ export interface InSpace {
 }
 
 /**
- * The columns of `InSpace`, of a row that has project_id and owner_id; `user` is the placeholder of the caller's id, such as
+ * The columns of `InSpace`, of a row that has project_id and owner_id, whatever its alias; `user` is the placeholder of the caller's id, such as
  * `$2`. `lock` holds the project, so that it is not archived before the transaction ends.
  */
 export function accessColumns (alias: string, user: string, { lock = false } = {}): string {
   return `${alias}.project_id, ${alias}.owner_id,
-    (SELECT m.role::text FROM members m WHERE m.project_id = ${alias}.project_id AND m.user_id = ${user}) AS your_role,
-    (SELECT p.status::text FROM projects p WHERE p.id = ${alias}.project_id${lock ? ' FOR SHARE' : ''}) AS project_status`
+    (SELECT your_member.role::text FROM members your_member WHERE your_member.project_id = ${alias}.project_id AND your_member.user_id = ${user}) AS your_role,
+    (SELECT its_project.status::text FROM projects its_project WHERE its_project.id = ${alias}.project_id${lock ? ' FOR SHARE' : ''}) AS project_status`
 }
 
 interface SpaceRequest {
