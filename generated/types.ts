@@ -4588,7 +4588,8 @@ export interface components {
         DocumentUpload: {
             /** Format: binary */
             file: string;
-            name?: components["schemas"]["DocumentName"];
+            /** @description Of the document and of the file; by default the filename. */
+            name?: components["schemas"]["FileName"];
             metadata?: components["schemas"]["Metadata"];
         };
         /**

@@ -14305,7 +14305,7 @@ return errors === 0;
 validate_spec_DocumentCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyCreateDocument = validate_bodyCreateDocument;
-const schema_bodyCreateDocument = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:DocumentName"},"metadata":{"$ref":"spec:Metadata"}},"required":[],"$id":"bodyCreateDocument"};
+const schema_bodyCreateDocument = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:FileName"},"metadata":{"$ref":"spec:Metadata"}},"required":[],"$id":"bodyCreateDocument"};
 
 function validate_bodyCreateDocument(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="bodyCreateDocument" */;
@@ -14332,8 +14332,8 @@ errors++;
 }
 }
 if(data.name !== undefined){
-if(!(validate_spec_DocumentName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate_spec_DocumentName.errors : vErrors.concat(validate_spec_DocumentName.errors);
+if(!(validate_spec_FileName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate_spec_FileName.errors : vErrors.concat(validate_spec_FileName.errors);
 errors = vErrors.length;
 }
 }

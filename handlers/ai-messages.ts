@@ -33,7 +33,7 @@ export const aiMessages = {
   async cancelMessage (request, { db, writings }) {
     const message = await openMessage(db, request)
     if (message.status !== 'in_progress') throw invalidState('message', message.status)
-    await writings.cancel(message.id)
+    await writings.cancel(db, message.id)
     const now = await openMessage(db, request)
     if (now.status !== 'cancelled') throw invalidState('message', now.status)
     return { status: 200, body: shownMessage(now) }

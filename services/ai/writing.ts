@@ -40,8 +40,8 @@ export interface Writings {
   begun (id: string, milliseconds: number): Promise<void>
   /** The events of the message after the place `after`, and its end. */
   follow (message: OwnedMessage, principal: Principal, after: number): (gone: AbortSignal) => AsyncIterable<Told>
-  /** Stops the writing of a message, on whichever server, and waits for its end, for a moment. */
-  cancel (id: string): Promise<void>
+  /** Stops the writing of a message, on whichever server, and waits for its end, for a moment. What nobody writes is ended in `db`. */
+  cancel (db: Db, id: string): Promise<void>
   /** How many are written here. */
   readonly size: number
   /** Begins nothing more, and stops what is still written after so many milliseconds. */
@@ -159,7 +159,7 @@ export function createWritings ({ database, listener, events, upstreams, interva
       }
     },
 
-    async cancel (id) {
+    async cancel (db, id) {
       const writing = open.get(id)
       if (writing !== undefined) {
         writing.stop.abort()
@@ -174,7 +174,7 @@ export function createWritings ({ database, listener, events, upstreams, interva
         if (!row.alive || performance.now() > late) break
         await sleep(50)
       }
-      await database.transaction(async (tx) => { await endUnwritten(tx, events, { id, status: 'cancelled' }) })
+      await db.transaction(async (tx) => { await endUnwritten(tx, events, { id, status: 'cancelled' }) })
     },
 
     get size () { return open.size },
