@@ -14,7 +14,7 @@ const problemsOf = async (ask: Ask, init = {}): Promise<{ status: number, detail
   return { status, details: body.error?.details ?? { errors: [] } }
 }
 /** What a form can say that is wrong for a field: nothing in it has a type but text. */
-const wrongText = (schema: Schema): unknown => allows(schema, 'object') ? 7 : allows(schema, 'array') ? [''] : '\u0001'
+const wrongText = (schema: Schema): unknown => allows(schema, 'object') ? 7 : allows(schema, 'array') ? [''] : schema.pattern === '\\S' ? ' ' : '\u0001'
 const without = (body: Record<string, unknown>, name: string) => Object.fromEntries(Object.entries(body).filter(([key]) => key !== name))
 
 for (const { id, body: declared, form } of withBody) {
