@@ -8,7 +8,7 @@ import type { Emitter } from '../events/emit.ts'
 import type { Job, Queue } from '../jobs.ts'
 import type { Arrived } from '../storage/incoming.ts'
 import type { Storage } from '../storage/storage.ts'
-import { replaceChunks } from './chunks.ts'
+import { replaceChunks, stemChunks, type Stems } from './chunks.ts'
 import { documentColumns, type OwnedDocument, type ReadingJob } from './documents.ts'
 import { ReadingError, type readDocument, type Reading, type ReadingErrorCode } from './reading/read.ts'
 import type { Embed } from './upstreams/embedding.ts'
@@ -109,7 +109,7 @@ export async function indexDocument (options: IndexingOptions, job: Job<ReadingJ
     const { embed } = options
     const texts = reading.chunks.map(({ heading, text }) => heading === null ? text : `${heading}\n\n${text}`)
     const embeddings = embed === null || texts.length === 0 ? null : await embed(texts, signal)
-    return ready(reading, embeddings)
+    return ready(reading, embeddings, await stemChunks(database, reading.chunks, reading.language))
   }
 
   async function readingOf (wanted: Wanted): Promise<Reading> {
@@ -151,14 +151,14 @@ export async function indexDocument (options: IndexingOptions, job: Job<ReadingJ
     }
   }
 
-  function ready ({ text, pages, chunks, tokens, language }: Reading, embeddings: number[][] | null): Outcome {
+  function ready ({ text, pages, chunks, tokens, language }: Reading, embeddings: number[][] | null, stems: Stems[]): Outcome {
     return async (tx) => {
       const found = await held(tx)
       if (found === undefined) return await settle(tx)
       const { id } = found
       const [{ other }] = await tx.sql(isOther, [id, text])
       await tx.sql(keepText, [id, text, pages === null ? null : JSON.stringify(pages)])
-      await replaceChunks(tx, found, chunks, { language, embeddings })
+      await replaceChunks(tx, found, chunks, { language, embeddings, stems })
       const [document] = await tx.sql(makeReady, [id, other ? 1 : 0, tokens, chunks.length])
       await options.events.emit(tx, 'document.ready', document, { userId: document.owner_id })
       await settle(tx)
