@@ -221,7 +221,8 @@ t.test('an answer that breaks the spec leaves none, where the answer is remember
     return { ...answer, body: { ...answer.body, surprise: 1 } }
   }])) as unknown as Operations
   const bending = await startServer(t, { ...beside(server), handlers: bent })
-  for (const { id } of writes.filter(({ idempotent }) => idempotent)) {
+  // What is written while it arrives is answered before its handler is done.
+  for (const { id } of writes.filter(({ idempotent, body }) => idempotent && body?.streamed !== true)) {
     const ask = { ...await askFor(server, id), server: bending }
     const before = await dump()
     t.equal((await send(ask, { headers: { 'idempotency-key': 'bent' } })).status, 500, id)
