@@ -1,6 +1,6 @@
 // The string formats of the spec: the standard ones, others beyond them, and ours where a standard one lets through what a
 // Date or the database then refuses. Used by the compiled validators.
-import type { Format } from 'ajv'
+import type { ErrorObject, Format } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 
 const zones = new Map<string, boolean>()
@@ -45,6 +45,26 @@ export const formats: Record<string, Format> = {
   timezone: isTimezone,
   'date-time': isDateTime,
   email: isEmail
+}
+
+/** Thrown out of a validation that has found more problems than anybody reads. */
+export class TooManyProblems extends Error {
+  errors: ErrorObject[]
+
+  constructor (errors: ErrorObject[]) {
+    super('too many problems')
+    this.errors = errors
+  }
+}
+
+const mostErrors = 10_000
+
+/** The problems of a value with those of a part of it. */
+export function joined (errors: ErrorObject[] | null, further: ErrorObject[]): ErrorObject[] {
+  if (errors === null) return further
+  if (errors.length > mostErrors) throw new TooManyProblems(errors)
+  for (const error of further) errors.push(error)
+  return errors
 }
 
 /** The keyword uniqueItems in linear time; Ajv's own compares every pair. */

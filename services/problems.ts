@@ -1,6 +1,7 @@
 // What a compiled validator of the contract finds wrong with a value, said for people.
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import validators from '../generated/validators.js'
+import { TooManyProblems } from './formats.ts'
 import type { Location, Problem } from './errors.ts'
 
 export const mostProblems = 100
@@ -8,15 +9,24 @@ export const mostProblems = 100
 /** Adds what is wrong with the value to `problems`; fills in the spec's defaults. `name` is the validator's, of the table of operations. */
 export function check (name: string | undefined, value: unknown, location: Location, problems: Problem[]): void {
   if (name === undefined) return
-  const validator = validators[name] as ValidateFunction
-  if (validator(value)) return
+  const errors = errorsOf(validators[name] as ValidateFunction, value)
+  if (errors === null) return
   const said = new Set<string>()
-  for (const error of validator.errors!) {
+  for (const error of errors) {
     if (problems.length >= mostProblems) return
     const problem = asProblem(error, value, location)
     const name = `${problem.constraint} ${problem.field}`
     if (!said.has(name)) problems.push(problem)
     said.add(name)
+  }
+}
+
+function errorsOf (validate: ValidateFunction, value: unknown): ErrorObject[] | null {
+  try {
+    return validate(value) ? null : validate.errors!
+  } catch (error) {
+    if (error instanceof TooManyProblems) return error.errors
+    throw error
   }
 }
 

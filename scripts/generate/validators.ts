@@ -74,7 +74,12 @@ function compile (document: Json, coerceTypes: false | 'array', schemas: Map<str
     }
   }
   const code = (standalone as Json).default(ajv, exported)
-  return `;(function (exports) {\n${withStableNames(code.replace(/^"use strict";/, ''))}\n})(validators);`
+  return `;(function (exports) {\n${withStableNames(joining(code.replace(/^"use strict";/, '')))}\n})(validators);`
+}
+
+/** Ajv copies all problems that it has for each further one; a body of one megabyte turns that into minutes. */
+function joining (code: string): string {
+  return code.replace(/^vErrors = vErrors === null \? (\S+) : vErrors\.concat\(\1\);$/gm, 'vErrors = joined(vErrors, $1);')
 }
 
 const numbered = /"(?:[^"\\]|\\.)*"|\b(?:validate|schema|wrapper|func|formats|pattern)\d+\b/g
@@ -99,7 +104,7 @@ function withStableNames (code: string): string {
 
 function asModule (code: string): string {
   return `import { createRequire } from 'node:module'
-import { distinct, formats } from '../services/formats.ts'
+import { distinct, formats, joined } from '../services/formats.ts'
 
 const require = createRequire(import.meta.url)
 const validators = {}

@@ -32,9 +32,10 @@ t.test('a thousand operations are generated in time that grows with their number
   const some = await secondsFor(project, 250)
   const many = await secondsFor(project, 1000)
   t.comment(JSON.stringify({ few, some, many }))
-  t.ok(few.seconds < 5, `${few.operations} operations in ${few.seconds} s`)
+  t.ok(few.seconds < 10, `${few.operations} operations in ${few.seconds} s`)
   const perOperation = (a: typeof few, b: typeof few): number => (b.seconds - a.seconds) / (b.operations - a.operations)
-  t.ok(perOperation(some, many) < 2 * perOperation(few, some), 'one more costs the same, however many there are')
+  // Four times as much would be quadratic.
+  t.ok(perOperation(some, many) < 3 * perOperation(few, some), 'one more costs the same, however many there are')
 
   await project.write('start.ts', start)
   const { stdout, stderr } = await project.run(['start.ts'])
@@ -42,6 +43,6 @@ t.test('a thousand operations are generated in time that grows with their number
   const started = JSON.parse(stdout)
   t.comment(stdout)
   t.equal(started.operations, many.operations)
-  t.ok(started.all < 3, `starts in ${started.all} s`)
-  t.ok(started.validators < 1, `of which validation ${started.validators} s`)
+  t.ok(started.all < 6, `starts in ${started.all} s`)
+  t.ok(started.validators < 2, `of which validation ${started.validators} s`)
 })
