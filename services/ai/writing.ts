@@ -304,7 +304,7 @@ export function createWritings ({ database, listener, events, upstreams, interva
     if (task.model === extractive) {
       for (const piece of extractiveAnswer(question, passages)) {
         if ('delta' in piece) add(writing, piece.delta)
-        else cite(writing, { ...piece.citation, knowledge_base_id: passages.find(({ chunk_id: id }) => id === piece.citation.chunk_id)!.knowledge_base_id })
+        else cite(writing, piece.citation)
       }
       return { status: 'completed', finishReason: 'stop', promptTokens: countTokens(question), completionTokens: tokensOf(writing), error: null }
     }
