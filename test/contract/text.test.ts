@@ -109,9 +109,9 @@ for (const id of ['createDocument', 'updateDocument'] as const) {
     const ask = await askFor(server, id)
     for (const [i, text] of texts.entries()) {
       const { status, body } = await send({ ...ask, body: { ...ask.body, text: `${i} ${text}` } })
-      t.ok(status < 300, text)
+      t.ok(status < 300, `text ${i}`)
       const { source } = await server.services.database.prisma.document.findUniqueOrThrow({ where: { id: body.id } })
-      t.equal(source, `${i} ${text}`)
+      t.equal(source, `${i} ${text}`, `text ${i} is read back`)
     }
   })
 }
