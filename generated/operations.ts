@@ -1991,7 +1991,7 @@ export const operations: Record<OperationId, OperationInfo> = {
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodySessionCreate"},
     body: {"required":true,"contentTypes":["application/json"]},
     replies: {
-      201: {"contentType":"application/json","serializer":"replySession","volatile":["message_count","last_message_at","usage"]},
+      201: {"contentType":"application/json","serializer":"replySession","volatile":["message_count","last_message_at","usage","updated_at"]},
       400: {"contentType":"application/json","serializer":"replyError"},
       401: {"contentType":"application/json","serializer":"replyError"},
       403: {"contentType":"application/json","serializer":"replyError"},
@@ -2024,7 +2024,7 @@ export const operations: Record<OperationId, OperationInfo> = {
     validators: {"path":"pathSessionId","query":"queryNone","header":"headerIfNoneMatch"},
     body: null,
     replies: {
-      200: {"contentType":"application/json","serializer":"replySession","volatile":["message_count","last_message_at","usage"]},
+      200: {"contentType":"application/json","serializer":"replySession","volatile":["message_count","last_message_at","usage","updated_at"]},
       304: {"contentType":null},
       400: {"contentType":"application/json","serializer":"replyError"},
       401: {"contentType":"application/json","serializer":"replyError"},
@@ -2054,7 +2054,7 @@ export const operations: Record<OperationId, OperationInfo> = {
     validators: {"path":"pathSessionId","query":"queryNone","header":"headerIfMatch","body":"bodySessionUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
     replies: {
-      200: {"contentType":"application/json","serializer":"replySession","volatile":["message_count","last_message_at","usage"]},
+      200: {"contentType":"application/json","serializer":"replySession","volatile":["message_count","last_message_at","usage","updated_at"]},
       400: {"contentType":"application/json","serializer":"replyError"},
       401: {"contentType":"application/json","serializer":"replyError"},
       403: {"contentType":"application/json","serializer":"replyError"},

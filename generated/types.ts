@@ -1043,7 +1043,7 @@ export interface paths {
         put?: never;
         /**
          * Add a document to a knowledge base
-         * @description From `text`, from a file in storage by `file_id`, or from a form with a `file`, which becomes a file in storage first. It is read soon
+         * @description From `text`, from a file in storage by `file_id` (scope `storage:read`), or from a form with a `file`, which becomes a file in storage first (scope `storage:write`). It is read soon
          *     after: text, Markdown, HTML, CSV, JSON, PDF and DOCX, by what the bytes are. The same bytes again are the document that is there already: 200.
          */
         post: operations["createDocument"];

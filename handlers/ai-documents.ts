@@ -83,6 +83,7 @@ class Known extends RolledBack {
 interface Uploaded { file: FilePart, name?: string, metadata?: Record<string, string> }
 
 async function addUpload (request: KnowledgeRequest & StoreRequest, { file, name, metadata }: Uploaded, services: HandlerServices) {
+  if (!request.principal.scopes.has('storage:write')) throw forbidden('A document from a form becomes a file in storage, which needs a key with the scope storage:write.', 'scope')
   const { db, config } = services
   const { project_id: projectId } = await openKnowledge(db, request)
   const arrived = await receiveFile(db, services, request, { file, name, projectId, maxBytes: Math.min(config.documentMaxBytes, config.uploadMaxBytes) })
