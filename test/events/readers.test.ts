@@ -43,8 +43,9 @@ t.test('each reads what its role and its key allow, and nothing else', async (t)
   const own: EventType[] = ['profile.updated', 'settings.updated', 'api_key.created']
   const hooks: EventType[] = ['webhook_endpoint.created']
   const people: EventType[] = ['user.created']
+  const stored: EventType[] = ['knowledge_base.created', 'document.created', 'session.created', 'session.deleted']
   const expected: Record<string, { key: string, reads: EventType[] }> = {
-    'the owner': { key: owner.key, reads: [...inProject, ...invitations, ...own, ...hooks] },
+    'the owner': { key: owner.key, reads: [...inProject, ...invitations, ...own, ...hooks, ...stored] },
     'an admin of the project': { key: admin.key, reads: [...inProject, ...invitations] },
     'an editor': { key: editor.key, reads: inProject },
     'a viewer': { key: viewer.key, reads: inProject },
@@ -56,6 +57,8 @@ t.test('each reads what its role and its key allow, and nothing else', async (t)
     'an owner by a key for webhooks': { key: await keyOf(['webhooks:read']), reads: hooks },
     'an owner by a key that writes': { key: await keyOf(['projects:write', 'user:write', 'webhooks:write', 'keys:write']), reads: [] },
     'an owner by a key for this project': { key: await keyOf(['projects:read'], [project]), reads: [...inProject, ...invitations] },
+    'an owner by a key for what is stored': { key: await keyOf(['ai:read']), reads: stored },
+    'an owner by a key for what is stored in this project': { key: await keyOf(['ai:read', 'storage:read', 'user:read'], [project]), reads: own },
     'an owner by a key for another project': { key: await keyOf(['projects:read', 'user:read'], [elsewhere]), reads: own },
     'an owner who pretends to be an admin': { key: await keyOf(['admin']), reads: [] }
   }
@@ -73,12 +76,16 @@ t.test('each reads what its role and its key allow, and nothing else', async (t)
   await client.put('/user/settings', { theme: 'dark' })
   await client.post('/user/api-keys', { name: 'more', scopes: ['user:read'] })
   await client.post('/webhooks/endpoints', { url: 'http://127.0.0.1:9/', event_types: ['*'] })
+  const { body: { id: base } } = await client.post('/ai/knowledge', { name: 'Private' })
+  await client.post(`/ai/knowledge/${base}/documents`, { text: 'A private matter' })
+  const { body: { id: session } } = await client.post('/ai/sessions', { title: 'Between us' })
+  await client.delete(`/ai/sessions/${session}`)
   await server.admin.client.post('/users', { name: 'New', email: 'new@example.com' })
   await another.client.put('/user/profile', { bio: 'Of no concern to the others' })
 
   const last = (await client.get(`/events?after=${after}&limit=100`)).body.next_after
   const all = (await database.prisma.event.findMany({ where: { sequence: { gt: after } }, orderBy: { sequence: 'asc' } })).map(({ id, type, userId }) => ({ id, type, mine: userId !== another.id }))
-  t.same(all.filter(({ mine }) => mine).map(({ type }) => type).sort(), [...inProject, ...invitations, ...own, ...hooks, ...people].sort(), 'one of each')
+  t.same(all.filter(({ mine }) => mine).map(({ type }) => type).sort(), [...inProject, ...invitations, ...own, ...hooks, ...stored, ...people].sort(), 'one of each')
 
   const past = await Promise.all(Object.values(expected).map(({ key }) => follow(t, key, `?after=${after}`)))
   await reach(last, ...live, ...past)
