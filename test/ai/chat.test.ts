@@ -1,34 +1,14 @@
 // Chat, plain and streamed, against a stand-in for a server of models: what is asked of it, what comes of it, and that no
 // fault of it, and no client that leaves, ever leaves a session unanswerable.
-import t, { type Test } from 'tap'
-import { openStream, type OpenStream, type StreamEvent } from '../support/event-stream.ts'
-import { startServer, type Person, type TestServer } from '../support/server.ts'
-import { openUpstream, type Fault, type Upstream, type UpstreamOptions } from '../support/upstream.ts'
+import t from 'tap'
+import { all, idle, openStage, stream, textOf } from '../support/chat.ts'
+import { openStream } from '../support/event-stream.ts'
+import { startServer } from '../support/server.ts'
+import type { Fault } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait.ts'
 
-interface Stage { server: TestServer, upstream: Upstream, person: Person }
-
-async function open (t: Test, { env = {}, ...options }: UpstreamOptions & { env?: Record<string, string> } = {}): Promise<Stage> {
-  const upstream = await openUpstream(t, { embeddings: null, ...options })
-  const server = await startServer(t, { env: { AI_UPSTREAMS: upstream.setting, AI_RETRIES: '1', AI_STREAMS_PER_KEY: '10000', RATE_LIMIT_AI: '1000000', ...env } })
-  return { server, upstream, person: await server.person() }
-}
-
-async function stream ({ server }: Stage, { key }: Person, body: object, headers: Record<string, string> = {}): Promise<OpenStream> {
-  return await openStream(server.url, key, { path: '/ai/chat/stream', post: body, headers })
-}
-
-async function all ({ events }: OpenStream): Promise<StreamEvent[]> {
-  const found: StreamEvent[] = []
-  for await (const event of events) found.push(event)
-  return found
-}
-
-const textOf = (events: StreamEvent[]): string => events.filter(({ event }) => event === 'message.delta').map(({ data }) => data.delta).join('')
-const idle = async ({ server, upstream }: Stage): Promise<void> => await waitUntil(() => server.services.writings.size === 0 && upstream.open === 0, 'nothing to be written')
-
 t.test('a chat begins a session, and goes on in it', async (t) => {
-  const stage = await open(t, { script: { answer: 'Hello, Ada.' } })
+  const stage = await openStage(t, { script: { answer: 'Hello, Ada.' } })
   const { person: { client }, upstream } = stage
   const first = await client.post('/ai/chat', { message: 'My name is Ada. Say hello!', temperature: 0.5, max_tokens: 50, stop: ['###'] })
   t.equal(first.status, 200)
@@ -54,7 +34,7 @@ t.test('a chat begins a session, and goes on in it', async (t) => {
 })
 
 t.test('a whole conversation is answered and not stored', async (t) => {
-  const stage = await open(t)
+  const stage = await openStage(t)
   const { person: { client }, upstream } = stage
   const reply = await client.post('/ai/chat', { messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'Hi' }, { role: 'assistant', content: 'Hi.' }, { role: 'user', content: 'And now?' }] })
   t.equal(reply.status, 200)
@@ -68,7 +48,7 @@ t.test('a whole conversation is answered and not stored', async (t) => {
 })
 
 t.test('a stream tells the same, in events whose ids grow', async (t) => {
-  const stage = await open(t, { script: { answer: 'One two three, 🎉 four.', piecesPerSecond: 100, odd: ['cut'] } })
+  const stage = await openStage(t, { script: { answer: 'One two three, 🎉 four.', piecesPerSecond: 100, odd: ['cut'] } })
   const opened = await stream(stage, stage.person, { message: 'Count!' })
   t.equal(opened.status, 200)
   const events = await all(opened)
@@ -92,7 +72,7 @@ t.test('a stream tells the same, in events whose ids grow', async (t) => {
 })
 
 t.test('a client that leaves stops it, and what was written is kept', async (t) => {
-  const stage = await open(t, { script: { pieces: Array.from({ length: 1000 }, (_, i) => `${i} `), piecesPerSecond: 50 } })
+  const stage = await openStage(t, { script: { pieces: Array.from({ length: 1000 }, (_, i) => `${i} `), piecesPerSecond: 50 } })
   const { person, upstream } = stage
   for (const way of ['stream', 'plain']) {
     let id: string
@@ -123,7 +103,7 @@ t.test('a client that leaves stops it, and what was written is kept', async (t) 
 })
 
 t.test('who follows too keeps it going', async (t) => {
-  const stage = await open(t, { script: { pieces: Array.from({ length: 60 }, (_, i) => `${i} `), piecesPerSecond: 40 } })
+  const stage = await openStage(t, { script: { pieces: Array.from({ length: 60 }, (_, i) => `${i} `), piecesPerSecond: 40 } })
   const opened = await stream(stage, stage.person, { message: 'Count!' })
   const { data: { id } } = await opened.next()
   const follower = await openStream(stage.server.url, stage.person.key, { path: `/ai/messages/${id}/stream` })
@@ -135,7 +115,7 @@ t.test('who follows too keeps it going', async (t) => {
 })
 
 t.test('it is cancelled by whoever may', async (t) => {
-  const stage = await open(t, { script: { pieces: Array.from({ length: 1000 }, (_, i) => `${i} `), piecesPerSecond: 50 } })
+  const stage = await openStage(t, { script: { pieces: Array.from({ length: 1000 }, (_, i) => `${i} `), piecesPerSecond: 50 } })
   const other = await startServer(t, { databaseUrl: stage.server.databaseUrl, env: { STORAGE_DIR: stage.server.services.config.storageDir, AI_UPSTREAMS: stage.upstream.setting } })
   for (const { url } of [stage.server, other]) {
     const opened = await stream(stage, stage.person, { message: 'Count!' })
@@ -153,7 +133,7 @@ t.test('it is cancelled by whoever may', async (t) => {
 })
 
 t.test('every fault of the upstream has an end, and the session goes on after it', async (t) => {
-  const stage = await open(t, { env: { AI_TIMEOUT: '4', AI_FIRST_TOKEN_TIMEOUT: '1', AI_IDLE_TIMEOUT: '1' } })
+  const stage = await openStage(t, { env: { AI_TIMEOUT: '4', AI_FIRST_TOKEN_TIMEOUT: '1', AI_IDLE_TIMEOUT: '1' } })
   const { person: { client }, upstream } = stage
   const faults: Array<[Fault, number, string | null]> = [
     [{ kind: 'hang' }, 503, null],
@@ -195,7 +175,7 @@ t.test('every fault of the upstream has an end, and the session goes on after it
 })
 
 t.test('the window of the model', async (t) => {
-  const stage = await open(t, { models: [{ id: 'small', context_window: 400, max_output_tokens: 100 }] })
+  const stage = await openStage(t, { models: [{ id: 'small', context_window: 400, max_output_tokens: 100 }] })
   const { person: { client }, upstream } = stage
   const { body: session } = await client.post('/ai/sessions', { title: 'Long', system_prompt: 'Always be kind.' })
   for (let i = 0; i < 12; i++) {
@@ -212,7 +192,7 @@ t.test('the window of the model', async (t) => {
 })
 
 t.test('one message at a time, of 20 at once', async (t) => {
-  const stage = await open(t, { script: { answer: 'One at a time', piecesPerSecond: 5 } })
+  const stage = await openStage(t, { script: { answer: 'One at a time', piecesPerSecond: 5 } })
   const { person: { client } } = stage
   const { body: session } = await client.post('/ai/sessions', { title: 'Race' })
   const replies = await Promise.all(Array.from({ length: 20 }, (_, i) => client.post('/ai/chat', { message: `I am ${i}`, session_id: session.id })))
@@ -222,7 +202,7 @@ t.test('one message at a time, of 20 at once', async (t) => {
 })
 
 t.test('an Idempotency-Key', async (t) => {
-  const stage = await open(t, { script: { answer: 'Only once.', piecesPerSecond: 10 } })
+  const stage = await openStage(t, { script: { answer: 'Only once.', piecesPerSecond: 10 } })
   const { person, upstream } = stage
   const headers = { 'idempotency-key': 'once' }
   const replies = await Promise.all(Array.from({ length: 5 }, () => person.client.call('POST', '/ai/chat', { body: { message: 'Hi' }, headers })))
@@ -254,7 +234,7 @@ t.test('an Idempotency-Key', async (t) => {
 })
 
 t.test('the limits of a key', async (t) => {
-  const stage = await open(t, { script: { pieces: Array.from({ length: 1000 }, (_, i) => `${i} `), piecesPerSecond: 20 }, env: { AI_STREAMS_PER_KEY: '2', AI_TOKENS_PER_DAY: '200' } })
+  const stage = await openStage(t, { script: { pieces: Array.from({ length: 1000 }, (_, i) => `${i} `), piecesPerSecond: 20 }, env: { AI_STREAMS_PER_KEY: '2', AI_TOKENS_PER_DAY: '200' } })
   const { person, upstream } = stage
   const open_ = await Promise.all([1, 2].map(() => stream(stage, person, { message: 'Count!' })))
   const third = await person.client.post('/ai/chat', { message: 'Me too' })
@@ -271,7 +251,7 @@ t.test('the limits of a key', async (t) => {
 })
 
 t.test('editing and answering anew', async (t) => {
-  const stage = await open(t)
+  const stage = await openStage(t)
   const { person: { client }, upstream } = stage
   const answers = ['First.', 'Second.', 'Third.', 'Fourth.']
   upstream.script = () => ({ answer: answers[upstream.asked.length - 1] })
@@ -298,7 +278,7 @@ t.test('editing and answering anew', async (t) => {
 })
 
 t.test('a server that dies leaves nothing in progress for ever', async (t) => {
-  const stage = await open(t)
+  const stage = await openStage(t)
   const { person: { client }, server: { services: { database } } } = stage
   const chat = await client.post('/ai/chat', { message: 'Hi' })
   await database.prisma.message.update({ where: { id: chat.body.id }, data: { status: 'in_progress', beatAt: new Date(Date.now() - 60_000) } })
@@ -308,7 +288,7 @@ t.test('a server that dies leaves nothing in progress for ever', async (t) => {
 })
 
 t.test('a stop ends every stream with an event', async (t) => {
-  const stage = await open(t, { script: { pieces: Array.from({ length: 1000 }, (_, i) => `${i} `), piecesPerSecond: 20 }, env: { SHUTDOWN_TIMEOUT: '2' } })
+  const stage = await openStage(t, { script: { pieces: Array.from({ length: 1000 }, (_, i) => `${i} `), piecesPerSecond: 20 }, env: { SHUTDOWN_TIMEOUT: '2' } })
   const opened = await stream(stage, stage.person, { message: 'Count!' })
   await opened.next()
   await opened.next()
