@@ -1020,7 +1020,7 @@ export interface paths {
         /**
          * Search a knowledge base
          * @description The passages that bear on the query best, by words in any of the languages and, where the server has embeddings, by meaning.
-         *     Takes no model. It changes nothing.
+         *     Takes no model. It changes nothing, so it is asked anew each time, with an Idempotency-Key too.
          */
         post: operations["searchKnowledgeBase"];
         delete?: never;
@@ -9483,10 +9483,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["IdempotencyMismatch"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
             503: components["responses"]["Unavailable"];

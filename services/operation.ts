@@ -141,6 +141,7 @@ export interface OperationInfo {
    */
   replies: Record<string, { contentType: string | null, serializer?: string, events?: Record<string, string>, volatile?: string[], binary?: boolean }>
   produces: string[]
+  /** Whether an answer to an Idempotency-Key is remembered. */
   idempotent: boolean
   /** Whether its handler remembers by itself what was answered to an Idempotency-Key, because it takes too long for one transaction. */
   remembers?: boolean

@@ -6,6 +6,8 @@ type Json = any
 interface Declared { document: Json, operation: Json, method: string, parameters: Json[] }
 
 const takes = (name: string) => ({ parameters }: Declared): boolean => parameters.some((p) => p.name === name)
+/** Whether an Idempotency-Key makes a difference. */
+const remembers = (declared: Declared): boolean => takes('Idempotency-Key')(declared) && declared.operation['x-idempotency'] !== 'anew'
 const hasBody = ({ operation }: Declared): boolean => operation.requestBody !== undefined
 
 /** When each group of x-implied-responses holds for an operation. */
@@ -16,8 +18,8 @@ export const conditions: Record<string, (declared: Declared) => boolean> = {
   // Whether the operation takes a body or not: a client may send one.
   body: ({ method }) => method !== 'get' && method !== 'options',
   resource: ({ parameters }) => parameters.some((p) => p.in === 'path'),
-  idempotent: takes('Idempotency-Key'),
-  'idempotent-body': (declared) => takes('Idempotency-Key')(declared) && hasBody(declared),
+  idempotent: remembers,
+  'idempotent-body': (declared) => remembers(declared) && hasBody(declared),
   'conditional-read': takes('If-None-Match'),
   'conditional-write': takes('If-Match')
 }

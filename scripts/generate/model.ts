@@ -62,6 +62,8 @@ export interface Operation {
   secretAnswer: boolean
   /** Whether its handler remembers by itself what was answered to an Idempotency-Key. */
   remembers: boolean
+  /** Whether it changes nothing and is therefore run anew, whatever its Idempotency-Key. */
+  anew: boolean
   /** The operation whose 200 is what If-Match is held against: the GET of the same path. */
   entity: string | null
 }
@@ -105,6 +107,7 @@ export function operationsOf (document: Json): Operation[] {
         projectAccess: operation['x-project-access'] ?? null,
         secretAnswer: operation['x-secret-answer'] === true,
         remembers: operation['x-idempotency'] === 'handler',
+        anew: operation['x-idempotency'] === 'anew',
         entity: item.get?.operationId ?? null
       })
     }

@@ -100,7 +100,7 @@ function tableRow (o: Operation, names: ValidatorNames): object {
     produces: [...new Set(success.map((r) => r.contentType).filter((t) => t !== null))],
     // What a body of bytes is of: a key that is used again has to come with the same.
     keyedHeaders: takes('Idempotency-Key') && o.body?.streamed && !o.body.form ? o.header.map((p) => p.name.toLowerCase()).filter((name) => name !== 'idempotency-key') : undefined,
-    idempotent: takes('Idempotency-Key'),
+    idempotent: takes('Idempotency-Key') && !o.anew,
     remembers: o.remembers ? true : undefined,
     // If-Match is held against what the GET of the same path answers.
     ifMatch: takes('If-Match') ? o.entity : null,

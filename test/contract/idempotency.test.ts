@@ -1,5 +1,6 @@
 // Every POST can be repeated safely: with the same key and body it has one effect and one answer.
 import t from 'tap'
+import type { OperationId } from '../../generated/operations.ts'
 import { allScopes, type Scope } from '../../services/users.ts'
 import { askFor, infos, otherScope, send, successOf } from '../support/contract.ts'
 import { createDump, insertedKey } from '../support/contract-rows.ts'
@@ -8,13 +9,32 @@ import { startServer } from '../support/server.ts'
 const server = await startServer(t)
 const dump = await createDump(t, server)
 const posts = infos.filter(({ method, scopes }) => method === 'POST' && scopes !== null)
+/** What changes nothing is asked anew, by whoever may then. */
+const questions: OperationId[] = ['searchKnowledgeBase']
+const once = posts.filter(({ id }) => !questions.includes(id))
 const keyed = (key: string) => ({ headers: { 'idempotency-key': key } })
 
 t.test('every POST with a key takes an Idempotency-Key', async (t) => {
-  t.same(posts.filter(({ idempotent }) => !idempotent).map(({ id }) => id), [])
+  t.same(posts.filter(({ idempotent }) => !idempotent).map(({ id }) => id), questions)
+  for (const id of questions) t.equal((await send(await askFor(server, id), keyed('two words'))).status, 400, id)
 })
 
-for (const { id, scopes, secretAnswer } of posts) {
+for (const id of questions) {
+  t.test(`${id} repeated is another question`, async (t) => {
+    const ask = await askFor(server, id)
+    const before = await dump()
+    const first = await send(ask, keyed('once'))
+    t.equal(first.status, successOf(id))
+    t.same(await dump(), before, 'nothing is remembered')
+    const again = await send(ask, keyed('once'))
+    t.equal(again.text, first.text)
+    t.equal(again.headers.get('idempotent-replayed'), null)
+    const { secret } = await insertedKey(server, ask.caller.id, { projectIds: [] })
+    t.equal((await send(ask, { ...keyed('once'), key: secret })).status, 403, 'a key that may not ask is refused')
+  })
+}
+
+for (const { id, scopes, secretAnswer } of once) {
   t.test(`${id} repeated is the same answer and no second effect`, async (t) => {
     const ask = await askFor(server, id)
     const first = await send(ask, keyed('once'))
