@@ -11,7 +11,8 @@ import { extractiveAnswer } from './extractive.ts'
 import { messageById, responseOf, shownMessage, type OwnedMessage, type StoredCitation } from './messages.ts'
 import { promptOf, type Conversation, type Window } from './prompt.ts'
 import { searchPassages, type RetrievedPassage } from './retrieval.ts'
-import { endOf, storyAfter, type Draft, type Told } from './story.ts'
+import { createMarkers } from './markers.ts'
+import { endOf, partsOf, storyAfter, type Draft, type Part, type Told } from './story.ts'
 import { countTokens } from './tokens.ts'
 import type { CompletionRequest, Upstreams } from './upstreams.ts'
 import { addUsage, costOf } from './usage.ts'
@@ -65,12 +66,15 @@ export const patience = 30
 
 interface Writing extends Draft {
   task: Task
+  /** The content and the citations, as they came. */
+  parts: Part[]
   stop: AbortController
   /** Half of a character whose other half is still to come. */
   held: string
   followers: number
-  /** Of what is kept. */
+  /** The place behind what is kept, and when it was. */
   kept: number
+  keptAt: number
   /** Resolved, and made anew, with every change. */
   changed: PromiseWithResolvers<void>
   end: Promise<End>
@@ -111,7 +115,7 @@ export function createWritings ({ database, listener, events, upstreams, interva
     start (task, gone) {
       if (closing) throw unavailable('The server is stopping; try again.')
       const writing: Writing = {
-        task, content: '', held: '', citations: [], stop: new AbortController(), followers: 0, kept: 1, changed: Promise.withResolvers(), ended: null, end: undefined as never
+        task, content: '', held: '', citations: [], parts: [], stop: new AbortController(), followers: 0, kept: 1, keptAt: 0, changed: Promise.withResolvers(), ended: null, end: undefined as never
       }
       open.set(task.message.id, writing)
       writing.end = write(writing).catch((error) => {
@@ -138,9 +142,9 @@ export function createWritings ({ database, listener, events, upstreams, interva
       const waited = new AbortController()
       const late = sleep(milliseconds, null, { signal: waited.signal }).catch(() => {})
       const first = (async () => {
-        while (endOf(writing) === 1 && writing.ended === null) await writing.changed.promise
+        while (writing.parts.length === 0 && writing.ended === null) await writing.changed.promise
         const { error } = writing.ended ?? {}
-        if (error && endOf(writing) === 1) throw error
+        if (error && writing.parts.length === 0) throw error
       })()
       try {
         await Promise.race([first, late])
@@ -210,7 +214,8 @@ export function createWritings ({ database, listener, events, upstreams, interva
     const wake = (): void => left.resolve()
     gone.addEventListener('abort', wake)
     try {
-      let place = after
+      // All that was ever told of it is here: nobody has seen more.
+      let place = Math.min(after, endOf(writing.parts))
       if (place < 1) {
         yield { event: 'message.created', id: '1', data: shownMessage(message) }
         place = 1
@@ -218,12 +223,12 @@ export function createWritings ({ database, listener, events, upstreams, interva
       for (;;) {
         const { promise } = writing.changed
         const { ended } = writing
-        for (const told of storyAfter(writing, place)) {
+        for (const told of storyAfter(writing.parts, place)) {
           yield told
           place = Number(told.id)
         }
-        if (ended !== null) return yield * lastOf(ended, endOf(writing), after, message.id)
-        if (place === endOf(writing)) await Promise.race([promise, left.promise])
+        if (ended !== null) return yield * lastOf(ended, place, message.id)
+        if (place === endOf(writing.parts)) await Promise.race([promise, left.promise])
         if (gone.aborted) return
       }
     } finally {
@@ -243,19 +248,23 @@ export function createWritings ({ database, listener, events, upstreams, interva
       const now = await messageById(database, message.id, principal)
       if (row === undefined || now === undefined) throw unavailable('The message is gone.')
       const readable = new Set(now.citations.map(({ chunk_id: chunk, start_index: start }) => `${chunk} ${start}`))
-      for (const told of storyAfter(row, place)) {
+      const parts = partsOf(row)
+      for (const told of storyAfter(parts, place)) {
         place = Number(told.id)
         if (told.event !== 'citation.added') yield told
         else if (readable.has(`${told.data.chunk_id} ${told.data.start_index}`)) yield told
       }
-      if (row.status !== 'in_progress') return yield * lastOf({ message: now, error: failureOf(now) }, endOf(row), after, message.id)
+      if (row.status !== 'in_progress') {
+        // Who has seen the end is told nothing more.
+        if (place !== endOf(parts) + 1) yield * lastOf({ message: now, error: failureOf(now) }, endOf(parts), message.id)
+        return
+      }
       if (!row.alive) await database.transaction(async (tx) => { await endSilent(tx, events, message.id) })
       else await sleep(500, undefined, { signal: gone }).catch(() => {})
     }
   }
 
-  function * lastOf ({ message, error }: End, end: number, after: number, id: string): Generator<Told> {
-    if (after > end) return
+  function * lastOf ({ message, error }: End, end: number, id: string): Generator<Told> {
     const place = String(end + 1)
     if (error === null) yield { event: 'message.completed', id: place, data: responseOf(message!) }
     else yield { event: 'error', id: place, data: { error: { code: error.code, message: error.message, details: { ...error.details, request_id: requestOf(id) } } } }
@@ -309,11 +318,12 @@ export function createWritings ({ database, listener, events, upstreams, interva
       return { status: 'completed', finishReason: 'stop', promptTokens: countTokens(question), completionTokens: tokensOf(writing), error: null }
     }
     const prompt = promptOf(task.conversation, passages, task.window)
+    const markersIn = createMarkers()
     const cited = new Set<number>()
     for await (const piece of upstreams.complete({ ...task.options, model: task.model, turns: prompt.turns, signal, requestId: task.requestId ?? undefined })) {
       if ('delta' in piece) {
         add(writing, piece.delta)
-        for (const index of markersIn(writing.content, piece.delta.length)) {
+        for (const index of markersIn(piece.delta)) {
           const passage = prompt.sources[index - 1]
           if (passage === undefined || cited.has(index)) continue
           cited.add(index)
@@ -349,31 +359,42 @@ export function createWritings ({ database, listener, events, upstreams, interva
     // PostgreSQL has no NUL.
     const text = writing.held + delta.replaceAll('\0', '')
     writing.held = /[\ud800-\udbff]$/.test(text) ? text.slice(-1) : ''
-    writing.content += text.slice(0, text.length - writing.held.length).toWellFormed()
+    const whole = text.slice(0, text.length - writing.held.length).toWellFormed()
+    if (whole === '') return
+    writing.content += whole
+    writing.parts.push({ end: endOf(writing.parts) + whole.length, text: whole })
     tell(writing)
   }
 
   function cite (writing: Writing, citation: Omit<StoredCitation, 'at'>): void {
-    writing.citations.push({ ...citation, at: writing.content.length })
+    const stored = { ...citation, at: writing.content.length }
+    writing.citations.push(stored)
+    writing.parts.push({ end: endOf(writing.parts) + 1, citation: stored })
     tell(writing)
   }
 
   /** Keeps what is new of all of them, in one statement, and says that they are written. */
   async function keepAll (): Promise<void> {
-    const dirty = [...open.values()].filter((writing) => writing.ended === null && endOf(writing) > writing.kept)
+    const now = performance.now()
+    const dirty = [...open.values()].filter((writing) => writing.ended === null && endOf(writing.parts) > writing.kept && now >= writing.keptAt + pauseOf(writing))
     const quiet = performance.now() - beaten > patience * 100 ? [...open.values()].filter((writing) => !dirty.includes(writing)) : []
     if (dirty.length > 0) {
-      const places = dirty.map(endOf)
+      const places = dirty.map(({ parts }) => endOf(parts))
       const there = new Set((await database.sql(keep, [
         dirty.map(({ task }) => task.message.id), dirty.map(({ content }) => content), dirty.map(({ citations }) => JSON.stringify(citations))
       ])).map(({ id }) => id))
-      dirty.forEach((writing, i) => { writing.kept = places[i] })
+      dirty.forEach((writing, i) => Object.assign(writing, { kept: places[i], keptAt: now }))
       stopMissing(dirty, there)
     }
     if (quiet.length > 0) {
       beaten = performance.now()
       stopMissing(quiet, new Set((await database.sql(beat, [quiet.map(({ task }) => task.message.id)])).map(({ id }) => id)))
     }
+  }
+
+  /** All of it is written each time: the longer it is, the less often. */
+  function pauseOf ({ content }: Writing): number {
+    return interval * content.length / 20_000
   }
 
   /** What is gone from the database, with its session, is not written on. */
@@ -445,14 +466,6 @@ export async function endSilent (tx: Db, events: Emitter, id: string | null = nu
   const rows = await tx.sql(silent, [id])
   for (const { id } of rows) await endUnwritten(tx, events, { id, status: 'failed' })
   return rows.length
-}
-
-/** The numbers in brackets that end in the last `fresh` code units. */
-function markersIn (content: string, fresh: number): number[] {
-  const tail = content.slice(-(fresh + 6))
-  const found: number[] = []
-  for (const match of tail.matchAll(/\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]/g)) found.push(...match[1].split(',').map(Number))
-  return found
 }
 
 function citationOf (passage: RetrievedPassage): Omit<StoredCitation, 'at'> {
