@@ -159,9 +159,14 @@ export type DocumentText = Prisma.DocumentTextModel
 export type Chunk = Prisma.ChunkModel
 /**
  * Model Lexeme
- * The lexemes of a knowledge base, each with how many of its chunks have it.
+ * The lexemes of a knowledge base, each with how many of its chunks have it. They outlive it until they are removed, step by step.
  */
 export type Lexeme = Prisma.LexemeModel
+/**
+ * Model RemovedChunk
+ * A chunk that is gone and whose lexemes count nevertheless, until they are discounted.
+ */
+export type RemovedChunk = Prisma.RemovedChunkModel
 /**
  * Model ChunkCount
  * How many chunks a knowledge base has in each language, and how many tokens these have together.

@@ -5,7 +5,7 @@ import type { RetrievedPassage } from './retrieval.ts'
 import { folded, wordsOf } from './words.ts'
 
 /** A citation as it is kept: whether it is stale shows by the revision that its document has later. */
-export type NewCitation = Omit<components['schemas']['Citation'], 'stale'> & Pick<RetrievedPassage, 'knowledge_base_id' | 'revision'>
+export type NewCitation = Omit<components['schemas']['Citation'], 'stale'> & Pick<RetrievedPassage, 'space_id' | 'revision'>
 
 const mostQuotes = 4
 /** UTF-16 code units of a quote; a longer sentence is cut at a blank. */
@@ -29,8 +29,8 @@ export function * extractiveAnswer (question: string, passages: RetrievedPassage
   for (const [i, { passage, start, end, score }] of quotes.entries()) {
     const quote = passage.text.slice(start, end)
     yield { delta: `\n\n“${quote}” [${i + 1}]` }
-    const { chunk_id, document_id, file_id, knowledge_base_id, name, page, revision, start_index: offset } = passage
-    yield { citation: { document_id, file_id, chunk_id, name, page, start_index: offset + start, end_index: offset + end, quote, score, knowledge_base_id, revision } }
+    const { chunk_id, document_id, file_id, space_id, name, page, revision, start_index: offset } = passage
+    yield { citation: { document_id, file_id, chunk_id, name, page, start_index: offset + start, end_index: offset + end, quote, score, space_id, revision } }
   }
   yield { delta: '\n\nI am no language model: I only quote what the documents say, as it stands there.' }
 }

@@ -12,19 +12,23 @@ export type Citation = components['schemas']['Citation']
 export type ChatResponse = components['schemas']['ChatResponse']
 
 /** A citation as it is stored, with which text of its document it is of, and the length that the content had when it was added. */
-export type StoredCitation = Omit<Citation, 'stale'> & { knowledge_base_id: string, revision: number, at: number }
+export type StoredCitation = Omit<Citation, 'stale'> & {
+  /** Of its knowledge base: the project or, where it is in none, the user. It decides who may read it, also when the base is gone. */
+  space_id: string
+  revision: number
+  at: number
+}
 
-/** Whether the caller ($2, with a key for the projects $3, or null for all) may read a knowledge base. */
-const readable = (alias: string): string => `CASE WHEN ${alias}.project_id IS NULL THEN ${alias}.owner_id = $2 AND $3::text[] IS NULL
-  ELSE ($3::text[] IS NULL OR ${alias}.project_id = ANY($3)) AND EXISTS (
-    SELECT 1 FROM members r WHERE r.project_id = ${alias}.project_id AND r.user_id = $2 AND r.project_status <> 'deleted') END`
+/** Whether the caller ($2, with a key for the projects $3, or null for all) may read what is in a space. */
+const readable = (space: string): string => `CASE WHEN ${space} = $2 THEN $3::text[] IS NULL
+  ELSE ($3::text[] IS NULL OR ${space} = ANY($3)) AND EXISTS (
+    SELECT 1 FROM members r WHERE r.project_id = ${space} AND r.user_id = $2 AND r.project_status <> 'deleted') END`
 
 const citationsColumn = `coalesce((
-  SELECT jsonb_agg((c - 'revision' - 'at' - 'knowledge_base_id') || jsonb_build_object('stale', d.revision IS DISTINCT FROM (c ->> 'revision')::int) ORDER BY n)
+  SELECT jsonb_agg((c - 'revision' - 'at' - 'space_id') || jsonb_build_object('stale', d.revision IS DISTINCT FROM (c ->> 'revision')::int) ORDER BY n)
   FROM jsonb_array_elements(m.citations) WITH ORDINALITY AS cited (c, n)
     LEFT JOIN documents d ON d.id = c ->> 'document_id'
-    LEFT JOIN knowledge_bases k ON k.id = c ->> 'knowledge_base_id'
-  WHERE k.id IS NULL OR ${readable('k')}), '[]') AS citations`
+  WHERE ${readable("(c ->> 'space_id')")}), '[]') AS citations`
 
 const messageColumns = `m.id, m.session_id, m.role::text, m.content, m.status::text, m.model, m.finish_reason, ${usageColumn('m')},
   ${citationsColumn}, m.error, m.metadata, m.created_at`
@@ -70,7 +74,7 @@ export async function messageById (db: Db, id: string, principal: Pick<Principal
 const list = (direction: 'ASC' | 'DESC') => statement<Message & { total: number }>(`
   SELECT t.total::int, x.* FROM (SELECT count(*) AS total FROM ai_messages m WHERE m.session_id = $1) t LEFT JOIN LATERAL (
     SELECT ${messageColumns}, s.project_id FROM ai_messages m JOIN ai_sessions s ON s.id = m.session_id
-    WHERE m.session_id = $1 ORDER BY m.id ${direction} LIMIT $4 OFFSET $5) x ON true`)
+    WHERE m.session_id = $1 ORDER BY m.position ${direction} LIMIT $4 OFFSET $5) x ON true`)
 const lists = { asc: list('ASC'), desc: list('DESC') }
 
 /** A page of the messages of a session: one statement, total included. */
@@ -89,18 +93,26 @@ export function responseOf (message: Message): ChatResponse {
   return { id, session_id, model: model!, message: { id, role, content, citations }, status, finish_reason, usage, created_at }
 }
 
-const history = statement<{ id: string, role: Message['role'], content: string }>(`
-  SELECT m.id, m.role::text, m.content FROM ai_messages m
-  WHERE m.session_id = $1 AND m.status IN ('completed', 'incomplete', 'cancelled') AND m.content <> ''
-    AND NOT (m.role = 'user' AND EXISTS (
-      SELECT 1 FROM ai_messages a WHERE a.id = (SELECT min(id) FROM ai_messages n WHERE n.session_id = $1 AND n.id > m.id) AND a.status = 'failed'))
-    AND NOT EXISTS (SELECT 1 FROM knowledge_bases k WHERE k.id = ANY(m.knowledge_base_ids) AND NOT (${readable('k')}))
-  ORDER BY m.id DESC LIMIT 200`)
+/** Of what was said, a model is given no more. */
+const longest = { messages: 200, characters: 1_000_000 }
+
+const history = statement<Said>(`
+  SELECT id, role, content, space_ids FROM (
+    SELECT m.id, m.role::text, m.content, m.space_ids, m.position, sum(length(m.content)) OVER (ORDER BY m.position DESC) AS characters FROM ai_messages m
+    WHERE m.session_id = $1 AND m.position < $4 AND m.status IN ('completed', 'incomplete', 'cancelled') AND m.content <> ''
+      AND NOT (m.role = 'user' AND EXISTS (
+        SELECT 1 FROM ai_messages a WHERE a.session_id = $1 AND a.status = 'failed'
+          AND a.position = (SELECT min(n.position) FROM ai_messages n WHERE n.session_id = $1 AND n.position > m.position)))
+      AND NOT EXISTS (SELECT 1 FROM unnest(m.space_ids) AS space (id) WHERE NOT ${readable('space.id')})
+    ORDER BY m.position DESC LIMIT ${longest.messages}
+  ) h WHERE characters <= ${longest.characters} ORDER BY position DESC`)
+
+export interface Said { id: string, role: Message['role'], content: string, space_ids: string[] }
 
 /**
- * What was said in a session, the oldest first, but for answers that drew on what the caller may not read any more, and
- * questions that no answer came to. The last 200 messages.
+ * What was said in a session before a position, the oldest first, but for answers that drew on what the caller may not read any
+ * more, and questions that no answer came to. The last 200 messages, of at most a million characters.
  */
-export async function historyOf (db: Db, principal: Principal, sessionId: string): Promise<Array<{ id: string, role: Message['role'], content: string }>> {
-  return (await db.sql(history, [sessionId, ...reader(principal)])).reverse()
+export async function historyOf (db: Db, principal: Principal, sessionId: string, before = 2 ** 31 - 1): Promise<Said[]> {
+  return (await db.sql(history, [sessionId, ...reader(principal), before])).reverse()
 }

@@ -12,8 +12,8 @@ import { folded, wordsOf } from './words.ts'
 
 export type Passage = components['schemas']['Passage']
 
-/** A passage with the knowledge base and with which text of its document it is from. */
-export type RetrievedPassage = Passage & { knowledge_base_id: string, revision: number }
+/** A passage with whose knowledge base it is from, the project's or the user's, and with which text of its document. */
+export type RetrievedPassage = Passage & { space_id: string, revision: number }
 
 export interface PassageSearch {
   knowledgeBaseIds: string[]
@@ -311,7 +311,7 @@ function fuse (...rankings: Ranked[][]): Ranked[] {
 
 // May have fewer than were ranked, where something was deleted, or the caller removed, since.
 const readPassages = statement<RetrievedPassage>(`
-  SELECT c.id AS chunk_id, c.document_id, c.knowledge_base_id, d.file_id, d.name, c.heading, c.page, c.start_index, c.end_index, c.text, r.score, d.metadata, d.revision
+  SELECT c.id AS chunk_id, c.document_id, k.space_id, d.file_id, d.name, c.heading, c.page, c.start_index, c.end_index, c.text, r.score, d.metadata, d.revision
   FROM unnest($3::text[], $4::float8[]) WITH ORDINALITY AS r (id, score, place)
     JOIN chunks c ON c.id = r.id JOIN documents d ON d.id = c.document_id AND ${searchable} JOIN knowledge_bases k ON k.id = d.knowledge_base_id
   WHERE ${readable} ORDER BY r.place LIMIT $5`)

@@ -70,6 +70,6 @@ function firstAfter (parts: Part[], after: number): number {
   return low
 }
 
-function shown ({ revision: _revision, at: _at, knowledge_base_id: _base, ...citation }: StoredCitation) {
+function shown ({ revision: _revision, at: _at, space_id: _space, ...citation }: StoredCitation) {
   return { ...citation, stale: false }
 }

@@ -11,7 +11,7 @@ import type { Principal } from '../principals.ts'
 import { readSettings } from '../settings.ts'
 import { requireOwnSpace } from '../storage/files.ts'
 import { requireKnowledge } from './access.ts'
-import { historyOf, messageById, openMessage, type OwnedMessage } from './messages.ts'
+import { historyOf, messageById, openMessage, type OwnedMessage, type Said } from './messages.ts'
 import { requireRoom, windowOf, type Conversation } from './prompt.ts'
 import { insertSession, openSession, sessionById, type OwnedSession } from './sessions.ts'
 import type { Turn, Upstreams } from './upstreams.ts'
@@ -53,9 +53,10 @@ export async function beginChat ({ db, ...services }: AskServices, request: AskR
     const question = ask.message ?? ask.messages!.at(-1)!.content
     const session = given ?? (ask.message !== undefined && settings.ai.store_history ? await newSession(tx, services, principal, ask) : null)
     if (given !== null) await requireIdle(tx, services.events, given)
-    const earlier = ask.messages?.slice(0, -1) ?? (given === null ? [] : await historyOf(tx, principal, given.id))
-    const ids = session === null || ask.message === undefined ? { answer: newId('msg') } : await insertQuestion(tx, session, principal, question, ask.metadata)
-    return await answer(tx, services, request, { ids, session, model, ask, conversation: conversationOf(session?.system_prompt ?? null, earlier, question), metadata: session === null ? ask.metadata : undefined })
+    const said = given === null ? [] : await historyOf(tx, principal, given.id)
+    if (session !== null) await insertQuestion(tx, session, principal, question, ask.metadata)
+    const conversation = conversationOf(session?.system_prompt ?? null, ask.messages?.slice(0, -1) ?? said, question)
+    return await answer(tx, services, request, { session, added: 2, model, ask, said, conversation, metadata: session === null ? ask.metadata : undefined })
   })
 }
 
@@ -75,8 +76,8 @@ export async function beginAgain ({ db, ...services }: AskServices, request: Ask
     const [question] = await tx.sql(questionOf, [session.id, message.id])
     if (question === undefined) throw conflict('role', 'There is no message of a user to answer.')
     await removeAfter(tx, session.id, question.id)
-    const earlier = (await historyOf(tx, principal, session.id)).filter(({ id }) => id !== question.id)
-    return await answer(tx, services, request, { ids: { answer: newId('msg') }, session, model, ask, conversation: conversationOf(session.system_prompt, earlier, question.content) })
+    const said = await historyOf(tx, principal, session.id, question.position)
+    return await answer(tx, services, request, { session, added: 1, model, ask, said, conversation: conversationOf(session.system_prompt, said, question.content) })
   })
 }
 
@@ -141,28 +142,31 @@ async function requireIdle (tx: Db, events: Emitter, { id, status }: OwnedSessio
 
 const entitle = statement('UPDATE ai_sessions SET title = $2, updated_at = now() WHERE id = $1')
 const insert = statement(`
-  INSERT INTO ai_messages (id, session_id, user_id, api_key_id, role, content, status, model, metadata, knowledge_base_ids, key_digest, body_hash, beat_at, created_at)
-  VALUES ($1, $2, $3, $4, $5::"MessageRole", $6, $7::"MessageStatus", $8, $9, $10, $11, $12, CASE WHEN $7 = 'in_progress' THEN now() END, $13)`)
-const countMessages = statement('UPDATE ai_sessions SET message_count = message_count + $2, last_message_at = now(), updated_at = now() WHERE id = $1')
+  INSERT INTO ai_messages (id, session_id, user_id, api_key_id, role, content, status, model, metadata, space_ids, key_digest, body_hash, beat_at, created_at, position)
+  VALUES ($1, $2, $3, $4, $5::"MessageRole", $6, $7::"MessageStatus", $8, $9, $10, $11, $12, CASE WHEN $7 = 'in_progress' THEN now() END, $13,
+    (SELECT coalesce(max(position), 0) + 1 FROM ai_messages WHERE session_id = $2))`)
+const countMessages = statement(`
+  UPDATE ai_sessions SET message_count = message_count + $2, last_message_at = now(), updated_at = now() WHERE id = $1`)
 
-/** @returns the id that the answer is to have: a later one than the question's. */
-async function insertQuestion (tx: Db, session: OwnedSession, { userId, keyId }: Principal, content: string, metadata: Record<string, string> = {}): Promise<{ answer: string }> {
-  const [question, answer] = [newId('msg'), newId('msg')].sort()
-  await tx.sql(insert, [question, session.id, userId, keyId, 'user', content, 'completed', null, metadata, [], null, null, timeOf(question)])
-  await tx.sql(countMessages, [session.id, 1])
-  return { answer }
+/** Into a session that is held, so that its place is its own. */
+async function insertQuestion (tx: Db, session: OwnedSession, { userId, keyId }: Principal, content: string, metadata: Record<string, string> = {}): Promise<void> {
+  const id = newId('msg')
+  await tx.sql(insert, [id, session.id, userId, keyId, 'user', content, 'completed', null, metadata, [], null, null, timeOf(id)])
 }
 
 interface Answer {
-  ids: { answer: string }
   session: OwnedSession | null
   model: string
   ask: Pick<ChatRequest, 'knowledge_base_ids' | 'temperature' | 'max_tokens' | 'stop'>
+  /** How many messages the session has more by it. */
+  added: number
+  /** What of the session is in the conversation. */
+  said: Said[]
   conversation: Conversation
   metadata?: Record<string, string>
 }
 
-async function answer (tx: Db, { upstreams, events }: Services, request: AskRequest, { ids: { answer: id }, session, model, ask, conversation, metadata = {} }: Answer): Promise<Begun> {
+async function answer (tx: Db, { upstreams, events }: Services, request: AskRequest, { session, added, model, ask, said, conversation, metadata = {} }: Answer): Promise<Begun> {
   const { principal, keyed } = request
   const window = windowOf(upstreams.models.find((known) => known.id === model)!, ask.max_tokens)
   requireRoom(conversation, window)
@@ -175,23 +179,27 @@ async function answer (tx: Db, { upstreams, events }: Services, request: AskRequ
     const { owner_id: userId, ...previous } = session
     await events.emit(tx, 'session.updated', await sessionById(tx, session.id), { previous, userId })
   }
-  await tx.sql(insert, [id, session?.id ?? null, principal.userId, principal.keyId, 'assistant', '', 'in_progress', model, metadata, knowledgeBaseIds, keyed?.digest ?? null, keyed?.bodyHash ?? null, timeOf(id)])
-  if (session !== null) await tx.sql(countMessages, [session.id, 1])
+  const spaceIds = new Set((await tx.sql(spacesOf, [knowledgeBaseIds])).map(({ space_id: space }) => space).concat(said.flatMap(({ space_ids: spaces }) => spaces)))
+  const id = newId('msg')
+  await tx.sql(insert, [id, session?.id ?? null, principal.userId, principal.keyId, 'assistant', '', 'in_progress', model, metadata, [...spaceIds], keyed?.digest ?? null, keyed?.bodyHash ?? null, timeOf(id)])
+  if (session !== null) await tx.sql(countMessages, [session.id, added])
   const message = (await messageById(tx, id, principal))!
   const { temperature, max_tokens: maxTokens, stop } = ask
   return { message, task: { message, principal, requestId: request.id, model, conversation, window, knowledgeBaseIds, options: { temperature, maxTokens, stop } } }
 }
 
+const spacesOf = statement<{ space_id: string }>('SELECT DISTINCT space_id FROM knowledge_bases WHERE id = ANY($1)')
 const ofSpace = statement<{ id: string }>('SELECT id FROM knowledge_bases WHERE space_id = $1 ORDER BY id DESC LIMIT 100')
 
 async function allOf (db: Db, spaceId: string): Promise<string[]> {
   return (await db.sql(ofSpace, [spaceId])).map(({ id }) => id)
 }
 
-const questionOf = statement<{ id: string, content: string }>(`
-  SELECT id, content FROM ai_messages WHERE session_id = $1 AND id <= $2 AND role = 'user' ORDER BY id DESC LIMIT 1`)
-const remove = statement<{ gone: number }>(`
-  WITH gone AS (DELETE FROM ai_messages WHERE session_id = $1 AND id > $2 RETURNING 1)
+const placeOf = '(SELECT position FROM ai_messages WHERE id = $2)'
+const questionOf = statement<{ id: string, content: string, position: number }>(`
+  SELECT id, content, position FROM ai_messages WHERE session_id = $1 AND position <= ${placeOf} AND role = 'user' ORDER BY position DESC LIMIT 1`)
+const remove = statement(`
+  WITH gone AS (DELETE FROM ai_messages WHERE session_id = $1 AND position > ${placeOf} RETURNING 1)
   UPDATE ai_sessions SET message_count = message_count - (SELECT count(*) FROM gone) WHERE id = $1`)
 
 /** Removes what came after a message in its session, which is held. */

@@ -469,8 +469,8 @@ export async function endSilent (tx: Db, events: Emitter, id: string | null = nu
 }
 
 function citationOf (passage: RetrievedPassage): Omit<StoredCitation, 'at'> {
-  const { document_id, file_id, chunk_id, name, page, start_index, end_index, text, score, revision, knowledge_base_id } = passage
-  return { document_id, file_id, chunk_id, name, page, start_index, end_index, quote: text, score, revision, knowledge_base_id }
+  const { document_id, file_id, chunk_id, name, page, start_index, end_index, text, score, revision, space_id } = passage
+  return { document_id, file_id, chunk_id, name, page, start_index, end_index, quote: text, score, revision, space_id }
 }
 
 function failureOf (message: OwnedMessage): ApiError | null {

@@ -10,7 +10,7 @@ function passagesOf (text: string, { name = 'document.md', heading = null as str
   const [document, base] = [newId('doc'), newId('kb')]
   let at = 0
   const passages = text.split('¶').map((part, i) => ({
-    chunk_id: newId('chunk'), document_id: document, knowledge_base_id: base, file_id: null, name, heading, page: i + 1, start_index: at, end_index: at += part.length,
+    chunk_id: newId('chunk'), document_id: document, space_id: base, file_id: null, name, heading, page: i + 1, start_index: at, end_index: at += part.length,
     text: part, score: score / (i + 1), metadata: {}, revision: 3
   }))
   return { text: whole, passages }

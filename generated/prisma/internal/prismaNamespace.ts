@@ -421,6 +421,7 @@ export const ModelName = {
   DocumentText: 'DocumentText',
   Chunk: 'Chunk',
   Lexeme: 'Lexeme',
+  RemovedChunk: 'RemovedChunk',
   ChunkCount: 'ChunkCount',
   Session: 'Session',
   Message: 'Message',
@@ -440,7 +441,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "webhookDelivery" | "file" | "storageUsage" | "doomedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "chunkCount" | "session" | "message" | "aiUsage"
+    modelProps: "user" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "webhookDelivery" | "file" | "storageUsage" | "doomedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2220,6 +2221,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    RemovedChunk: {
+      payload: Prisma.$RemovedChunkPayload<ExtArgs>
+      fields: Prisma.RemovedChunkFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.RemovedChunkFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RemovedChunkPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.RemovedChunkFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RemovedChunkPayload>
+        }
+        findFirst: {
+          args: Prisma.RemovedChunkFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RemovedChunkPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.RemovedChunkFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RemovedChunkPayload>
+        }
+        findMany: {
+          args: Prisma.RemovedChunkFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RemovedChunkPayload>[]
+        }
+        create: {
+          args: Prisma.RemovedChunkCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RemovedChunkPayload>
+        }
+        createMany: {
+          args: Prisma.RemovedChunkCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.RemovedChunkCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RemovedChunkPayload>[]
+        }
+        delete: {
+          args: Prisma.RemovedChunkDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RemovedChunkPayload>
+        }
+        update: {
+          args: Prisma.RemovedChunkUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RemovedChunkPayload>
+        }
+        deleteMany: {
+          args: Prisma.RemovedChunkDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.RemovedChunkUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.RemovedChunkUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RemovedChunkPayload>[]
+        }
+        upsert: {
+          args: Prisma.RemovedChunkUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RemovedChunkPayload>
+        }
+        aggregate: {
+          args: Prisma.RemovedChunkAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateRemovedChunk>
+        }
+        groupBy: {
+          args: Prisma.RemovedChunkGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.RemovedChunkGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.RemovedChunkCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.RemovedChunkCountAggregateOutputType> | number
+        }
+      }
+    }
     ChunkCount: {
       payload: Prisma.$ChunkCountPayload<ExtArgs>
       fields: Prisma.ChunkCountFieldRefs
@@ -2923,6 +2998,17 @@ export const LexemeScalarFieldEnum = {
 export type LexemeScalarFieldEnum = (typeof LexemeScalarFieldEnum)[keyof typeof LexemeScalarFieldEnum]
 
 
+export const RemovedChunkScalarFieldEnum = {
+  id: 'id',
+  knowledgeBaseId: 'knowledgeBaseId',
+  language: 'language',
+  tokens: 'tokens',
+  terms: 'terms'
+} as const
+
+export type RemovedChunkScalarFieldEnum = (typeof RemovedChunkScalarFieldEnum)[keyof typeof RemovedChunkScalarFieldEnum]
+
+
 export const ChunkCountScalarFieldEnum = {
   knowledgeBaseId: 'knowledgeBaseId',
   language: 'language',
@@ -2970,11 +3056,11 @@ export const MessageScalarFieldEnum = {
   citations: 'citations',
   error: 'error',
   metadata: 'metadata',
-  knowledgeBaseIds: 'knowledgeBaseIds',
+  spaceIds: 'spaceIds',
+  position: 'position',
   keyDigest: 'keyDigest',
   bodyHash: 'bodyHash',
   beatAt: 'beatAt',
-  cancelWanted: 'cancelWanted',
   createdAt: 'createdAt'
 } as const
 
@@ -3508,6 +3594,7 @@ export type GlobalOmitConfig = {
   documentText?: Prisma.DocumentTextOmit
   chunk?: Prisma.ChunkOmit
   lexeme?: Prisma.LexemeOmit
+  removedChunk?: Prisma.RemovedChunkOmit
   chunkCount?: Prisma.ChunkCountOmit
   session?: Prisma.SessionOmit
   message?: Prisma.MessageOmit

@@ -75,6 +75,7 @@ export const ModelName = {
   DocumentText: 'DocumentText',
   Chunk: 'Chunk',
   Lexeme: 'Lexeme',
+  RemovedChunk: 'RemovedChunk',
   ChunkCount: 'ChunkCount',
   Session: 'Session',
   Message: 'Message',
@@ -465,6 +466,17 @@ export const LexemeScalarFieldEnum = {
 export type LexemeScalarFieldEnum = (typeof LexemeScalarFieldEnum)[keyof typeof LexemeScalarFieldEnum]
 
 
+export const RemovedChunkScalarFieldEnum = {
+  id: 'id',
+  knowledgeBaseId: 'knowledgeBaseId',
+  language: 'language',
+  tokens: 'tokens',
+  terms: 'terms'
+} as const
+
+export type RemovedChunkScalarFieldEnum = (typeof RemovedChunkScalarFieldEnum)[keyof typeof RemovedChunkScalarFieldEnum]
+
+
 export const ChunkCountScalarFieldEnum = {
   knowledgeBaseId: 'knowledgeBaseId',
   language: 'language',
@@ -512,11 +524,11 @@ export const MessageScalarFieldEnum = {
   citations: 'citations',
   error: 'error',
   metadata: 'metadata',
-  knowledgeBaseIds: 'knowledgeBaseIds',
+  spaceIds: 'spaceIds',
+  position: 'position',
   keyDigest: 'keyDigest',
   bodyHash: 'bodyHash',
   beatAt: 'beatAt',
-  cancelWanted: 'cancelWanted',
   createdAt: 'createdAt'
 } as const
 

@@ -268,7 +268,6 @@ export type KnowledgeBaseWhereInput = {
   owner?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   documents?: Prisma.DocumentListRelationFilter
   counts?: Prisma.DocumentCountListRelationFilter
-  lexemes?: Prisma.LexemeListRelationFilter
   languages?: Prisma.ChunkCountListRelationFilter
 }
 
@@ -288,7 +287,6 @@ export type KnowledgeBaseOrderByWithRelationInput = {
   owner?: Prisma.UserOrderByWithRelationInput
   documents?: Prisma.DocumentOrderByRelationAggregateInput
   counts?: Prisma.DocumentCountOrderByRelationAggregateInput
-  lexemes?: Prisma.LexemeOrderByRelationAggregateInput
   languages?: Prisma.ChunkCountOrderByRelationAggregateInput
 }
 
@@ -311,7 +309,6 @@ export type KnowledgeBaseWhereUniqueInput = Prisma.AtLeast<{
   owner?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   documents?: Prisma.DocumentListRelationFilter
   counts?: Prisma.DocumentCountListRelationFilter
-  lexemes?: Prisma.LexemeListRelationFilter
   languages?: Prisma.ChunkCountListRelationFilter
 }, "id">
 
@@ -365,7 +362,6 @@ export type KnowledgeBaseCreateInput = {
   owner: Prisma.UserCreateNestedOneWithoutKnowledgeBasesInput
   documents?: Prisma.DocumentCreateNestedManyWithoutKnowledgeBaseInput
   counts?: Prisma.DocumentCountCreateNestedManyWithoutKnowledgeBaseInput
-  lexemes?: Prisma.LexemeCreateNestedManyWithoutKnowledgeBaseInput
   languages?: Prisma.ChunkCountCreateNestedManyWithoutKnowledgeBaseInput
 }
 
@@ -383,7 +379,6 @@ export type KnowledgeBaseUncheckedCreateInput = {
   updatedAt?: Date | string
   documents?: Prisma.DocumentUncheckedCreateNestedManyWithoutKnowledgeBaseInput
   counts?: Prisma.DocumentCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
-  lexemes?: Prisma.LexemeUncheckedCreateNestedManyWithoutKnowledgeBaseInput
   languages?: Prisma.ChunkCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
 }
 
@@ -401,7 +396,6 @@ export type KnowledgeBaseUpdateInput = {
   owner?: Prisma.UserUpdateOneRequiredWithoutKnowledgeBasesNestedInput
   documents?: Prisma.DocumentUpdateManyWithoutKnowledgeBaseNestedInput
   counts?: Prisma.DocumentCountUpdateManyWithoutKnowledgeBaseNestedInput
-  lexemes?: Prisma.LexemeUpdateManyWithoutKnowledgeBaseNestedInput
   languages?: Prisma.ChunkCountUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
@@ -419,7 +413,6 @@ export type KnowledgeBaseUncheckedUpdateInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   documents?: Prisma.DocumentUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
   counts?: Prisma.DocumentCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
-  lexemes?: Prisma.LexemeUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
   languages?: Prisma.ChunkCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
@@ -640,20 +633,6 @@ export type KnowledgeBaseUpdateOneRequiredWithoutCountsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.KnowledgeBaseUpdateToOneWithWhereWithoutCountsInput, Prisma.KnowledgeBaseUpdateWithoutCountsInput>, Prisma.KnowledgeBaseUncheckedUpdateWithoutCountsInput>
 }
 
-export type KnowledgeBaseCreateNestedOneWithoutLexemesInput = {
-  create?: Prisma.XOR<Prisma.KnowledgeBaseCreateWithoutLexemesInput, Prisma.KnowledgeBaseUncheckedCreateWithoutLexemesInput>
-  connectOrCreate?: Prisma.KnowledgeBaseCreateOrConnectWithoutLexemesInput
-  connect?: Prisma.KnowledgeBaseWhereUniqueInput
-}
-
-export type KnowledgeBaseUpdateOneRequiredWithoutLexemesNestedInput = {
-  create?: Prisma.XOR<Prisma.KnowledgeBaseCreateWithoutLexemesInput, Prisma.KnowledgeBaseUncheckedCreateWithoutLexemesInput>
-  connectOrCreate?: Prisma.KnowledgeBaseCreateOrConnectWithoutLexemesInput
-  upsert?: Prisma.KnowledgeBaseUpsertWithoutLexemesInput
-  connect?: Prisma.KnowledgeBaseWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.KnowledgeBaseUpdateToOneWithWhereWithoutLexemesInput, Prisma.KnowledgeBaseUpdateWithoutLexemesInput>, Prisma.KnowledgeBaseUncheckedUpdateWithoutLexemesInput>
-}
-
 export type KnowledgeBaseCreateNestedOneWithoutLanguagesInput = {
   create?: Prisma.XOR<Prisma.KnowledgeBaseCreateWithoutLanguagesInput, Prisma.KnowledgeBaseUncheckedCreateWithoutLanguagesInput>
   connectOrCreate?: Prisma.KnowledgeBaseCreateOrConnectWithoutLanguagesInput
@@ -681,7 +660,6 @@ export type KnowledgeBaseCreateWithoutOwnerInput = {
   project?: Prisma.ProjectCreateNestedOneWithoutKnowledgeBasesInput
   documents?: Prisma.DocumentCreateNestedManyWithoutKnowledgeBaseInput
   counts?: Prisma.DocumentCountCreateNestedManyWithoutKnowledgeBaseInput
-  lexemes?: Prisma.LexemeCreateNestedManyWithoutKnowledgeBaseInput
   languages?: Prisma.ChunkCountCreateNestedManyWithoutKnowledgeBaseInput
 }
 
@@ -698,7 +676,6 @@ export type KnowledgeBaseUncheckedCreateWithoutOwnerInput = {
   updatedAt?: Date | string
   documents?: Prisma.DocumentUncheckedCreateNestedManyWithoutKnowledgeBaseInput
   counts?: Prisma.DocumentCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
-  lexemes?: Prisma.LexemeUncheckedCreateNestedManyWithoutKnowledgeBaseInput
   languages?: Prisma.ChunkCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
 }
 
@@ -758,7 +735,6 @@ export type KnowledgeBaseCreateWithoutProjectInput = {
   owner: Prisma.UserCreateNestedOneWithoutKnowledgeBasesInput
   documents?: Prisma.DocumentCreateNestedManyWithoutKnowledgeBaseInput
   counts?: Prisma.DocumentCountCreateNestedManyWithoutKnowledgeBaseInput
-  lexemes?: Prisma.LexemeCreateNestedManyWithoutKnowledgeBaseInput
   languages?: Prisma.ChunkCountCreateNestedManyWithoutKnowledgeBaseInput
 }
 
@@ -775,7 +751,6 @@ export type KnowledgeBaseUncheckedCreateWithoutProjectInput = {
   updatedAt?: Date | string
   documents?: Prisma.DocumentUncheckedCreateNestedManyWithoutKnowledgeBaseInput
   counts?: Prisma.DocumentCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
-  lexemes?: Prisma.LexemeUncheckedCreateNestedManyWithoutKnowledgeBaseInput
   languages?: Prisma.ChunkCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
 }
 
@@ -818,7 +793,6 @@ export type KnowledgeBaseCreateWithoutDocumentsInput = {
   project?: Prisma.ProjectCreateNestedOneWithoutKnowledgeBasesInput
   owner: Prisma.UserCreateNestedOneWithoutKnowledgeBasesInput
   counts?: Prisma.DocumentCountCreateNestedManyWithoutKnowledgeBaseInput
-  lexemes?: Prisma.LexemeCreateNestedManyWithoutKnowledgeBaseInput
   languages?: Prisma.ChunkCountCreateNestedManyWithoutKnowledgeBaseInput
 }
 
@@ -835,7 +809,6 @@ export type KnowledgeBaseUncheckedCreateWithoutDocumentsInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   counts?: Prisma.DocumentCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
-  lexemes?: Prisma.LexemeUncheckedCreateNestedManyWithoutKnowledgeBaseInput
   languages?: Prisma.ChunkCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
 }
 
@@ -868,7 +841,6 @@ export type KnowledgeBaseUpdateWithoutDocumentsInput = {
   project?: Prisma.ProjectUpdateOneWithoutKnowledgeBasesNestedInput
   owner?: Prisma.UserUpdateOneRequiredWithoutKnowledgeBasesNestedInput
   counts?: Prisma.DocumentCountUpdateManyWithoutKnowledgeBaseNestedInput
-  lexemes?: Prisma.LexemeUpdateManyWithoutKnowledgeBaseNestedInput
   languages?: Prisma.ChunkCountUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
@@ -885,7 +857,6 @@ export type KnowledgeBaseUncheckedUpdateWithoutDocumentsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   counts?: Prisma.DocumentCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
-  lexemes?: Prisma.LexemeUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
   languages?: Prisma.ChunkCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
@@ -902,7 +873,6 @@ export type KnowledgeBaseCreateWithoutCountsInput = {
   project?: Prisma.ProjectCreateNestedOneWithoutKnowledgeBasesInput
   owner: Prisma.UserCreateNestedOneWithoutKnowledgeBasesInput
   documents?: Prisma.DocumentCreateNestedManyWithoutKnowledgeBaseInput
-  lexemes?: Prisma.LexemeCreateNestedManyWithoutKnowledgeBaseInput
   languages?: Prisma.ChunkCountCreateNestedManyWithoutKnowledgeBaseInput
 }
 
@@ -919,7 +889,6 @@ export type KnowledgeBaseUncheckedCreateWithoutCountsInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   documents?: Prisma.DocumentUncheckedCreateNestedManyWithoutKnowledgeBaseInput
-  lexemes?: Prisma.LexemeUncheckedCreateNestedManyWithoutKnowledgeBaseInput
   languages?: Prisma.ChunkCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
 }
 
@@ -952,7 +921,6 @@ export type KnowledgeBaseUpdateWithoutCountsInput = {
   project?: Prisma.ProjectUpdateOneWithoutKnowledgeBasesNestedInput
   owner?: Prisma.UserUpdateOneRequiredWithoutKnowledgeBasesNestedInput
   documents?: Prisma.DocumentUpdateManyWithoutKnowledgeBaseNestedInput
-  lexemes?: Prisma.LexemeUpdateManyWithoutKnowledgeBaseNestedInput
   languages?: Prisma.ChunkCountUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
@@ -969,91 +937,6 @@ export type KnowledgeBaseUncheckedUpdateWithoutCountsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   documents?: Prisma.DocumentUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
-  lexemes?: Prisma.LexemeUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
-  languages?: Prisma.ChunkCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
-}
-
-export type KnowledgeBaseCreateWithoutLexemesInput = {
-  id: string
-  spaceId: string
-  name: string
-  description?: string | null
-  maxTokens: number
-  overlapTokens: number
-  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  createdAt?: Date | string
-  updatedAt?: Date | string
-  project?: Prisma.ProjectCreateNestedOneWithoutKnowledgeBasesInput
-  owner: Prisma.UserCreateNestedOneWithoutKnowledgeBasesInput
-  documents?: Prisma.DocumentCreateNestedManyWithoutKnowledgeBaseInput
-  counts?: Prisma.DocumentCountCreateNestedManyWithoutKnowledgeBaseInput
-  languages?: Prisma.ChunkCountCreateNestedManyWithoutKnowledgeBaseInput
-}
-
-export type KnowledgeBaseUncheckedCreateWithoutLexemesInput = {
-  id: string
-  projectId?: string | null
-  ownerId: string
-  spaceId: string
-  name: string
-  description?: string | null
-  maxTokens: number
-  overlapTokens: number
-  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  createdAt?: Date | string
-  updatedAt?: Date | string
-  documents?: Prisma.DocumentUncheckedCreateNestedManyWithoutKnowledgeBaseInput
-  counts?: Prisma.DocumentCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
-  languages?: Prisma.ChunkCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
-}
-
-export type KnowledgeBaseCreateOrConnectWithoutLexemesInput = {
-  where: Prisma.KnowledgeBaseWhereUniqueInput
-  create: Prisma.XOR<Prisma.KnowledgeBaseCreateWithoutLexemesInput, Prisma.KnowledgeBaseUncheckedCreateWithoutLexemesInput>
-}
-
-export type KnowledgeBaseUpsertWithoutLexemesInput = {
-  update: Prisma.XOR<Prisma.KnowledgeBaseUpdateWithoutLexemesInput, Prisma.KnowledgeBaseUncheckedUpdateWithoutLexemesInput>
-  create: Prisma.XOR<Prisma.KnowledgeBaseCreateWithoutLexemesInput, Prisma.KnowledgeBaseUncheckedCreateWithoutLexemesInput>
-  where?: Prisma.KnowledgeBaseWhereInput
-}
-
-export type KnowledgeBaseUpdateToOneWithWhereWithoutLexemesInput = {
-  where?: Prisma.KnowledgeBaseWhereInput
-  data: Prisma.XOR<Prisma.KnowledgeBaseUpdateWithoutLexemesInput, Prisma.KnowledgeBaseUncheckedUpdateWithoutLexemesInput>
-}
-
-export type KnowledgeBaseUpdateWithoutLexemesInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
-  name?: Prisma.StringFieldUpdateOperationsInput | string
-  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
-  overlapTokens?: Prisma.IntFieldUpdateOperationsInput | number
-  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  project?: Prisma.ProjectUpdateOneWithoutKnowledgeBasesNestedInput
-  owner?: Prisma.UserUpdateOneRequiredWithoutKnowledgeBasesNestedInput
-  documents?: Prisma.DocumentUpdateManyWithoutKnowledgeBaseNestedInput
-  counts?: Prisma.DocumentCountUpdateManyWithoutKnowledgeBaseNestedInput
-  languages?: Prisma.ChunkCountUpdateManyWithoutKnowledgeBaseNestedInput
-}
-
-export type KnowledgeBaseUncheckedUpdateWithoutLexemesInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
-  name?: Prisma.StringFieldUpdateOperationsInput | string
-  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
-  overlapTokens?: Prisma.IntFieldUpdateOperationsInput | number
-  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  documents?: Prisma.DocumentUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
-  counts?: Prisma.DocumentCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
   languages?: Prisma.ChunkCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
@@ -1071,7 +954,6 @@ export type KnowledgeBaseCreateWithoutLanguagesInput = {
   owner: Prisma.UserCreateNestedOneWithoutKnowledgeBasesInput
   documents?: Prisma.DocumentCreateNestedManyWithoutKnowledgeBaseInput
   counts?: Prisma.DocumentCountCreateNestedManyWithoutKnowledgeBaseInput
-  lexemes?: Prisma.LexemeCreateNestedManyWithoutKnowledgeBaseInput
 }
 
 export type KnowledgeBaseUncheckedCreateWithoutLanguagesInput = {
@@ -1088,7 +970,6 @@ export type KnowledgeBaseUncheckedCreateWithoutLanguagesInput = {
   updatedAt?: Date | string
   documents?: Prisma.DocumentUncheckedCreateNestedManyWithoutKnowledgeBaseInput
   counts?: Prisma.DocumentCountUncheckedCreateNestedManyWithoutKnowledgeBaseInput
-  lexemes?: Prisma.LexemeUncheckedCreateNestedManyWithoutKnowledgeBaseInput
 }
 
 export type KnowledgeBaseCreateOrConnectWithoutLanguagesInput = {
@@ -1121,7 +1002,6 @@ export type KnowledgeBaseUpdateWithoutLanguagesInput = {
   owner?: Prisma.UserUpdateOneRequiredWithoutKnowledgeBasesNestedInput
   documents?: Prisma.DocumentUpdateManyWithoutKnowledgeBaseNestedInput
   counts?: Prisma.DocumentCountUpdateManyWithoutKnowledgeBaseNestedInput
-  lexemes?: Prisma.LexemeUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
 export type KnowledgeBaseUncheckedUpdateWithoutLanguagesInput = {
@@ -1138,7 +1018,6 @@ export type KnowledgeBaseUncheckedUpdateWithoutLanguagesInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   documents?: Prisma.DocumentUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
   counts?: Prisma.DocumentCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
-  lexemes?: Prisma.LexemeUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
 export type KnowledgeBaseCreateManyOwnerInput = {
@@ -1167,7 +1046,6 @@ export type KnowledgeBaseUpdateWithoutOwnerInput = {
   project?: Prisma.ProjectUpdateOneWithoutKnowledgeBasesNestedInput
   documents?: Prisma.DocumentUpdateManyWithoutKnowledgeBaseNestedInput
   counts?: Prisma.DocumentCountUpdateManyWithoutKnowledgeBaseNestedInput
-  lexemes?: Prisma.LexemeUpdateManyWithoutKnowledgeBaseNestedInput
   languages?: Prisma.ChunkCountUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
@@ -1184,7 +1062,6 @@ export type KnowledgeBaseUncheckedUpdateWithoutOwnerInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   documents?: Prisma.DocumentUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
   counts?: Prisma.DocumentCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
-  lexemes?: Prisma.LexemeUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
   languages?: Prisma.ChunkCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
@@ -1227,7 +1104,6 @@ export type KnowledgeBaseUpdateWithoutProjectInput = {
   owner?: Prisma.UserUpdateOneRequiredWithoutKnowledgeBasesNestedInput
   documents?: Prisma.DocumentUpdateManyWithoutKnowledgeBaseNestedInput
   counts?: Prisma.DocumentCountUpdateManyWithoutKnowledgeBaseNestedInput
-  lexemes?: Prisma.LexemeUpdateManyWithoutKnowledgeBaseNestedInput
   languages?: Prisma.ChunkCountUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
@@ -1244,7 +1120,6 @@ export type KnowledgeBaseUncheckedUpdateWithoutProjectInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   documents?: Prisma.DocumentUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
   counts?: Prisma.DocumentCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
-  lexemes?: Prisma.LexemeUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
   languages?: Prisma.ChunkCountUncheckedUpdateManyWithoutKnowledgeBaseNestedInput
 }
 
@@ -1269,14 +1144,12 @@ export type KnowledgeBaseUncheckedUpdateManyWithoutProjectInput = {
 export type KnowledgeBaseCountOutputType = {
   documents: number
   counts: number
-  lexemes: number
   languages: number
 }
 
 export type KnowledgeBaseCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   documents?: boolean | KnowledgeBaseCountOutputTypeCountDocumentsArgs
   counts?: boolean | KnowledgeBaseCountOutputTypeCountCountsArgs
-  lexemes?: boolean | KnowledgeBaseCountOutputTypeCountLexemesArgs
   languages?: boolean | KnowledgeBaseCountOutputTypeCountLanguagesArgs
 }
 
@@ -1307,13 +1180,6 @@ export type KnowledgeBaseCountOutputTypeCountCountsArgs<ExtArgs extends runtime.
 /**
  * KnowledgeBaseCountOutputType without action
  */
-export type KnowledgeBaseCountOutputTypeCountLexemesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  where?: Prisma.LexemeWhereInput
-}
-
-/**
- * KnowledgeBaseCountOutputType without action
- */
 export type KnowledgeBaseCountOutputTypeCountLanguagesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.ChunkCountWhereInput
 }
@@ -1335,7 +1201,6 @@ export type KnowledgeBaseSelect<ExtArgs extends runtime.Types.Extensions.Interna
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   documents?: boolean | Prisma.KnowledgeBase$documentsArgs<ExtArgs>
   counts?: boolean | Prisma.KnowledgeBase$countsArgs<ExtArgs>
-  lexemes?: boolean | Prisma.KnowledgeBase$lexemesArgs<ExtArgs>
   languages?: boolean | Prisma.KnowledgeBase$languagesArgs<ExtArgs>
   _count?: boolean | Prisma.KnowledgeBaseCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["knowledgeBase"]>
@@ -1392,7 +1257,6 @@ export type KnowledgeBaseInclude<ExtArgs extends runtime.Types.Extensions.Intern
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   documents?: boolean | Prisma.KnowledgeBase$documentsArgs<ExtArgs>
   counts?: boolean | Prisma.KnowledgeBase$countsArgs<ExtArgs>
-  lexemes?: boolean | Prisma.KnowledgeBase$lexemesArgs<ExtArgs>
   languages?: boolean | Prisma.KnowledgeBase$languagesArgs<ExtArgs>
   _count?: boolean | Prisma.KnowledgeBaseCountOutputTypeDefaultArgs<ExtArgs>
 }
@@ -1412,7 +1276,6 @@ export type $KnowledgeBasePayload<ExtArgs extends runtime.Types.Extensions.Inter
     owner: Prisma.$UserPayload<ExtArgs>
     documents: Prisma.$DocumentPayload<ExtArgs>[]
     counts: Prisma.$DocumentCountPayload<ExtArgs>[]
-    lexemes: Prisma.$LexemePayload<ExtArgs>[]
     languages: Prisma.$ChunkCountPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
@@ -1831,7 +1694,6 @@ export interface Prisma__KnowledgeBaseClient<T, Null = never, ExtArgs extends ru
   owner<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   documents<T extends Prisma.KnowledgeBase$documentsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.KnowledgeBase$documentsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$DocumentPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   counts<T extends Prisma.KnowledgeBase$countsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.KnowledgeBase$countsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$DocumentCountPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
-  lexemes<T extends Prisma.KnowledgeBase$lexemesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.KnowledgeBase$lexemesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$LexemePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   languages<T extends Prisma.KnowledgeBase$languagesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.KnowledgeBase$languagesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ChunkCountPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
@@ -2338,30 +2200,6 @@ export type KnowledgeBase$countsArgs<ExtArgs extends runtime.Types.Extensions.In
   take?: number
   skip?: number
   distinct?: Prisma.DocumentCountScalarFieldEnum | Prisma.DocumentCountScalarFieldEnum[]
-}
-
-/**
- * KnowledgeBase.lexemes
- */
-export type KnowledgeBase$lexemesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  /**
-   * Select specific fields to fetch from the Lexeme
-   */
-  select?: Prisma.LexemeSelect<ExtArgs> | null
-  /**
-   * Omit specific fields from the Lexeme
-   */
-  omit?: Prisma.LexemeOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.LexemeInclude<ExtArgs> | null
-  where?: Prisma.LexemeWhereInput
-  orderBy?: Prisma.LexemeOrderByWithRelationInput | Prisma.LexemeOrderByWithRelationInput[]
-  cursor?: Prisma.LexemeWhereUniqueInput
-  take?: number
-  skip?: number
-  distinct?: Prisma.LexemeScalarFieldEnum | Prisma.LexemeScalarFieldEnum[]
 }
 
 /**

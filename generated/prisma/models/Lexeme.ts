@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Lexeme
- * The lexemes of a knowledge base, each with how many of its chunks have it.
+ * The lexemes of a knowledge base, each with how many of its chunks have it. They outlive it until they are removed, step by step.
  */
 export type LexemeModel = runtime.Types.Result.DefaultSelection<Prisma.$LexemePayload>
 
@@ -212,7 +212,6 @@ export type LexemeWhereInput = {
   knowledgeBaseId?: Prisma.StringFilter<"Lexeme"> | string
   lexeme?: Prisma.StringFilter<"Lexeme"> | string
   chunks?: Prisma.IntFilter<"Lexeme"> | number
-  knowledgeBase?: Prisma.XOR<Prisma.KnowledgeBaseScalarRelationFilter, Prisma.KnowledgeBaseWhereInput>
 }
 
 export type LexemeOrderByWithRelationInput = {
@@ -220,7 +219,6 @@ export type LexemeOrderByWithRelationInput = {
   knowledgeBaseId?: Prisma.SortOrder
   lexeme?: Prisma.SortOrder
   chunks?: Prisma.SortOrder
-  knowledgeBase?: Prisma.KnowledgeBaseOrderByWithRelationInput
 }
 
 export type LexemeWhereUniqueInput = Prisma.AtLeast<{
@@ -232,7 +230,6 @@ export type LexemeWhereUniqueInput = Prisma.AtLeast<{
   knowledgeBaseId?: Prisma.StringFilter<"Lexeme"> | string
   lexeme?: Prisma.StringFilter<"Lexeme"> | string
   chunks?: Prisma.IntFilter<"Lexeme"> | number
-  knowledgeBase?: Prisma.XOR<Prisma.KnowledgeBaseScalarRelationFilter, Prisma.KnowledgeBaseWhereInput>
 }, "id" | "knowledgeBaseId_lexeme">
 
 export type LexemeOrderByWithAggregationInput = {
@@ -258,9 +255,9 @@ export type LexemeScalarWhereWithAggregatesInput = {
 }
 
 export type LexemeCreateInput = {
+  knowledgeBaseId: string
   lexeme: string
   chunks: number
-  knowledgeBase: Prisma.KnowledgeBaseCreateNestedOneWithoutLexemesInput
 }
 
 export type LexemeUncheckedCreateInput = {
@@ -271,9 +268,9 @@ export type LexemeUncheckedCreateInput = {
 }
 
 export type LexemeUpdateInput = {
+  knowledgeBaseId?: Prisma.StringFieldUpdateOperationsInput | string
   lexeme?: Prisma.StringFieldUpdateOperationsInput | string
   chunks?: Prisma.IntFieldUpdateOperationsInput | number
-  knowledgeBase?: Prisma.KnowledgeBaseUpdateOneRequiredWithoutLexemesNestedInput
 }
 
 export type LexemeUncheckedUpdateInput = {
@@ -291,6 +288,7 @@ export type LexemeCreateManyInput = {
 }
 
 export type LexemeUpdateManyMutationInput = {
+  knowledgeBaseId?: Prisma.StringFieldUpdateOperationsInput | string
   lexeme?: Prisma.StringFieldUpdateOperationsInput | string
   chunks?: Prisma.IntFieldUpdateOperationsInput | number
 }
@@ -300,16 +298,6 @@ export type LexemeUncheckedUpdateManyInput = {
   knowledgeBaseId?: Prisma.StringFieldUpdateOperationsInput | string
   lexeme?: Prisma.StringFieldUpdateOperationsInput | string
   chunks?: Prisma.IntFieldUpdateOperationsInput | number
-}
-
-export type LexemeListRelationFilter = {
-  every?: Prisma.LexemeWhereInput
-  some?: Prisma.LexemeWhereInput
-  none?: Prisma.LexemeWhereInput
-}
-
-export type LexemeOrderByRelationAggregateInput = {
-  _count?: Prisma.SortOrder
 }
 
 export type LexemeKnowledgeBaseIdLexemeCompoundUniqueInput = {
@@ -348,118 +336,6 @@ export type LexemeSumOrderByAggregateInput = {
   chunks?: Prisma.SortOrder
 }
 
-export type LexemeCreateNestedManyWithoutKnowledgeBaseInput = {
-  create?: Prisma.XOR<Prisma.LexemeCreateWithoutKnowledgeBaseInput, Prisma.LexemeUncheckedCreateWithoutKnowledgeBaseInput> | Prisma.LexemeCreateWithoutKnowledgeBaseInput[] | Prisma.LexemeUncheckedCreateWithoutKnowledgeBaseInput[]
-  connectOrCreate?: Prisma.LexemeCreateOrConnectWithoutKnowledgeBaseInput | Prisma.LexemeCreateOrConnectWithoutKnowledgeBaseInput[]
-  createMany?: Prisma.LexemeCreateManyKnowledgeBaseInputEnvelope
-  connect?: Prisma.LexemeWhereUniqueInput | Prisma.LexemeWhereUniqueInput[]
-}
-
-export type LexemeUncheckedCreateNestedManyWithoutKnowledgeBaseInput = {
-  create?: Prisma.XOR<Prisma.LexemeCreateWithoutKnowledgeBaseInput, Prisma.LexemeUncheckedCreateWithoutKnowledgeBaseInput> | Prisma.LexemeCreateWithoutKnowledgeBaseInput[] | Prisma.LexemeUncheckedCreateWithoutKnowledgeBaseInput[]
-  connectOrCreate?: Prisma.LexemeCreateOrConnectWithoutKnowledgeBaseInput | Prisma.LexemeCreateOrConnectWithoutKnowledgeBaseInput[]
-  createMany?: Prisma.LexemeCreateManyKnowledgeBaseInputEnvelope
-  connect?: Prisma.LexemeWhereUniqueInput | Prisma.LexemeWhereUniqueInput[]
-}
-
-export type LexemeUpdateManyWithoutKnowledgeBaseNestedInput = {
-  create?: Prisma.XOR<Prisma.LexemeCreateWithoutKnowledgeBaseInput, Prisma.LexemeUncheckedCreateWithoutKnowledgeBaseInput> | Prisma.LexemeCreateWithoutKnowledgeBaseInput[] | Prisma.LexemeUncheckedCreateWithoutKnowledgeBaseInput[]
-  connectOrCreate?: Prisma.LexemeCreateOrConnectWithoutKnowledgeBaseInput | Prisma.LexemeCreateOrConnectWithoutKnowledgeBaseInput[]
-  upsert?: Prisma.LexemeUpsertWithWhereUniqueWithoutKnowledgeBaseInput | Prisma.LexemeUpsertWithWhereUniqueWithoutKnowledgeBaseInput[]
-  createMany?: Prisma.LexemeCreateManyKnowledgeBaseInputEnvelope
-  set?: Prisma.LexemeWhereUniqueInput | Prisma.LexemeWhereUniqueInput[]
-  disconnect?: Prisma.LexemeWhereUniqueInput | Prisma.LexemeWhereUniqueInput[]
-  delete?: Prisma.LexemeWhereUniqueInput | Prisma.LexemeWhereUniqueInput[]
-  connect?: Prisma.LexemeWhereUniqueInput | Prisma.LexemeWhereUniqueInput[]
-  update?: Prisma.LexemeUpdateWithWhereUniqueWithoutKnowledgeBaseInput | Prisma.LexemeUpdateWithWhereUniqueWithoutKnowledgeBaseInput[]
-  updateMany?: Prisma.LexemeUpdateManyWithWhereWithoutKnowledgeBaseInput | Prisma.LexemeUpdateManyWithWhereWithoutKnowledgeBaseInput[]
-  deleteMany?: Prisma.LexemeScalarWhereInput | Prisma.LexemeScalarWhereInput[]
-}
-
-export type LexemeUncheckedUpdateManyWithoutKnowledgeBaseNestedInput = {
-  create?: Prisma.XOR<Prisma.LexemeCreateWithoutKnowledgeBaseInput, Prisma.LexemeUncheckedCreateWithoutKnowledgeBaseInput> | Prisma.LexemeCreateWithoutKnowledgeBaseInput[] | Prisma.LexemeUncheckedCreateWithoutKnowledgeBaseInput[]
-  connectOrCreate?: Prisma.LexemeCreateOrConnectWithoutKnowledgeBaseInput | Prisma.LexemeCreateOrConnectWithoutKnowledgeBaseInput[]
-  upsert?: Prisma.LexemeUpsertWithWhereUniqueWithoutKnowledgeBaseInput | Prisma.LexemeUpsertWithWhereUniqueWithoutKnowledgeBaseInput[]
-  createMany?: Prisma.LexemeCreateManyKnowledgeBaseInputEnvelope
-  set?: Prisma.LexemeWhereUniqueInput | Prisma.LexemeWhereUniqueInput[]
-  disconnect?: Prisma.LexemeWhereUniqueInput | Prisma.LexemeWhereUniqueInput[]
-  delete?: Prisma.LexemeWhereUniqueInput | Prisma.LexemeWhereUniqueInput[]
-  connect?: Prisma.LexemeWhereUniqueInput | Prisma.LexemeWhereUniqueInput[]
-  update?: Prisma.LexemeUpdateWithWhereUniqueWithoutKnowledgeBaseInput | Prisma.LexemeUpdateWithWhereUniqueWithoutKnowledgeBaseInput[]
-  updateMany?: Prisma.LexemeUpdateManyWithWhereWithoutKnowledgeBaseInput | Prisma.LexemeUpdateManyWithWhereWithoutKnowledgeBaseInput[]
-  deleteMany?: Prisma.LexemeScalarWhereInput | Prisma.LexemeScalarWhereInput[]
-}
-
-export type LexemeCreateWithoutKnowledgeBaseInput = {
-  lexeme: string
-  chunks: number
-}
-
-export type LexemeUncheckedCreateWithoutKnowledgeBaseInput = {
-  id?: number
-  lexeme: string
-  chunks: number
-}
-
-export type LexemeCreateOrConnectWithoutKnowledgeBaseInput = {
-  where: Prisma.LexemeWhereUniqueInput
-  create: Prisma.XOR<Prisma.LexemeCreateWithoutKnowledgeBaseInput, Prisma.LexemeUncheckedCreateWithoutKnowledgeBaseInput>
-}
-
-export type LexemeCreateManyKnowledgeBaseInputEnvelope = {
-  data: Prisma.LexemeCreateManyKnowledgeBaseInput | Prisma.LexemeCreateManyKnowledgeBaseInput[]
-  skipDuplicates?: boolean
-}
-
-export type LexemeUpsertWithWhereUniqueWithoutKnowledgeBaseInput = {
-  where: Prisma.LexemeWhereUniqueInput
-  update: Prisma.XOR<Prisma.LexemeUpdateWithoutKnowledgeBaseInput, Prisma.LexemeUncheckedUpdateWithoutKnowledgeBaseInput>
-  create: Prisma.XOR<Prisma.LexemeCreateWithoutKnowledgeBaseInput, Prisma.LexemeUncheckedCreateWithoutKnowledgeBaseInput>
-}
-
-export type LexemeUpdateWithWhereUniqueWithoutKnowledgeBaseInput = {
-  where: Prisma.LexemeWhereUniqueInput
-  data: Prisma.XOR<Prisma.LexemeUpdateWithoutKnowledgeBaseInput, Prisma.LexemeUncheckedUpdateWithoutKnowledgeBaseInput>
-}
-
-export type LexemeUpdateManyWithWhereWithoutKnowledgeBaseInput = {
-  where: Prisma.LexemeScalarWhereInput
-  data: Prisma.XOR<Prisma.LexemeUpdateManyMutationInput, Prisma.LexemeUncheckedUpdateManyWithoutKnowledgeBaseInput>
-}
-
-export type LexemeScalarWhereInput = {
-  AND?: Prisma.LexemeScalarWhereInput | Prisma.LexemeScalarWhereInput[]
-  OR?: Prisma.LexemeScalarWhereInput[]
-  NOT?: Prisma.LexemeScalarWhereInput | Prisma.LexemeScalarWhereInput[]
-  id?: Prisma.IntFilter<"Lexeme"> | number
-  knowledgeBaseId?: Prisma.StringFilter<"Lexeme"> | string
-  lexeme?: Prisma.StringFilter<"Lexeme"> | string
-  chunks?: Prisma.IntFilter<"Lexeme"> | number
-}
-
-export type LexemeCreateManyKnowledgeBaseInput = {
-  id?: number
-  lexeme: string
-  chunks: number
-}
-
-export type LexemeUpdateWithoutKnowledgeBaseInput = {
-  lexeme?: Prisma.StringFieldUpdateOperationsInput | string
-  chunks?: Prisma.IntFieldUpdateOperationsInput | number
-}
-
-export type LexemeUncheckedUpdateWithoutKnowledgeBaseInput = {
-  id?: Prisma.IntFieldUpdateOperationsInput | number
-  lexeme?: Prisma.StringFieldUpdateOperationsInput | string
-  chunks?: Prisma.IntFieldUpdateOperationsInput | number
-}
-
-export type LexemeUncheckedUpdateManyWithoutKnowledgeBaseInput = {
-  id?: Prisma.IntFieldUpdateOperationsInput | number
-  lexeme?: Prisma.StringFieldUpdateOperationsInput | string
-  chunks?: Prisma.IntFieldUpdateOperationsInput | number
-}
-
 
 
 export type LexemeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -467,7 +343,6 @@ export type LexemeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   knowledgeBaseId?: boolean
   lexeme?: boolean
   chunks?: boolean
-  knowledgeBase?: boolean | Prisma.KnowledgeBaseDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["lexeme"]>
 
 export type LexemeSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -475,7 +350,6 @@ export type LexemeSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   knowledgeBaseId?: boolean
   lexeme?: boolean
   chunks?: boolean
-  knowledgeBase?: boolean | Prisma.KnowledgeBaseDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["lexeme"]>
 
 export type LexemeSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -483,7 +357,6 @@ export type LexemeSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   knowledgeBaseId?: boolean
   lexeme?: boolean
   chunks?: boolean
-  knowledgeBase?: boolean | Prisma.KnowledgeBaseDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["lexeme"]>
 
 export type LexemeSelectScalar = {
@@ -494,21 +367,10 @@ export type LexemeSelectScalar = {
 }
 
 export type LexemeOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "knowledgeBaseId" | "lexeme" | "chunks", ExtArgs["result"]["lexeme"]>
-export type LexemeInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  knowledgeBase?: boolean | Prisma.KnowledgeBaseDefaultArgs<ExtArgs>
-}
-export type LexemeIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  knowledgeBase?: boolean | Prisma.KnowledgeBaseDefaultArgs<ExtArgs>
-}
-export type LexemeIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  knowledgeBase?: boolean | Prisma.KnowledgeBaseDefaultArgs<ExtArgs>
-}
 
 export type $LexemePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Lexeme"
-  objects: {
-    knowledgeBase: Prisma.$KnowledgeBasePayload<ExtArgs>
-  }
+  objects: {}
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: number
     knowledgeBaseId: string
@@ -908,7 +770,6 @@ readonly fields: LexemeFieldRefs;
  */
 export interface Prisma__LexemeClient<T, Null = never, ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs, GlobalOmitOptions = {}> extends Prisma.PrismaPromise<T> {
   readonly [Symbol.toStringTag]: "PrismaPromise"
-  knowledgeBase<T extends Prisma.KnowledgeBaseDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.KnowledgeBaseDefaultArgs<ExtArgs>>): Prisma.Prisma__KnowledgeBaseClient<runtime.Types.Result.GetResult<Prisma.$KnowledgeBasePayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -959,10 +820,6 @@ export type LexemeFindUniqueArgs<ExtArgs extends runtime.Types.Extensions.Intern
    */
   omit?: Prisma.LexemeOmit<ExtArgs> | null
   /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.LexemeInclude<ExtArgs> | null
-  /**
    * Filter, which Lexeme to fetch.
    */
   where: Prisma.LexemeWhereUniqueInput
@@ -981,10 +838,6 @@ export type LexemeFindUniqueOrThrowArgs<ExtArgs extends runtime.Types.Extensions
    */
   omit?: Prisma.LexemeOmit<ExtArgs> | null
   /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.LexemeInclude<ExtArgs> | null
-  /**
    * Filter, which Lexeme to fetch.
    */
   where: Prisma.LexemeWhereUniqueInput
@@ -1002,10 +855,6 @@ export type LexemeFindFirstArgs<ExtArgs extends runtime.Types.Extensions.Interna
    * Omit specific fields from the Lexeme
    */
   omit?: Prisma.LexemeOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.LexemeInclude<ExtArgs> | null
   /**
    * Filter, which Lexeme to fetch.
    */
@@ -1055,10 +904,6 @@ export type LexemeFindFirstOrThrowArgs<ExtArgs extends runtime.Types.Extensions.
    */
   omit?: Prisma.LexemeOmit<ExtArgs> | null
   /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.LexemeInclude<ExtArgs> | null
-  /**
    * Filter, which Lexeme to fetch.
    */
   where?: Prisma.LexemeWhereInput
@@ -1106,10 +951,6 @@ export type LexemeFindManyArgs<ExtArgs extends runtime.Types.Extensions.Internal
    * Omit specific fields from the Lexeme
    */
   omit?: Prisma.LexemeOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.LexemeInclude<ExtArgs> | null
   /**
    * Filter, which Lexemes to fetch.
    */
@@ -1159,10 +1000,6 @@ export type LexemeCreateArgs<ExtArgs extends runtime.Types.Extensions.InternalAr
    */
   omit?: Prisma.LexemeOmit<ExtArgs> | null
   /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.LexemeInclude<ExtArgs> | null
-  /**
    * The data needed to create a Lexeme.
    */
   data: Prisma.XOR<Prisma.LexemeCreateInput, Prisma.LexemeUncheckedCreateInput>
@@ -1196,10 +1033,6 @@ export type LexemeCreateManyAndReturnArgs<ExtArgs extends runtime.Types.Extensio
    */
   data: Prisma.LexemeCreateManyInput | Prisma.LexemeCreateManyInput[]
   skipDuplicates?: boolean
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.LexemeIncludeCreateManyAndReturn<ExtArgs> | null
 }
 
 /**
@@ -1214,10 +1047,6 @@ export type LexemeUpdateArgs<ExtArgs extends runtime.Types.Extensions.InternalAr
    * Omit specific fields from the Lexeme
    */
   omit?: Prisma.LexemeOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.LexemeInclude<ExtArgs> | null
   /**
    * The data needed to update a Lexeme.
    */
@@ -1270,10 +1099,6 @@ export type LexemeUpdateManyAndReturnArgs<ExtArgs extends runtime.Types.Extensio
    * Limit how many Lexemes to update.
    */
   limit?: number
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.LexemeIncludeUpdateManyAndReturn<ExtArgs> | null
 }
 
 /**
@@ -1288,10 +1113,6 @@ export type LexemeUpsertArgs<ExtArgs extends runtime.Types.Extensions.InternalAr
    * Omit specific fields from the Lexeme
    */
   omit?: Prisma.LexemeOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.LexemeInclude<ExtArgs> | null
   /**
    * The filter to search for the Lexeme to update in case it exists.
    */
@@ -1318,10 +1139,6 @@ export type LexemeDeleteArgs<ExtArgs extends runtime.Types.Extensions.InternalAr
    * Omit specific fields from the Lexeme
    */
   omit?: Prisma.LexemeOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.LexemeInclude<ExtArgs> | null
   /**
    * Filter which Lexeme to delete.
    */
@@ -1354,8 +1171,4 @@ export type LexemeDefaultArgs<ExtArgs extends runtime.Types.Extensions.InternalA
    * Omit specific fields from the Lexeme
    */
   omit?: Prisma.LexemeOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.LexemeInclude<ExtArgs> | null
 }

@@ -29,11 +29,13 @@ export type AggregateMessage = {
 export type MessageAvgAggregateOutputType = {
   promptTokens: number | null
   completionTokens: number | null
+  position: number | null
 }
 
 export type MessageSumAggregateOutputType = {
   promptTokens: number | null
   completionTokens: number | null
+  position: number | null
 }
 
 export type MessageMinAggregateOutputType = {
@@ -48,10 +50,10 @@ export type MessageMinAggregateOutputType = {
   finishReason: string | null
   promptTokens: number | null
   completionTokens: number | null
+  position: number | null
   keyDigest: runtime.Bytes | null
   bodyHash: runtime.Bytes | null
   beatAt: Date | null
-  cancelWanted: boolean | null
   createdAt: Date | null
 }
 
@@ -67,10 +69,10 @@ export type MessageMaxAggregateOutputType = {
   finishReason: string | null
   promptTokens: number | null
   completionTokens: number | null
+  position: number | null
   keyDigest: runtime.Bytes | null
   bodyHash: runtime.Bytes | null
   beatAt: Date | null
-  cancelWanted: boolean | null
   createdAt: Date | null
 }
 
@@ -89,11 +91,11 @@ export type MessageCountAggregateOutputType = {
   citations: number
   error: number
   metadata: number
-  knowledgeBaseIds: number
+  spaceIds: number
+  position: number
   keyDigest: number
   bodyHash: number
   beatAt: number
-  cancelWanted: number
   createdAt: number
   _all: number
 }
@@ -102,11 +104,13 @@ export type MessageCountAggregateOutputType = {
 export type MessageAvgAggregateInputType = {
   promptTokens?: true
   completionTokens?: true
+  position?: true
 }
 
 export type MessageSumAggregateInputType = {
   promptTokens?: true
   completionTokens?: true
+  position?: true
 }
 
 export type MessageMinAggregateInputType = {
@@ -121,10 +125,10 @@ export type MessageMinAggregateInputType = {
   finishReason?: true
   promptTokens?: true
   completionTokens?: true
+  position?: true
   keyDigest?: true
   bodyHash?: true
   beatAt?: true
-  cancelWanted?: true
   createdAt?: true
 }
 
@@ -140,10 +144,10 @@ export type MessageMaxAggregateInputType = {
   finishReason?: true
   promptTokens?: true
   completionTokens?: true
+  position?: true
   keyDigest?: true
   bodyHash?: true
   beatAt?: true
-  cancelWanted?: true
   createdAt?: true
 }
 
@@ -162,11 +166,11 @@ export type MessageCountAggregateInputType = {
   citations?: true
   error?: true
   metadata?: true
-  knowledgeBaseIds?: true
+  spaceIds?: true
+  position?: true
   keyDigest?: true
   bodyHash?: true
   beatAt?: true
-  cancelWanted?: true
   createdAt?: true
   _all?: true
 }
@@ -272,11 +276,11 @@ export type MessageGroupByOutputType = {
   citations: runtime.JsonValue
   error: runtime.JsonValue | null
   metadata: runtime.JsonValue
-  knowledgeBaseIds: string[]
+  spaceIds: string[]
+  position: number
   keyDigest: runtime.Bytes | null
   bodyHash: runtime.Bytes | null
   beatAt: Date | null
-  cancelWanted: boolean
   createdAt: Date
   _count: MessageCountAggregateOutputType | null
   _avg: MessageAvgAggregateOutputType | null
@@ -318,11 +322,11 @@ export type MessageWhereInput = {
   citations?: Prisma.JsonFilter<"Message">
   error?: Prisma.JsonNullableFilter<"Message">
   metadata?: Prisma.JsonFilter<"Message">
-  knowledgeBaseIds?: Prisma.StringNullableListFilter<"Message">
+  spaceIds?: Prisma.StringNullableListFilter<"Message">
+  position?: Prisma.IntFilter<"Message"> | number
   keyDigest?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
   bodyHash?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
   beatAt?: Prisma.DateTimeNullableFilter<"Message"> | Date | string | null
-  cancelWanted?: Prisma.BoolFilter<"Message"> | boolean
   createdAt?: Prisma.DateTimeFilter<"Message"> | Date | string
   session?: Prisma.XOR<Prisma.SessionNullableScalarRelationFilter, Prisma.SessionWhereInput> | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -343,11 +347,11 @@ export type MessageOrderByWithRelationInput = {
   citations?: Prisma.SortOrder
   error?: Prisma.SortOrderInput | Prisma.SortOrder
   metadata?: Prisma.SortOrder
-  knowledgeBaseIds?: Prisma.SortOrder
+  spaceIds?: Prisma.SortOrder
+  position?: Prisma.SortOrder
   keyDigest?: Prisma.SortOrderInput | Prisma.SortOrder
   bodyHash?: Prisma.SortOrderInput | Prisma.SortOrder
   beatAt?: Prisma.SortOrderInput | Prisma.SortOrder
-  cancelWanted?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   session?: Prisma.SessionOrderByWithRelationInput
   user?: Prisma.UserOrderByWithRelationInput
@@ -371,11 +375,11 @@ export type MessageWhereUniqueInput = Prisma.AtLeast<{
   citations?: Prisma.JsonFilter<"Message">
   error?: Prisma.JsonNullableFilter<"Message">
   metadata?: Prisma.JsonFilter<"Message">
-  knowledgeBaseIds?: Prisma.StringNullableListFilter<"Message">
+  spaceIds?: Prisma.StringNullableListFilter<"Message">
+  position?: Prisma.IntFilter<"Message"> | number
   keyDigest?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
   bodyHash?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
   beatAt?: Prisma.DateTimeNullableFilter<"Message"> | Date | string | null
-  cancelWanted?: Prisma.BoolFilter<"Message"> | boolean
   createdAt?: Prisma.DateTimeFilter<"Message"> | Date | string
   session?: Prisma.XOR<Prisma.SessionNullableScalarRelationFilter, Prisma.SessionWhereInput> | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -396,11 +400,11 @@ export type MessageOrderByWithAggregationInput = {
   citations?: Prisma.SortOrder
   error?: Prisma.SortOrderInput | Prisma.SortOrder
   metadata?: Prisma.SortOrder
-  knowledgeBaseIds?: Prisma.SortOrder
+  spaceIds?: Prisma.SortOrder
+  position?: Prisma.SortOrder
   keyDigest?: Prisma.SortOrderInput | Prisma.SortOrder
   bodyHash?: Prisma.SortOrderInput | Prisma.SortOrder
   beatAt?: Prisma.SortOrderInput | Prisma.SortOrder
-  cancelWanted?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.MessageCountOrderByAggregateInput
   _avg?: Prisma.MessageAvgOrderByAggregateInput
@@ -427,11 +431,11 @@ export type MessageScalarWhereWithAggregatesInput = {
   citations?: Prisma.JsonWithAggregatesFilter<"Message">
   error?: Prisma.JsonNullableWithAggregatesFilter<"Message">
   metadata?: Prisma.JsonWithAggregatesFilter<"Message">
-  knowledgeBaseIds?: Prisma.StringNullableListFilter<"Message">
+  spaceIds?: Prisma.StringNullableListFilter<"Message">
+  position?: Prisma.IntWithAggregatesFilter<"Message"> | number
   keyDigest?: Prisma.BytesNullableWithAggregatesFilter<"Message"> | runtime.Bytes | null
   bodyHash?: Prisma.BytesNullableWithAggregatesFilter<"Message"> | runtime.Bytes | null
   beatAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Message"> | Date | string | null
-  cancelWanted?: Prisma.BoolWithAggregatesFilter<"Message"> | boolean
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Message"> | Date | string
 }
 
@@ -448,11 +452,11 @@ export type MessageCreateInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageCreateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
   beatAt?: Date | string | null
-  cancelWanted?: boolean
   createdAt?: Date | string
   session?: Prisma.SessionCreateNestedOneWithoutMessagesInput
   user: Prisma.UserCreateNestedOneWithoutMessagesInput
@@ -473,11 +477,11 @@ export type MessageUncheckedCreateInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageCreateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
   beatAt?: Date | string | null
-  cancelWanted?: boolean
   createdAt?: Date | string
 }
 
@@ -494,11 +498,11 @@ export type MessageUpdateInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageUpdateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelWanted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   session?: Prisma.SessionUpdateOneWithoutMessagesNestedInput
   user?: Prisma.UserUpdateOneRequiredWithoutMessagesNestedInput
@@ -519,11 +523,11 @@ export type MessageUncheckedUpdateInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageUpdateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelWanted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -542,11 +546,11 @@ export type MessageCreateManyInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageCreateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
   beatAt?: Date | string | null
-  cancelWanted?: boolean
   createdAt?: Date | string
 }
 
@@ -563,11 +567,11 @@ export type MessageUpdateManyMutationInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageUpdateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelWanted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -586,11 +590,11 @@ export type MessageUncheckedUpdateManyInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageUpdateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelWanted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -619,17 +623,18 @@ export type MessageCountOrderByAggregateInput = {
   citations?: Prisma.SortOrder
   error?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
-  knowledgeBaseIds?: Prisma.SortOrder
+  spaceIds?: Prisma.SortOrder
+  position?: Prisma.SortOrder
   keyDigest?: Prisma.SortOrder
   bodyHash?: Prisma.SortOrder
   beatAt?: Prisma.SortOrder
-  cancelWanted?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
 export type MessageAvgOrderByAggregateInput = {
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
+  position?: Prisma.SortOrder
 }
 
 export type MessageMaxOrderByAggregateInput = {
@@ -644,10 +649,10 @@ export type MessageMaxOrderByAggregateInput = {
   finishReason?: Prisma.SortOrder
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
+  position?: Prisma.SortOrder
   keyDigest?: Prisma.SortOrder
   bodyHash?: Prisma.SortOrder
   beatAt?: Prisma.SortOrder
-  cancelWanted?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -663,16 +668,17 @@ export type MessageMinOrderByAggregateInput = {
   finishReason?: Prisma.SortOrder
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
+  position?: Prisma.SortOrder
   keyDigest?: Prisma.SortOrder
   bodyHash?: Prisma.SortOrder
   beatAt?: Prisma.SortOrder
-  cancelWanted?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
 export type MessageSumOrderByAggregateInput = {
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
+  position?: Prisma.SortOrder
 }
 
 export type MessageCreateNestedManyWithoutUserInput = {
@@ -759,7 +765,7 @@ export type MessageUncheckedUpdateManyWithoutSessionNestedInput = {
   deleteMany?: Prisma.MessageScalarWhereInput | Prisma.MessageScalarWhereInput[]
 }
 
-export type MessageCreateknowledgeBaseIdsInput = {
+export type MessageCreatespaceIdsInput = {
   set: string[]
 }
 
@@ -771,7 +777,7 @@ export type EnumMessageStatusFieldUpdateOperationsInput = {
   set?: $Enums.MessageStatus
 }
 
-export type MessageUpdateknowledgeBaseIdsInput = {
+export type MessageUpdatespaceIdsInput = {
   set?: string[]
   push?: string | string[]
 }
@@ -793,11 +799,11 @@ export type MessageCreateWithoutUserInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageCreateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
   beatAt?: Date | string | null
-  cancelWanted?: boolean
   createdAt?: Date | string
   session?: Prisma.SessionCreateNestedOneWithoutMessagesInput
 }
@@ -816,11 +822,11 @@ export type MessageUncheckedCreateWithoutUserInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageCreateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
   beatAt?: Date | string | null
-  cancelWanted?: boolean
   createdAt?: Date | string
 }
 
@@ -868,11 +874,11 @@ export type MessageScalarWhereInput = {
   citations?: Prisma.JsonFilter<"Message">
   error?: Prisma.JsonNullableFilter<"Message">
   metadata?: Prisma.JsonFilter<"Message">
-  knowledgeBaseIds?: Prisma.StringNullableListFilter<"Message">
+  spaceIds?: Prisma.StringNullableListFilter<"Message">
+  position?: Prisma.IntFilter<"Message"> | number
   keyDigest?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
   bodyHash?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
   beatAt?: Prisma.DateTimeNullableFilter<"Message"> | Date | string | null
-  cancelWanted?: Prisma.BoolFilter<"Message"> | boolean
   createdAt?: Prisma.DateTimeFilter<"Message"> | Date | string
 }
 
@@ -889,11 +895,11 @@ export type MessageCreateWithoutSessionInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageCreateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
   beatAt?: Date | string | null
-  cancelWanted?: boolean
   createdAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutMessagesInput
 }
@@ -912,11 +918,11 @@ export type MessageUncheckedCreateWithoutSessionInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageCreateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
   beatAt?: Date | string | null
-  cancelWanted?: boolean
   createdAt?: Date | string
 }
 
@@ -960,11 +966,11 @@ export type MessageCreateManyUserInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageCreateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
   beatAt?: Date | string | null
-  cancelWanted?: boolean
   createdAt?: Date | string
 }
 
@@ -981,11 +987,11 @@ export type MessageUpdateWithoutUserInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageUpdateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelWanted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   session?: Prisma.SessionUpdateOneWithoutMessagesNestedInput
 }
@@ -1004,11 +1010,11 @@ export type MessageUncheckedUpdateWithoutUserInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageUpdateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelWanted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1026,11 +1032,11 @@ export type MessageUncheckedUpdateManyWithoutUserInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageUpdateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelWanted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1048,11 +1054,11 @@ export type MessageCreateManySessionInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageCreateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
   beatAt?: Date | string | null
-  cancelWanted?: boolean
   createdAt?: Date | string
 }
 
@@ -1069,11 +1075,11 @@ export type MessageUpdateWithoutSessionInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageUpdateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelWanted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutMessagesNestedInput
 }
@@ -1092,11 +1098,11 @@ export type MessageUncheckedUpdateWithoutSessionInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageUpdateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelWanted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1114,11 +1120,11 @@ export type MessageUncheckedUpdateManyWithoutSessionInput = {
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  knowledgeBaseIds?: Prisma.MessageUpdateknowledgeBaseIdsInput | string[]
+  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelWanted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1139,11 +1145,11 @@ export type MessageSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   citations?: boolean
   error?: boolean
   metadata?: boolean
-  knowledgeBaseIds?: boolean
+  spaceIds?: boolean
+  position?: boolean
   keyDigest?: boolean
   bodyHash?: boolean
   beatAt?: boolean
-  cancelWanted?: boolean
   createdAt?: boolean
   session?: boolean | Prisma.Message$sessionArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1164,11 +1170,11 @@ export type MessageSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   citations?: boolean
   error?: boolean
   metadata?: boolean
-  knowledgeBaseIds?: boolean
+  spaceIds?: boolean
+  position?: boolean
   keyDigest?: boolean
   bodyHash?: boolean
   beatAt?: boolean
-  cancelWanted?: boolean
   createdAt?: boolean
   session?: boolean | Prisma.Message$sessionArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1189,11 +1195,11 @@ export type MessageSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   citations?: boolean
   error?: boolean
   metadata?: boolean
-  knowledgeBaseIds?: boolean
+  spaceIds?: boolean
+  position?: boolean
   keyDigest?: boolean
   bodyHash?: boolean
   beatAt?: boolean
-  cancelWanted?: boolean
   createdAt?: boolean
   session?: boolean | Prisma.Message$sessionArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1214,15 +1220,15 @@ export type MessageSelectScalar = {
   citations?: boolean
   error?: boolean
   metadata?: boolean
-  knowledgeBaseIds?: boolean
+  spaceIds?: boolean
+  position?: boolean
   keyDigest?: boolean
   bodyHash?: boolean
   beatAt?: boolean
-  cancelWanted?: boolean
   createdAt?: boolean
 }
 
-export type MessageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "sessionId" | "userId" | "apiKeyId" | "role" | "content" | "status" | "model" | "finishReason" | "promptTokens" | "completionTokens" | "citations" | "error" | "metadata" | "knowledgeBaseIds" | "keyDigest" | "bodyHash" | "beatAt" | "cancelWanted" | "createdAt", ExtArgs["result"]["message"]>
+export type MessageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "sessionId" | "userId" | "apiKeyId" | "role" | "content" | "status" | "model" | "finishReason" | "promptTokens" | "completionTokens" | "citations" | "error" | "metadata" | "spaceIds" | "position" | "keyDigest" | "bodyHash" | "beatAt" | "createdAt", ExtArgs["result"]["message"]>
 export type MessageInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   session?: boolean | Prisma.Message$sessionArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1264,9 +1270,14 @@ export type $MessagePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     error: runtime.JsonValue | null
     metadata: runtime.JsonValue
     /**
-     * What an answer drew on: who may not read all of it does not get it into a later answer either.
+     * What an answer drew on, also by way of earlier ones: the projects and users whose knowledge bases it is from. Who may not read
+     * all of them does not get it into a later answer either.
      */
-    knowledgeBaseIds: string[]
+    spaceIds: string[]
+    /**
+     * Within its session, as they came.
+     */
+    position: number
     /**
      * Of the Idempotency-Key of who asked, and of what was asked with it.
      */
@@ -1276,7 +1287,6 @@ export type $MessagePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      * When the process that writes it last said that it does.
      */
     beatAt: Date | null
-    cancelWanted: boolean
     createdAt: Date
   }, ExtArgs["result"]["message"]>
   composites: {}
@@ -1717,11 +1727,11 @@ export interface MessageFieldRefs {
   readonly citations: Prisma.FieldRef<"Message", 'Json'>
   readonly error: Prisma.FieldRef<"Message", 'Json'>
   readonly metadata: Prisma.FieldRef<"Message", 'Json'>
-  readonly knowledgeBaseIds: Prisma.FieldRef<"Message", 'String[]'>
+  readonly spaceIds: Prisma.FieldRef<"Message", 'String[]'>
+  readonly position: Prisma.FieldRef<"Message", 'Int'>
   readonly keyDigest: Prisma.FieldRef<"Message", 'Bytes'>
   readonly bodyHash: Prisma.FieldRef<"Message", 'Bytes'>
   readonly beatAt: Prisma.FieldRef<"Message", 'DateTime'>
-  readonly cancelWanted: Prisma.FieldRef<"Message", 'Boolean'>
   readonly createdAt: Prisma.FieldRef<"Message", 'DateTime'>
 }
     

@@ -122,11 +122,11 @@ CREATE TABLE "ai_messages" (
     "citations" JSONB NOT NULL DEFAULT '[]',
     "error" JSONB,
     "metadata" JSONB NOT NULL DEFAULT '{}',
-    "knowledge_base_ids" TEXT[] DEFAULT ARRAY[]::TEXT[],
+    "space_ids" TEXT[] DEFAULT ARRAY[]::TEXT[],
+    "position" INTEGER NOT NULL DEFAULT 0,
     "key_digest" BYTEA,
     "body_hash" BYTEA,
     "beat_at" TIMESTAMPTZ(3),
-    "cancel_wanted" BOOLEAN NOT NULL DEFAULT false,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
     CONSTRAINT "ai_messages_pkey" PRIMARY KEY ("id")
@@ -178,7 +178,7 @@ CREATE INDEX "ai_sessions_project_id_idx" ON "ai_sessions"("project_id");
 CREATE INDEX "ai_sessions_owner_id_idx" ON "ai_sessions"("owner_id");
 
 -- CreateIndex
-CREATE INDEX "ai_messages_session_id_id_idx" ON "ai_messages"("session_id", "id");
+CREATE INDEX "ai_messages_session_id_position_idx" ON "ai_messages"("session_id", "position");
 
 -- CreateIndex
 CREATE INDEX "ai_messages_user_id_idx" ON "ai_messages"("user_id");
@@ -230,7 +230,7 @@ ALTER TABLE "ai_sessions"
   ALTER COLUMN "knowledge_base_ids" SET NOT NULL;
 ALTER TABLE "ai_messages"
   ADD CONSTRAINT "ai_messages_beat" CHECK (("status" = 'in_progress') = ("beat_at" IS NOT NULL)),
-  ALTER COLUMN "knowledge_base_ids" SET NOT NULL;
+  ALTER COLUMN "space_ids" SET NOT NULL;
 ALTER TABLE "documents" ADD CONSTRAINT "documents_source" CHECK (("file_id" IS NULL) = ("source" IS NOT NULL));
 ALTER TABLE "chunks" ADD CONSTRAINT "chunks_range" CHECK ("start_index" < "end_index");
 
