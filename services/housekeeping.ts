@@ -17,6 +17,36 @@ export interface Kind {
   step (db: Db): Promise<{ removed: number, more: boolean }>
 }
 
+export interface Items<T> {
+  /** Some items in one order, those after the given one or the first. */
+  list (db: Db, after: T | null): Promise<T[]>
+  /** Removes one that may have changed or gone since it was listed, or a part of it. */
+  remove (tx: Db, item: T): Promise<{ removed: number, more: boolean }>
+}
+
+/** A step of removing items one by one, each in its own transactions: one that fails is told of at the end, and keeps none of the others. */
+export function oneByOne<T> ({ list, remove }: Items<T>): Kind['step'] {
+  let items: T[] = []
+  let after: T | null = null
+  let failure: unknown = null
+  return async (db) => {
+    if (items.length === 0) items = await list(db, after)
+    const [item] = items
+    if (item === undefined) {
+      const told = failure
+      after = failure = null
+      if (told !== null) throw told
+      return { removed: 0, more: false }
+    }
+    const { removed, more } = await db.transaction((tx) => remove(tx, item)).catch((error) => {
+      failure ??= error
+      return { removed: 0, more: false }
+    })
+    if (!more) after = items.shift()!
+    return { removed, more: true }
+  }
+}
+
 export interface KindsOptions {
   /** How long events are kept. Default 30. */
   eventDays?: number
@@ -24,7 +54,7 @@ export interface KindsOptions {
 
 export function kindsOfWaste ({ eventDays = 30 }: KindsOptions = {}): Kind[] {
   return [
-    { name: 'projects', step: (db) => db.transaction(removeProject) },
+    { name: 'projects', step: oneByOne({ list: listProjects, remove: removeProject }) },
     { name: 'answers', step: removeAnswers },
     { name: 'events', step: (db) => db.transaction((tx) => removeOldEvents(tx, eventDays)) },
     { name: 'deliveries', step: (db) => db.transaction(removeDeliveries) }
@@ -83,17 +113,25 @@ async function inTurn (db: Database, round: string, work: () => Promise<void>): 
 /** What is removed at once; a row of a delivery with its attempts is the largest there is. */
 const most = { answers: 5000, events: 500, deliveries: 2000, files: 1000 }
 
-const project = statement<{ id: string }>(`
-  SELECT id FROM projects WHERE deleted_at < now() - interval '${restorableDays} days' ORDER BY deleted_at LIMIT 1 FOR UPDATE SKIP LOCKED`)
+interface OldProject { id: string, deleted_at: string }
+
+const over = `deleted_at < now() - interval '${restorableDays} days'`
+const oldProjects = statement<OldProject>(`
+  SELECT id, deleted_at FROM projects WHERE ${over} AND ($1::timestamptz IS NULL OR (deleted_at, id) > ($1, $2)) ORDER BY deleted_at, id LIMIT 100`)
+const lockProject = statement<{ id: string }>(`SELECT id FROM projects WHERE id = $1 AND ${over} FOR UPDATE SKIP LOCKED`)
 const eventsOfProject = statement<{ id: string }>('SELECT id FROM events WHERE project_id = $1 AND sequence IS NOT NULL ORDER BY sequence LIMIT $2')
 const filesOfProject = statement<{ n: number }>(`
   WITH gone AS (DELETE FROM files WHERE id IN (SELECT id FROM files WHERE space_id = $1 LIMIT $2) RETURNING 1) SELECT count(*)::int AS n FROM gone`)
 const deleteUsage = statement('DELETE FROM storage_usage WHERE space_id = $1')
 const deleteProject = statement('DELETE FROM projects WHERE id = $1')
 
-/** The next project that can be restored no more, or some of its events, documents and files. */
-async function removeProject (tx: Db): Promise<{ removed: number, more: boolean }> {
-  const [found] = await tx.sql(project, [])
+async function listProjects (db: Db, after: OldProject | null): Promise<OldProject[]> {
+  return await db.sql(oldProjects, [after?.deleted_at ?? null, after?.id ?? null])
+}
+
+/** A project that can be restored no more, or some of its events, documents and files. */
+async function removeProject (tx: Db, { id }: OldProject): Promise<{ removed: number, more: boolean }> {
+  const [found] = await tx.sql(lockProject, [id])
   if (found === undefined) return { removed: 0, more: false }
   const events = await tx.sql(eventsOfProject, [found.id, most.events])
   const gone = await removeEvents(tx, events)
@@ -103,7 +141,7 @@ async function removeProject (tx: Db): Promise<{ removed: number, more: boolean 
   if (files === most.files) return { removed: 0, more: true }
   await tx.sql(deleteUsage, [found.id])
   await tx.sql(deleteProject, [found.id])
-  return { removed: 1, more: true }
+  return { removed: 1, more: false }
 }
 
 const forgetAnswers = statement<{ n: number }>(`

@@ -1,12 +1,13 @@
 // What a document is found by: its chunks with the lexemes that they have, and the counts of these in its knowledge base,
-// which follow in the same transaction. Deletions discount by a trigger.
+// which follow in the same transaction. What is deleted is discounted later, by `discountRemoved`: until then a word may count
+// for commoner than it is.
 import { statement, type Db } from '../database.ts'
 import { newId } from '../ids.ts'
 import type { NewChunk } from './reading/read.ts'
 import { wordsOf } from './words.ts'
 
 /** Of one statement, so that none takes long. */
-const most = { chunks: 100, lexemes: 10_000 }
+const most = { chunks: 100, lexemes: 10_000, discounted: 1_000 }
 /** What a word in a heading counts, in words of the text. */
 const headingWeight = 2
 /** The largest SMALLINT. */
@@ -46,8 +47,7 @@ export async function stemChunks (db: Db, chunks: NewChunk[], language: string):
 }
 
 const hold = statement('SELECT hold_lexemes($1)')
-const oldChunks = statement<{ id: string }>('SELECT id FROM chunks WHERE document_id = $1')
-const deleteChunks = statement('DELETE FROM chunks WHERE id = ANY($1)')
+const deleteChunks = statement('DELETE FROM chunks WHERE document_id = $1')
 
 // $2 is an object with the number of chunks of each.
 const countLexemes = statement<{ id: number, lexeme: string }>(`
@@ -84,8 +84,7 @@ export async function replaceChunks (
   if (embeddings !== null && embeddings.length !== chunks.length) throw new Error(`${embeddings.length} embeddings for ${chunks.length} chunks`)
   const stems = given ?? await stemChunks(tx, chunks, language)
   await tx.sql(hold, [knowledgeBaseId])
-  const old = await tx.sql(oldChunks, [id])
-  // First what is new, so that lexemes that stay keep their numbers.
+  await tx.sql(deleteChunks, [id])
   const numbers = await numbersOf(tx, knowledgeBaseId, stems)
   if (chunks.length > 0) await tx.sql(countChunks, [knowledgeBaseId, language, chunks.length, chunks.reduce((sum, { tokens }) => sum + tokens, 0)])
   for (let from = 0; from < chunks.length; from += most.chunks) {
@@ -95,7 +94,44 @@ export async function replaceChunks (
     }))
     await tx.sql(insertChunks, [knowledgeBaseId, id, language, JSON.stringify(rows)])
   }
-  if (old.length > 0) await tx.sql(deleteChunks, [old.map(({ id }) => id)])
+}
+
+const tryHold = statement<{ held: boolean, there: boolean }>(`
+  SELECT pg_try_advisory_xact_lock(hashtextextended($1, 7311903266)) AS held, EXISTS (SELECT FROM knowledge_bases WHERE id = $1) AS there`)
+const discount = statement<{ n: number }>(`
+  WITH taken AS MATERIALIZED (
+    DELETE FROM removed_chunks WHERE id IN (SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 ORDER BY id LIMIT $2) RETURNING language, tokens, terms
+  ), gone AS MATERIALIZED (SELECT term, count(*)::int AS chunks FROM taken, unnest(terms) term GROUP BY 1),
+  unused AS (DELETE FROM lexemes l USING gone g WHERE l.id = g.term AND l.chunks = g.chunks),
+  fewer AS (UPDATE lexemes l SET chunks = l.chunks - g.chunks FROM gone g WHERE l.id = g.term AND l.chunks <> g.chunks),
+  sizes AS MATERIALIZED (SELECT language, count(*)::int AS chunks, sum(tokens) AS tokens FROM taken GROUP BY 1),
+  emptied AS (DELETE FROM chunk_counts c USING sizes s WHERE c.knowledge_base_id = $1 AND c.language = s.language AND c.chunks = s.chunks),
+  smaller AS (
+    UPDATE chunk_counts c SET chunks = c.chunks - s.chunks, tokens = c.tokens - s.tokens FROM sizes s
+    WHERE c.knowledge_base_id = $1 AND c.language = s.language AND c.chunks <> s.chunks
+  )
+  SELECT count(*)::int AS n FROM taken`)
+const removeLexemes = statement<{ n: number }>(`
+  WITH gone AS (DELETE FROM lexemes WHERE id IN (SELECT id FROM lexemes WHERE knowledge_base_id = $1 LIMIT $2) RETURNING 1) SELECT count(*)::int AS n FROM gone`)
+const forgetRemoved = statement<{ n: number }>(`
+  WITH gone AS (DELETE FROM removed_chunks WHERE id IN (SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 LIMIT $2) RETURNING 1)
+  SELECT count(*)::int AS n FROM gone`)
+
+/**
+ * Discounts some of the removed chunks of a knowledge base; where that is gone itself, removes some of its lexemes. Nothing
+ * while somebody changes these. @returns how many are done with, and whether there are more.
+ */
+export async function discountRemoved (tx: Db, knowledgeBaseId: string): Promise<{ removed: number, more: boolean }> {
+  // A statement of its own before: the snapshot of those that follow has what the previous holder committed.
+  const [{ held, there }] = await tx.sql(tryHold, [knowledgeBaseId])
+  if (!held) return { removed: 0, more: false }
+  if (there) {
+    const [{ n }] = await tx.sql(discount, [knowledgeBaseId, most.discounted])
+    return { removed: n, more: n === most.discounted }
+  }
+  if ((await tx.sql(removeLexemes, [knowledgeBaseId, most.lexemes]))[0].n === most.lexemes) return { removed: 0, more: true }
+  const [{ n }] = await tx.sql(forgetRemoved, [knowledgeBaseId, most.lexemes])
+  return { removed: n, more: n === most.lexemes }
 }
 
 /** Counts the chunks that have each lexeme. @returns the numbers of the lexemes. */

@@ -181,23 +181,24 @@ export async function changeDocument (tx: Db, { documents, events }: DocumentSer
   return shown(changed)
 }
 
-const remove = statement('DELETE FROM documents WHERE id = ANY($1)')
+// One by one, since each may have tens of thousands of chunks.
+const remove = statement('DELETE FROM documents WHERE id = $1')
 // In one order, so that two of them never wait for each other.
 const ofFiles = statement<OwnedDocument>(`
   SELECT ${documentColumns}, k.owner_id, d.wanted FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
   WHERE d.file_id = ANY($1) ORDER BY d.id FOR UPDATE OF d`)
 
 export async function removeDocument (tx: Db, events: Emitter, document: OwnedDocument): Promise<void> {
-  await tx.sql(remove, [[document.id]])
+  await tx.sql(remove, [document.id])
   await events.emit(tx, 'document.deleted', document, { userId: document.owner_id })
 }
 
 /** The documents that were made from files, before these are deleted. */
 export async function removeDocumentsOf (tx: Db, events: Emitter, fileIds: string[]): Promise<void> {
-  const documents = await tx.sql(ofFiles, [fileIds])
-  if (documents.length === 0) return
-  await tx.sql(remove, [documents.map(({ id }) => id)])
-  for (const document of documents) await events.emit(tx, 'document.deleted', document, { userId: document.owner_id })
+  for (const document of await tx.sql(ofFiles, [fileIds])) {
+    await tx.sql(remove, [document.id])
+    await events.emit(tx, 'document.deleted', document, { userId: document.owner_id })
+  }
 }
 
 const readText = statement<components['schemas']['DocumentText']>('SELECT document_id, text, pages FROM document_texts WHERE document_id = $1')

@@ -110,32 +110,37 @@ export async function listKnowledge (db: Db, spaceId: string, query: KnowledgeLi
 }
 
 /** What is removed at once, so that nobody waits for long. */
-const most = 200
-const removeSome = statement<{ n: number }>(`
-  WITH gone AS (
-    DELETE FROM documents WHERE id IN (SELECT id FROM documents WHERE knowledge_base_id = $1 LIMIT $2)
-      AND (SELECT sum(count) FROM document_counts WHERE knowledge_base_id = $1) > $2 RETURNING 1
-  ) SELECT count(*)::int AS n FROM gone`)
+const most = { documents: 100, chunks: 10_000 }
+
+/** Of documents, as many as have so many chunks together, and one at least. */
+const fewOf = (documents: string): string => `
+  SELECT id FROM (SELECT id, sum(chunk_count) OVER (ORDER BY id) - chunk_count AS before FROM (${documents} ORDER BY d.id LIMIT ${most.documents}) d) s
+  WHERE before < ${most.chunks}`
+const removing = (documents: string): string => `
+  WITH gone AS (DELETE FROM documents WHERE id IN (${fewOf(documents)}) RETURNING 1) SELECT count(*)::int AS n FROM gone`
+
+const removeSome = statement<{ n: number }>(removing('SELECT d.id, d.chunk_count FROM documents d WHERE d.knowledge_base_id = $1'))
 const remove = statement('DELETE FROM knowledge_bases WHERE id = $1')
 
-/** Removes documents, where they are many, in small steps until few are left. To be called outside of a transaction. */
+/** Removes documents in small steps until there are none. To be called outside of a transaction. */
 export async function thinOut (db: Db, id: string): Promise<void> {
-  while ((await db.sql(removeSome, [id, most]))[0].n > 0) continue
+  while (await removeDocumentsOfBase(db, id)) continue
 }
 
-/** What few documents it has go with it. */
+/** A step of removing a knowledge base. @returns whether there may be more. */
+export async function removeDocumentsOfBase (db: Db, id: string): Promise<boolean> {
+  return (await db.sql(removeSome, [id]))[0].n > 0
+}
+
+/** What was added meanwhile goes with it. */
 export async function removeKnowledge (tx: Db, id: string): Promise<void> {
   await tx.sql(remove, [id])
 }
 
-const removeOfProject = statement<{ n: number }>(`
-  WITH gone AS (
-    DELETE FROM documents WHERE id IN (
-      SELECT d.id FROM knowledge_bases k JOIN documents d ON d.knowledge_base_id = k.id WHERE k.project_id = $1 LIMIT $2
-    ) RETURNING 1
-  ) SELECT count(*)::int AS n FROM gone`)
+const removeOfProject = statement<{ n: number }>(removing(
+  'SELECT d.id, d.chunk_count FROM knowledge_bases k JOIN documents d ON d.knowledge_base_id = k.id WHERE k.project_id = $1'))
 
 /** A step of removing a project. @returns whether there may be more. */
 export async function removeDocumentsOfProject (tx: Db, projectId: string): Promise<boolean> {
-  return (await tx.sql(removeOfProject, [projectId, most]))[0].n === most
+  return (await tx.sql(removeOfProject, [projectId]))[0].n > 0
 }

@@ -1,11 +1,13 @@
 // What is left over in the knowledge bases: those of deleted users, and documents that wait for a job which is not there.
 import { statement, type Db } from '../database.ts'
-import type { Kind } from '../housekeeping.ts'
+import { oneByOne, type Kind } from '../housekeeping.ts'
 import type { Queue } from '../jobs.ts'
+import { discountRemoved } from './chunks.ts'
 import type { ReadingJob } from './documents.ts'
+import { removeDocumentsOfBase, removeKnowledge } from './knowledge.ts'
 
 /** What is done at once. */
-const most = { waiting: 500, documents: 200 }
+const most = { waiting: 500, listed: 100 }
 
 // The queue's table is its own; only what was put into it is looked at.
 const forgotten = statement<ReadingJob>(`
@@ -26,23 +28,39 @@ async function wantAgain (tx: Db, documents: Queue<ReadingJob>): Promise<{ remov
   return { removed: 0, more: jobs.length === most.waiting }
 }
 
-/** What deleted accounts leave. */
-export function kindsOfKnowledge (): Kind[] {
-  return [{ name: 'knowledge bases of deleted users', step: (db) => db.transaction(removeOfDeleted) }]
+/** What deleted documents and knowledge bases leave, beside the passages themselves. */
+export function kindsOfRemoved (): Kind[] {
+  return [{ name: 'words of removed documents', step: oneByOne({ list: listRemoved, remove: discountRemoved }) }]
 }
 
-const ofDeletedUser = statement<{ id: string }>(`
-  SELECT k.id FROM users u JOIN knowledge_bases k ON k.space_id = u.id WHERE u.status = 'deleted' LIMIT 1`)
-const removeDocuments = statement<{ n: number }>(`
-  WITH gone AS (DELETE FROM documents WHERE id IN (SELECT id FROM documents WHERE knowledge_base_id = $1 LIMIT $2) RETURNING 1)
-  SELECT count(*)::int AS n FROM gone`)
-const remove = statement('DELETE FROM knowledge_bases WHERE id = $1')
+// From one to the next along the index, however many rows each has.
+const withRemoved = statement<{ id: string }>(`
+  WITH RECURSIVE bases AS (
+    (SELECT knowledge_base_id AS id FROM removed_chunks WHERE $1::text IS NULL OR knowledge_base_id > $1 ORDER BY 1 LIMIT 1)
+    UNION ALL
+    SELECT (SELECT knowledge_base_id FROM removed_chunks r WHERE r.knowledge_base_id > b.id ORDER BY 1 LIMIT 1) FROM bases b WHERE b.id IS NOT NULL
+  )
+  SELECT id FROM bases WHERE id IS NOT NULL LIMIT $2`)
 
-/** Nobody is left who could read of them. */
-async function removeOfDeleted (tx: Db): Promise<{ removed: number, more: boolean }> {
-  const [found] = await tx.sql(ofDeletedUser, [])
-  if (found === undefined) return { removed: 0, more: false }
-  if ((await tx.sql(removeDocuments, [found.id, most.documents]))[0].n === most.documents) return { removed: 0, more: true }
-  await tx.sql(remove, [found.id])
-  return { removed: 1, more: true }
+async function listRemoved (db: Db, after: string | null): Promise<string[]> {
+  return (await db.sql(withRemoved, [after, most.listed])).map(({ id }) => id)
+}
+
+/** What deleted accounts leave. */
+export function kindsOfKnowledge (): Kind[] {
+  return [{ name: 'knowledge bases of deleted users', step: oneByOne({ list: listOfDeleted, remove: removeBase }) }]
+}
+
+const ofDeletedUsers = statement<{ id: string }>(`
+  SELECT k.id FROM users u JOIN knowledge_bases k ON k.space_id = u.id WHERE u.status = 'deleted' AND ($1::text IS NULL OR k.id > $1) ORDER BY 1 LIMIT $2`)
+
+async function listOfDeleted (db: Db, after: string | null): Promise<string[]> {
+  return (await db.sql(ofDeletedUsers, [after, most.listed])).map(({ id }) => id)
+}
+
+/** Nobody is left who could read of it. */
+async function removeBase (tx: Db, id: string): Promise<{ removed: number, more: boolean }> {
+  if (await removeDocumentsOfBase(tx, id)) return { removed: 0, more: true }
+  await removeKnowledge(tx, id)
+  return { removed: 1, more: false }
 }

@@ -3,7 +3,7 @@
 import { removeDocumentsOf } from '../ai/documents.ts'
 import { statement, type Db } from '../database.ts'
 import type { Emitter } from '../events/emit.ts'
-import type { Kind } from '../housekeeping.ts'
+import { oneByOne, type Kind } from '../housekeeping.ts'
 import { isOurs } from './blobs.ts'
 import { fileColumns, type File } from './files.ts'
 import type { Storage } from './storage.ts'
@@ -19,7 +19,7 @@ const most = { files: 100, orphaned: 1000, blobs: 200 }
 /** What somebody may wait for: looked after every minute. */
 export function kindsOfEnding ({ storage, events }: StorageWaste): Kind[] {
   return [
-    { name: 'expired files', step: (db) => db.transaction((tx) => removeExpired(tx, events)) },
+    { name: 'expired files', step: oneByOne({ list: listExpired, remove: (tx, file) => removeExpired(tx, events, file) }) },
     { name: 'blobs', step: (db) => removeDoomed(db, storage) }
   ]
 }
@@ -49,23 +49,33 @@ export function kindsOfRemains ({ storage }: StorageWaste, { uploadTimeout, hour
   ]
 }
 
-const expired = statement<File>(`SELECT ${fileColumns} FROM files f WHERE f.expires_at <= now() ORDER BY f.expires_at LIMIT $1 FOR UPDATE OF f SKIP LOCKED`)
-const deleteFiles = statement('DELETE FROM files WHERE id = ANY($1)')
+interface Expired { id: string, expires_at: string }
 
-async function removeExpired (tx: Db, events: Emitter): Promise<{ removed: number, more: boolean }> {
-  const files = await tx.sql(expired, [most.files])
-  await removeDocumentsOf(tx, events, files.map(({ id }) => id))
-  if (files.length > 0) await tx.sql(deleteFiles, [files.map(({ id }) => id)])
-  for (const file of files) await events.emit(tx, 'file.deleted', file, { userId: file.owner_id })
-  return { removed: files.length, more: files.length === most.files }
+const expired = statement<Expired>(`
+  SELECT id, expires_at FROM files WHERE expires_at <= now() AND ($1::timestamptz IS NULL OR (expires_at, id) > ($1, $2)) ORDER BY expires_at, id LIMIT $3`)
+const lockExpired = statement<File>(`SELECT ${fileColumns} FROM files f WHERE f.id = $1 AND f.expires_at <= now() FOR UPDATE OF f SKIP LOCKED`)
+const deleteFile = statement('DELETE FROM files WHERE id = $1')
+
+async function listExpired (db: Db, after: Expired | null): Promise<Expired[]> {
+  return await db.sql(expired, [after?.expires_at ?? null, after?.id ?? null, most.files])
+}
+
+async function removeExpired (tx: Db, events: Emitter, { id }: Expired): Promise<{ removed: number, more: boolean }> {
+  const [file] = await tx.sql(lockExpired, [id])
+  if (file === undefined) return { removed: 0, more: false }
+  await removeDocumentsOf(tx, events, [id])
+  await tx.sql(deleteFile, [id])
+  await events.emit(tx, 'file.deleted', file, { userId: file.owner_id })
+  return { removed: 1, more: false }
 }
 
 const ofDeletedUsers = statement<{ n: number }>(`
   WITH gone AS (DELETE FROM files WHERE id IN (
-    SELECT f.id FROM users u JOIN files f ON f.space_id = u.id WHERE u.status = 'deleted' LIMIT $1
+    SELECT f.id FROM users u JOIN files f ON f.space_id = u.id
+    WHERE u.status = 'deleted' AND NOT EXISTS (SELECT FROM documents d WHERE d.file_id = f.id) LIMIT $1
   ) RETURNING 1) SELECT count(*)::int AS n FROM gone`)
 
-/** Nobody is left who could read of them. */
+/** Nobody is left who could read of them. Those that documents are made from go after these, with another round. */
 async function removeOfDeleted (db: Db): Promise<{ removed: number, more: boolean }> {
   const [{ n }] = await db.sql(ofDeletedUsers, [most.orphaned])
   return { removed: n, more: n === most.orphaned }

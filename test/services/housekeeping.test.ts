@@ -72,6 +72,28 @@ t.test('an event of which more were told than one transaction removes goes in se
   t.equal(await prisma.webhookDelivery.count(), 0)
 })
 
+t.test('a project that cannot be removed keeps none of the others', async (t) => {
+  const { client } = server.admin
+  const ids: string[] = []
+  for (const name of ['stuck', 'next', 'last']) {
+    const { id } = (await client.post('/projects', { name })).body
+    await client.delete(`/projects/${id}`)
+    await prisma.project.update({ where: { id }, data: { deletedAt: new Date(Date.now() - (60 - ids.length) * 86_400_000) } })
+    ids.push(id)
+  }
+  await database.pool.query(`CREATE FUNCTION keep () RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'stuck'; END $$;
+    CREATE TRIGGER keep BEFORE DELETE ON projects FOR EACH ROW WHEN (OLD.id = '${ids[0]}') EXECUTE FUNCTION keep()`)
+  const errors: Error[] = []
+  const kinds = kindsOfWaste()
+  for (const removed of [2, 0]) {
+    t.match(await tidy(database, { kinds, onError: (error) => errors.push(error) }), { projects: removed })
+    t.same((await prisma.project.findMany({ where: { id: { in: ids } } })).map(({ id }) => id), [ids[0]])
+  }
+  t.same(errors.map(({ cause }) => /stuck/.test(String(cause))), [true, true], 'and is told of each time')
+  await database.pool.query('DROP FUNCTION keep CASCADE')
+  t.match(await tidy(database, { kinds }), { projects: 1 })
+})
+
 t.test('a project goes with all its events, and the next one after it', async (t) => {
   const { client } = server.admin
   const ids: string[] = []

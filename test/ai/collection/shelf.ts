@@ -1,6 +1,8 @@
 // People, projects, knowledge bases and documents as retrieval finds them, put there without a server.
 import { createHash } from 'node:crypto'
-import { statement, type Db } from '../../../services/database.ts'
+import { kindsOfRemoved } from '../../../services/ai/waste.ts'
+import { statement, type Database, type Db } from '../../../services/database.ts'
+import { tidy } from '../../../services/housekeeping.ts'
 import { replaceChunks } from '../../../services/ai/chunks.ts'
 import { chunksOf } from '../../../services/ai/reading/chunks.ts'
 import type { NewChunk } from '../../../services/ai/reading/read.ts'
@@ -73,7 +75,8 @@ const counted = statement<{ wrong: number }>(`
   SELECT (SELECT count(*) FROM lexemes l FULL JOIN terms t ON t.term = l.id WHERE (l.knowledge_base_id, l.chunks) IS DISTINCT FROM (t.knowledge_base_id, t.chunks))::int
     + (SELECT count(*) FROM chunk_counts s FULL JOIN sizes z USING (knowledge_base_id, language) WHERE (s.chunks, s.tokens) IS DISTINCT FROM (z.chunks, z.tokens))::int AS wrong`)
 
-/** How many counts are not what a recount gives. */
-export async function miscounts (db: Db): Promise<number> {
+/** How many counts are not what a recount gives, once the words of what was removed are discounted. */
+export async function miscounts (db: Database): Promise<number> {
+  await tidy(db, { kinds: kindsOfRemoved() })
   return (await db.sql(counted, []))[0].wrong
 }
