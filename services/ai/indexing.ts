@@ -31,8 +31,8 @@ export interface IndexingOptions {
 
 /** Seconds until a document that could not be read for the moment is tried again. */
 const delays = [5, 30, 120, 600]
-/** How often who reads a document may die before it is the document's fault. */
-const mostDeaths = 2
+/** How often who reads a document may be lost, by dying or by a database that hears nothing, before it is given up. */
+const mostLosses = 2
 /** UTF-8 bytes of text, so that its passages fit into one transaction. */
 const outputBytes = 4 * 2 ** 20
 /** Milliseconds between two signs of life. */
@@ -100,8 +100,9 @@ export async function indexDocument (options: IndexingOptions, job: Job<ReadingJ
   type Outcome = (tx: Db) => Promise<void>
 
   async function read (): Promise<Outcome> {
-    if (job.retryCount >= mostDeaths) {
-      return failed({ code: 'too_much_memory', message: 'Reading the document ended the process that read it, more than once.' })
+    if (job.retryCount >= mostLosses) {
+      onError(new Error(`the document ${job.data.document_id} was given up: who read it was lost ${job.retryCount} times`))
+      return failed(unavailable)
     }
     const [wanted] = await database.sql(claim, [job.data.document_id, job.data.wanted])
     if (wanted === undefined) return settle

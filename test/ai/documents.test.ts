@@ -305,12 +305,18 @@ t.test('trouble that may pass is waited for, a few times', async (t) => {
   t.equal((await settled(person, document)).status, 'ready')
 })
 
-t.test('a document whose reading ends the process again and again is failed', async (t) => {
+t.test('a document whose readers are lost again and again is given up, and keeps what it had', async (t) => {
   const person = await server.person()
   const document = await added(person, await base(person), { text: 'deadly' })
+  const first = reading(t)
+  await settled(person, document)
+  await first.close()
+  await person.client.post(`${at(document)}/retry`)
   await database.pool.query(`UPDATE pgboss.job SET retry_count = 1, started_on = now(), state = 'retry' WHERE name = 'documents' AND data->>'document_id' = $1`, [document.id])
-  reading(t)
-  t.match(await settled(person, document), { status: 'failed', error: { code: 'too_much_memory' } })
+  const { errors } = reading(t)
+  t.match(await settled(person, document), { status: 'failed', error: { code: 'unavailable' }, chunk_count: 1 })
+  t.same(await textsOf(document.id), ['deadly'])
+  t.match(errors, [{ message: new RegExp(document.id) }])
 })
 
 t.test('who takes over another\'s job is the only one whose outcome counts', async (t) => {

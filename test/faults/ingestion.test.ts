@@ -61,10 +61,10 @@ t.test(`${documents} documents with ${kills} times kill -9`, { timeout: long ? 3
   await waitUntil(async () => await count("SELECT count(*) FROM pgboss.job WHERE name = 'documents'") === 0, 'all jobs to be done')
 
   const failed = await rows("SELECT error ->> 'code' AS code, content_type FROM documents WHERE status = 'failed'")
-  const unlucky = failed.filter(({ code }) => code === 'too_much_memory').length
-  t.ok(failed.every(({ code }) => ['damaged', 'empty', 'unsupported', 'too_much_memory'].includes(code)), 'what failed says why', { failed })
+  const unlucky = failed.filter(({ code }) => code === 'unavailable').length
+  t.ok(failed.every(({ code }) => ['damaged', 'empty', 'unsupported', 'unavailable'].includes(code)), 'what failed says why', { failed })
   t.equal(failed.filter(({ content_type: type }) => type === 'application/pdf').length, Math.ceil(documents / broken), 'what is broken failed')
-  t.equal(failed.filter(({ content_type: type, code }) => type !== 'application/pdf' && code !== 'too_much_memory').length, 0, 'and nothing else, but what was interrupted twice')
+  t.equal(failed.filter(({ content_type: type, code }) => type !== 'application/pdf' && code !== 'unavailable').length, 0, 'and nothing else, but what was interrupted twice')
   const ends = await rows("SELECT data -> 'object' ->> 'id' AS id, count(*) FROM events WHERE type IN ('document.ready', 'document.failed') GROUP BY 1 HAVING count(*) <> 1")
   t.same(ends, [], 'each was told of once')
   t.equal(await count("SELECT count(DISTINCT data -> 'object' ->> 'id') FROM events WHERE type IN ('document.ready', 'document.failed')"), documents)
