@@ -2226,6 +2226,7 @@ export const operations: Record<OperationId, OperationInfo> = {
     },
     produces: ["application/json"],
     idempotent: true,
+    remembers: true,
     ifMatch: null,
     etag: true,
     paged: false,

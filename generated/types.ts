@@ -904,7 +904,7 @@ export interface paths {
         put?: never;
         /**
          * Stop an answer that is being written
-         * @description What was written so far stays, with the status `cancelled`. One that is finished already is 409.
+         * @description What was written so far stays, with the status `cancelled`. One that is finished already is 409, but for one that is cancelled, when asked with an Idempotency-Key.
          */
         post: operations["cancelMessage"];
         delete?: never;

@@ -85,23 +85,37 @@ type Services = Omit<AskServices, 'db'>
 
 // Of one user one after the other: what they have open and used is then exact.
 const takeUser = statement("SELECT pg_advisory_xact_lock(hashtextextended('ai ' || $1, 0))")
-const look = statement<{ open: number, tokens: number, seconds_left: number, repeated: string | null, body_hash: Buffer | null, status: string | null }>(`
+// A key whose answer was replaced or removed is with the question: what answers that now is the answer.
+const look = statement<{ open: number, tokens: number, seconds_left: number, body_hash: Buffer | null, repeated: string | null, status: string | null, silent: boolean | null }>(`
   SELECT (SELECT count(*) FROM ai_messages WHERE api_key_id = $2 AND status = 'in_progress' AND beat_at > now() - interval '${patience} seconds')::int AS open,
     coalesce((SELECT prompt_tokens + completion_tokens FROM ai_usage WHERE api_key_id = $2 AND day = (now() AT TIME ZONE 'UTC')::date), 0) AS tokens,
     ceil(extract(epoch FROM date_trunc('day', now() AT TIME ZONE 'UTC') + interval '1 day' - (now() AT TIME ZONE 'UTC')))::int AS seconds_left,
-    m.id AS repeated, m.body_hash, m.status::text
-  FROM (SELECT 1) AS one LEFT JOIN ai_messages m ON m.user_id = $1 AND m.key_digest = $3 AND m.created_at > now() - interval '24 hours'`)
+    m.body_hash, a.id AS repeated, a.status::text, a.beat_at < now() - interval '${patience} seconds' AS silent
+  FROM (SELECT 1) AS one LEFT JOIN ai_messages m ON m.user_id = $1 AND m.key_digest = $3 AND m.created_at > now() - interval '24 hours'
+    LEFT JOIN LATERAL (SELECT CASE m.role WHEN 'user' THEN (
+      SELECT n.id FROM ai_messages n WHERE n.session_id = m.session_id AND n.position > m.position AND n.role = 'assistant' ORDER BY n.position LIMIT 1
+    ) ELSE m.id END AS id) AS answering ON true
+    LEFT JOIN ai_messages a ON a.id = answering.id`)
 const forget = statement("UPDATE ai_messages SET key_digest = NULL WHERE user_id = $1 AND key_digest = $2 AND created_at <= now() - interval '24 hours'")
 
-/** @returns the message of the same request before. Throws 409 while it is written, 422 for another body, 429 over a limit. */
-async function takeTurn (tx: Db, { config }: Services, { principal, keyed, operation }: AskRequest): Promise<OwnedMessage | null> {
+/** @returns the message of the same request before. Throws 403 and 404 where the caller may not have it, 409 while it is written, 422 for another body, 429 over a limit. */
+async function takeTurn (tx: Db, { config, events }: Services, request: AskRequest): Promise<OwnedMessage | null> {
+  const { principal, keyed, operation } = request
   await tx.sql(takeUser, [principal.userId])
-  const [{ open, tokens, seconds_left: seconds, repeated, body_hash: hash, status }] = await tx.sql(look, [principal.userId, principal.keyId, keyed?.digest ?? null])
-  if (repeated !== null) {
-    if (!hash!.equals(keyed!.bodyHash)) throw idempotencyMismatch()
+  const asked = [principal.userId, principal.keyId, keyed?.digest ?? null]
+  let [now] = await tx.sql(look, asked)
+  if (now.silent === true) {
+    await endSilent(tx, events, now.repeated)
+    now = (await tx.sql(look, asked))[0]
+  }
+  const { open, tokens, seconds_left: seconds, repeated, body_hash: hash, status } = now
+  if (hash !== null) {
+    if (!hash.equals(keyed!.bodyHash)) throw idempotencyMismatch()
+    if (repeated === null) throw conflict('removed', 'The answer to the request with this Idempotency-Key was removed since.', 'Idempotency-Key')
+    const message = await openMessage(tx, { ...request, params: { id: repeated } })
     // A stream is followed from where it is.
     if (status === 'in_progress' && operation.id !== 'streamChat') throw conflict('in_progress', 'A request with this Idempotency-Key is still running.', 'Idempotency-Key')
-    return (await messageById(tx, repeated, principal))!
+    return message
   }
   if (keyed !== null) await tx.sql(forget, [principal.userId, keyed.digest])
   if (open >= config.aiStreamsPerKey) throw tooManyOpen('answers', config.aiStreamsPerKey)
@@ -198,13 +212,16 @@ async function allOf (db: Db, spaceId: string): Promise<string[]> {
 const placeOf = '(SELECT position FROM ai_messages WHERE id = $2)'
 const questionOf = statement<{ id: string, content: string, position: number }>(`
   SELECT id, content, position FROM ai_messages WHERE session_id = $1 AND position <= ${placeOf} AND role = 'user' ORDER BY position DESC LIMIT 1`)
-const remove = statement(`
-  WITH gone AS (DELETE FROM ai_messages WHERE session_id = $1 AND position > ${placeOf} RETURNING 1)
-  UPDATE ai_sessions SET message_count = message_count - (SELECT count(*) FROM gone) WHERE id = $1`)
+const remove = statement<{ user_id: string, key_digest: Buffer | null, body_hash: Buffer | null }>(`
+  WITH gone AS (DELETE FROM ai_messages WHERE session_id = $1 AND position > ${placeOf} RETURNING position, user_id, key_digest, body_hash),
+    counted AS (UPDATE ai_sessions SET message_count = message_count - (SELECT count(*) FROM gone) WHERE id = $1)
+  SELECT user_id, key_digest, body_hash FROM gone ORDER BY position LIMIT 1`)
+const takeKey = statement('UPDATE ai_messages SET key_digest = $3, body_hash = $4 WHERE id = $1 AND user_id = $2 AND key_digest IS NULL')
 
-/** Removes what came after a message in its session, which is held. */
+/** Removes what came after a message in its session, which is held. The Idempotency-Key of the answer to it stays with it. */
 export async function removeAfter (tx: Db, sessionId: string, messageId: string): Promise<void> {
-  await tx.sql(remove, [sessionId, messageId])
+  const [answer] = await tx.sql(remove, [sessionId, messageId])
+  if (answer?.key_digest) await tx.sql(takeKey, [messageId, answer.user_id, answer.key_digest, answer.body_hash])
 }
 
 /** The first sentence of what is asked, or as much of it as a title takes. */

@@ -69,6 +69,8 @@ interface Writing extends Draft {
   /** The content and the citations, as they came. */
   parts: Part[]
   stop: AbortController
+  /** Whether somebody wanted it stopped, instead of nobody following it any more. */
+  cancelled: boolean
   /** Half of a character whose other half is still to come. */
   held: string
   followers: number
@@ -107,7 +109,7 @@ export function createWritings ({ database, listener, events, upstreams, interva
   let closing = false
   let beaten = performance.now()
   let keeping: Promise<void> = Promise.resolve()
-  listener.on('message_cancel', (id) => open.get(id)?.stop.abort())
+  listener.on('message_cancel', cancelHere)
   const timer = setInterval(() => { keeping = keeping.then(keepAll).catch(onError) }, interval)
   timer.unref()
 
@@ -115,7 +117,7 @@ export function createWritings ({ database, listener, events, upstreams, interva
     start (task, gone) {
       if (closing) throw unavailable('The server is stopping; try again.')
       const writing: Writing = {
-        task, content: '', held: '', citations: [], parts: [], stop: new AbortController(), followers: 0, kept: 1, keptAt: 0, changed: Promise.withResolvers(), ended: null, end: undefined as never
+        task, content: '', held: '', citations: [], parts: [], stop: new AbortController(), cancelled: false, followers: 0, kept: 1, keptAt: 0, changed: Promise.withResolvers(), ended: null, end: undefined as never
       }
       open.set(task.message.id, writing)
       writing.end = write(writing).catch((error) => {
@@ -166,7 +168,7 @@ export function createWritings ({ database, listener, events, upstreams, interva
     async cancel (db, id) {
       const writing = open.get(id)
       if (writing !== undefined) {
-        writing.stop.abort()
+        cancelHere(id)
         await writing.end
         return
       }
@@ -192,6 +194,13 @@ export function createWritings ({ database, listener, events, upstreams, interva
       clearInterval(timer)
       await keeping
     }
+  }
+
+  function cancelHere (id: string): void {
+    const writing = open.get(id)
+    if (writing === undefined || writing.stop.signal.aborted) return
+    writing.cancelled = true
+    writing.stop.abort()
   }
 
   /** @returns what ends the following. */
@@ -409,7 +418,7 @@ export function createWritings ({ database, listener, events, upstreams, interva
     const price = upstreams.priceOf(task.model)
     for (let tries = 1; ; tries++) {
       try {
-        return await db.transaction(async (tx) => await conclude(tx, events, { ...outcome, id: task.message.id, principal: task.principal, content, citations, costMicros: costOf(outcome, price) }))
+        return await db.transaction(async (tx) => await conclude(tx, events, { ...outcome, id: task.message.id, principal: task.principal, remember: outcome.status !== 'cancelled' || writing.cancelled, content, citations, costMicros: costOf(outcome, price) }))
       } catch (error) {
         if (!(error instanceof ApiError && error.status === 503) || tries === 8 || closing) throw error
         await sleep(250 * 2 ** tries, undefined, { ref: false })
@@ -422,19 +431,21 @@ interface Conclusion extends Outcome, Draft {
   id: string
   principal: Pick<Principal, 'userId' | 'projectIds'> & { keyId: string | null }
   costMicros: number
+  /** Whether a repetition of the request gets this; what failed is never remembered. */
+  remember: boolean
 }
 
 const close = statement<{ session_id: string | null }>(`
   UPDATE ai_messages SET status = $2::"MessageStatus", finish_reason = $3, prompt_tokens = $4, completion_tokens = $5, content = $6, citations = $7::jsonb, error = $8::jsonb,
-    beat_at = NULL, key_digest = CASE WHEN $2 = 'failed' THEN NULL ELSE key_digest END
+    beat_at = NULL, key_digest = CASE WHEN $9 THEN key_digest END
   WHERE id = $1 AND status = 'in_progress' RETURNING session_id`)
 const count = statement(`
   UPDATE ai_sessions SET prompt_tokens = prompt_tokens + $2, completion_tokens = completion_tokens + $3, last_message_at = now(), updated_at = now() WHERE id = $1`)
 
 /** @returns the message, or null where it is gone or was ended by somebody else. */
-async function conclude (tx: Db, events: Emitter, { id, principal, content, citations, status, finishReason, promptTokens, completionTokens, costMicros, error }: Conclusion): Promise<OwnedMessage | null> {
+async function conclude (tx: Db, events: Emitter, { id, principal, content, citations, status, finishReason, promptTokens, completionTokens, costMicros, remember, error }: Conclusion): Promise<OwnedMessage | null> {
   const failure = error === null ? null : JSON.stringify({ code: error.code, message: error.message })
-  const [row] = await tx.sql(close, [id, status, finishReason, promptTokens, completionTokens, content, JSON.stringify(citations), failure])
+  const [row] = await tx.sql(close, [id, status, finishReason, promptTokens, completionTokens, content, JSON.stringify(citations), failure, remember && status !== 'failed'])
   if (row === undefined) return null
   if (row.session_id !== null) await tx.sql(count, [row.session_id, promptTokens, completionTokens])
   if (principal.keyId !== null) await addUsage(tx, principal.keyId, { promptTokens, completionTokens, costMicros })
@@ -453,7 +464,7 @@ async function endUnwritten (tx: Db, events: Emitter, { id, status }: { id: stri
   if (row === undefined) return
   const { user_id: userId, api_key_id: keyId, content, citations } = row
   await conclude(tx, events, {
-    id, principal: { userId, projectIds: null, keyId }, content, citations, status, finishReason: null, promptTokens: 0, completionTokens: countTokens(content), costMicros: 0,
+    id, principal: { userId, projectIds: null, keyId }, content, citations, status, finishReason: null, promptTokens: 0, completionTokens: countTokens(content), costMicros: 0, remember: true,
     error: status === 'failed' ? unavailable('The server stopped in the middle of this answer.') : null
   })
 }
