@@ -1,5 +1,6 @@
 // Reads what was added to knowledge bases: takes jobs from the queue as there is room, one space after the other, so that
-// whoever adds thousands of documents holds up nobody who adds one. A process that dies leaves its jobs to another.
+// whoever adds thousands of documents, or large ones, holds up nobody who adds one. A process that dies leaves its jobs to
+// another.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job } from '../jobs.ts'
 import type { ReadingJob } from './documents.ts'
@@ -27,6 +28,10 @@ export interface IngestionOptions extends Omit<IndexingOptions, 'read'> {
 export function createIngestion ({ concurrency, interval = 1_000, grace = 5_000, read = readDocument, ...options }: IngestionOptions): Ingestion {
   const { documents, onError } = options
   const underWay = new Set<Promise<void>>()
+  /** The places that each space has. */
+  const places = new Map<string, number>()
+  /** What a space has at most while others wait: one place is left to these. */
+  const most = Math.max(1, concurrency - 1)
   /** The spaces that had their turn in this round. */
   const served = new Set<string>()
   const stop = new AbortController()
@@ -55,25 +60,32 @@ export function createIngestion ({ concurrency, interval = 1_000, grace = 5_000,
     while (!stopped) {
       pause = new AbortController()
       const job = underWay.size < concurrency ? await next().catch(onError) : undefined
-      if (job !== undefined) follow(indexDocument({ ...options, read }, job, stop.signal))
+      if (job !== undefined) follow(job)
       else if (!stopped) await sleep(interval, undefined, { signal: pause.signal }).catch(() => {})
     }
   }
 
   /** Of the spaces that had no turn yet; when there are none, the next round begins. */
   async function next (): Promise<Job<ReadingJob> | undefined> {
-    let [job] = await documents.take(1, { except: [...served] })
+    const full = [...places].filter(([, count]) => count >= most).map(([space]) => space)
+    let [job] = await documents.take(1, { except: [...served, ...full] })
     if (job === undefined && served.size > 0) {
       served.clear();
-      [job] = await documents.take(1)
+      [job] = await documents.take(1, { except: full })
     }
+    if (job === undefined && full.length > 0) [job] = await documents.take(1)
     if (job !== undefined) served.add(job.data.space_id)
     return job
   }
 
-  function follow (work: Promise<void>): void {
-    const tracked: Promise<void> = work.catch(onError).finally(() => {
+  function follow (job: Job<ReadingJob>): void {
+    const { space_id: space } = job.data
+    places.set(space, (places.get(space) ?? 0) + 1)
+    const tracked: Promise<void> = indexDocument({ ...options, read }, job, stop.signal).catch(onError).finally(() => {
       underWay.delete(tracked)
+      const left = places.get(space)! - 1
+      if (left === 0) places.delete(space)
+      else places.set(space, left)
       wake()
     })
     underWay.add(tracked)

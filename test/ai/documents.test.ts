@@ -373,6 +373,20 @@ t.test('who adds many holds up nobody who adds one', async (t) => {
   t.ok(order.lastIndexOf('few') <= 4, `the last of few was number ${order.lastIndexOf('few') + 1}`)
 })
 
+t.test('whose documents take long leaves a place to others', async (t) => {
+  const [slow, quick] = [await server.person(), await server.person()]
+  const [large, small] = [await base(slow), await base(quick)]
+  const gate = gated('slow')
+  const mine = []
+  for (let i = 0; i < 3; i++) mine.push(await added(slow, large, { text: `${i}`, name: 'slow' }))
+  for (let i = 0; i < 4; i++) await added(quick, small, { text: `${i}`, name: 'quick' })
+  reading(t, { concurrency: 2, read: gate.read })
+  await waitUntil(async () => (await quick.client.get(`/ai/knowledge/${small}`)).body.document_counts.ready === 4, 'the others')
+  await waitUntil(() => gate.waiting() === 2, 'both places, once nobody waits')
+  gate.open()
+  for (const document of mine) t.equal((await settled(slow, document)).status, 'ready')
+})
+
 t.test('a document goes with its file, whoever deletes it and when its time is over', async (t) => {
   const person = await server.person()
   const [a, b] = [await base(person), await base(person)]
