@@ -12,6 +12,8 @@ const mostQuotes = 4
 const longestQuote = 500
 /** A sentence is left out that says less than this part of what the best one says. */
 const worth = 0.4
+/** Words of a question that may be misspelt, and letters of one: what is more is compared as it stands, which takes no time. */
+const mostSpelt = { words: 16, letters: 24 }
 /** Two sentences that share this part of their words say the same. */
 const sameness = 0.75
 
@@ -78,24 +80,26 @@ function rarity (word: string, having: number, sentences: number): number {
 /** Tells to which extent, 0 to 1, a set of words says each of those asked for. */
 function createReader (asked: string[]): (words: Set<string>) => number[] {
   const known = new Map<string, number[]>()
+  const spelt = new Set(asked.filter(({ length }) => length >= 6 && length <= mostSpelt.letters).slice(0, mostSpelt.words))
   return (words) => {
     const most = asked.map(() => 0)
     for (const word of words) {
       let extents = known.get(word)
-      if (extents === undefined) known.set(word, extents = asked.map((other) => kinship(other, word)))
+      if (extents === undefined) known.set(word, extents = asked.map((other) => kinship(other, word, spelt.has(other))))
       extents.forEach((extent, i) => { most[i] = Math.max(most[i], extent) })
     }
     return most
   }
 }
 
-/** 1 for the word itself, less for another form or spelling of it, 0 for none. */
-function kinship (word: string, other: string): number {
+/** 1 for the word itself, less for another form of it or, where it may be `spelt` otherwise, another spelling; 0 for none. */
+function kinship (word: string, other: string, spelt: boolean): number {
   if (word === other) return 1
   if (word.length < 4) return 0
   const shared = sharedStart(word, other)
   if (shared >= 4 && shared >= 0.6 * Math.max(word.length, other.length)) return 0.8
-  return word.length >= 6 && Math.abs(word.length - other.length) <= 2 && edits(word, other) <= (word.length >= 8 ? 2 : 1) ? 0.6 : 0
+  const most = word.length >= 8 ? 2 : 1
+  return spelt && Math.abs(word.length - other.length) <= most && isNear(word, other, most) ? 0.6 : 0
 }
 
 function sharedStart (a: string, b: string): number {
@@ -104,15 +108,32 @@ function sharedStart (a: string, b: string): number {
   return i
 }
 
-/** Characters to insert, remove or replace (Levenshtein, 1966). */
-function edits (a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
+// Used again and again: to make them takes longer than to compare.
+let row = new Uint8Array(mostSpelt.letters + 4)
+let next = row.slice()
+
+/**
+ * Whether at most so many characters have to be inserted, removed or replaced (Levenshtein, 1966), of two words whose lengths
+ * differ by no more. Only what is so near to the diagonal is looked at (Ukkonen, 1985).
+ */
+function isNear (a: string, b: string, most: number): boolean {
+  for (let j = 0; j <= most; j++) row[j] = j
+  row[most + 1] = most + 1
   for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) next.push(Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1)))
-    row = next
+    const from = Math.max(1, i - most)
+    const to = Math.min(b.length, i + most)
+    next[from - 1] = i <= most ? i : most + 1
+    let least = next[from - 1]
+    for (let j = from; j <= to; j++) {
+      const cost = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a.charCodeAt(i - 1) === b.charCodeAt(j - 1) ? 0 : 1))
+      next[j] = cost
+      if (cost < least) least = cost
+    }
+    if (least > most) return false
+    next[to + 1] = most + 1;
+    [row, next] = [next, row]
   }
-  return row[b.length]
+  return row[b.length] <= most
 }
 
 function overlap (a: Sentence, b: Sentence): boolean {

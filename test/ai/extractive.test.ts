@@ -96,3 +96,16 @@ t.test('a sentence without an end is cut at a blank, and nothing breaks it', asy
   const solid = answer('vault', passagesOf(`vault${'漢'.repeat(900)}`).passages).citations
   t.ok(solid.every(({ quote }) => quote.isWellFormed()))
 })
+
+t.test('a question of long words that are all but those of the passages is answered as fast as another', async (t) => {
+  const words = (count: number, letters: number, from: number): string[] =>
+    Array.from({ length: count }, (_, i) => `${String.fromCharCode(97 + (from + i) % 26, 97 + (from + Math.floor(i / 26)) % 26)}${'lopadotemachoselachogaleokranioleipsanodrimhypotrimmatosilphio'.slice(0, letters - 4)}${String.fromCharCode(97 + i % 25, 98 + i % 23)}`)
+  for (const letters of [24, 60]) {
+    const { passages } = passagesOf(words(3_000, letters, 0).map((word, i) => i % 6 === 0 ? `\n- ${word}` : word).join(' '))
+    const began = performance.now()
+    answer(words(64, letters, 7).join(' '), passages)
+    const took = performance.now() - began
+    t.comment(`${letters} letters: ${Math.round(took)} ms`)
+    t.ok(took < 1_000, `${Math.round(took)} ms`)
+  }
+})
