@@ -6,6 +6,7 @@ import { complete, type CompletionOptions, type CompletionRequest, type Piece } 
 import { createClient, openAgent } from './upstreams/connection.ts'
 import { createEmbed, type Embed } from './upstreams/embedding.ts'
 import { UpstreamError } from './upstreams/failures.ts'
+import { createHabits } from './upstreams/habits.ts'
 import { builtinModel, builtinProvider, type UpstreamSettings } from './upstreams/settings.ts'
 
 export type { CompletionRequest, Piece, Turn } from './upstreams/completion.ts'
@@ -56,7 +57,7 @@ export function createUpstreams (config: UpstreamsConfig, { onError = () => {} }
     for (const model of upstream.models) {
       const { id, contextWindow, maxOutputTokens } = model
       models.push({ id, provider: upstream.name, kind: 'language', context_window: contextWindow, max_output_tokens: maxOutputTokens, is_default: id === config.aiDefaultModel })
-      language.set(id, { client, model, times, retries, habits: { usage: true, limit: limitOf(upstream) }, report: reportOn(id) })
+      language.set(id, { client, model, times, retries, habits: createHabits({ usage: true, limit: limitOf(upstream) }), report: reportOn(id) })
     }
     if (upstream.embeddings !== null) {
       embed = createEmbed({ client, settings: upstream.embeddings, timeout: times.first, retries, report: reportOn(upstream.embeddings.model) })

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import OpenAI, { APIError } from 'openai'
 import t, { type Test } from 'tap'
 import { createUpstreams, type CompletionRequest, type Upstreams, type UpstreamsConfig } from '../../services/ai/upstreams.ts'
+import { createHabits } from '../../services/ai/upstreams/habits.ts'
 import { ConfigError, readConfig } from '../../services/config.ts'
 import { ApiError } from '../../services/errors.ts'
 import { openUpstream, type Fault, type Oddity, type Script, type Upstream, type UpstreamOptions } from '../support/upstream.ts'
@@ -258,6 +259,28 @@ t.test('a server that knows a field by another name, or not at all, is asked so 
   t.equal(upstream.asked.length, 4)
   t.same(Object.keys(upstream.asked[3].body), ['model', 'messages', 'stream', 'max_completion_tokens'])
   t.same(reports, [])
+})
+
+t.test('a server that repeats what a user wrote teaches nothing by it', async (t) => {
+  const { upstream, upstreams } = await open(t, { script: { fault: { kind: 'status', status: 400, body: { error: { message: `invalid request: ${'x'.repeat(200)} stream_options max_tokens temperature` } } } } }, { aiRetries: 0 })
+  t.ok((await read(upstreams, { maxTokens: 2, temperature: 1 })).error)
+  t.equal(upstream.asked.length, 1)
+  upstream.script = {}
+  await read(upstreams, { maxTokens: 2 })
+  t.match(upstream.asked[1].body, { stream_options: { include_usage: true }, max_tokens: 2 })
+})
+
+t.test('what was learnt of a server is forgotten after some minutes', async (t) => {
+  let now = 0
+  const habits = createHabits({ usage: true, limit: 'max_tokens' }, { clock: () => now })
+  habits.learn({ usage: false })
+  now += 60_000
+  habits.learn({ limit: 'max_completion_tokens' })
+  t.same(habits.now(), { usage: false, limit: 'max_completion_tokens' })
+  now += 600_000
+  t.same(habits.now(), { usage: true, limit: 'max_tokens' })
+  habits.learn({ limit: 'max_completion_tokens' })
+  t.same(habits.now(), { usage: true, limit: 'max_completion_tokens' })
 })
 
 t.test('an answer without an end is cut off', async (t) => {

@@ -8,6 +8,7 @@ import { delayAfter } from './backoff.ts'
 import { createTextJoiner, readChunk, type FinishReason, type TokenUsage } from './chunks.ts'
 import { createDeadlines, type Deadlines, type Times } from './deadlines.ts'
 import { BrokenAnswer, refuses, toFailure, unsupported, wantsFewerTokens } from './failures.ts'
+import type { Habits, KnownHabits } from './habits.ts'
 import type { ModelSettings } from './settings.ts'
 
 export interface Turn { role: 'system' | 'user' | 'assistant', content: string }
@@ -28,18 +29,11 @@ export interface CompletionOptions {
   client: OpenAI
   model: ModelSettings
   /** What this server has refused of the model's requests; remembered between them. */
-  habits: Habits
+  habits: KnownHabits
   times: Times
   retries: number
   /** What the operator should know, once for each answer. */
   report (what: string): void
-}
-
-export interface Habits {
-  /** Whether it takes `stream_options`. */
-  usage: boolean
-  /** OpenAI's newer models refuse the first, most other servers know only that. */
-  limit: 'max_tokens' | 'max_completion_tokens'
 }
 
 /** Characters of an answer whose length nobody limits. */
@@ -92,7 +86,7 @@ export async function * complete (request: CompletionRequest, options: Completio
 async function * answer (request: CompletionRequest, { client, model, habits, report }: CompletionOptions, deadlines: Deadlines): AsyncGenerator<Piece> {
   deadlines.signal.throwIfAborted()
   const { signal } = deadlines
-  const stream = await client.chat.completions.create(bodyOf(request, habits), { signal, ...(request.requestId !== undefined && { headers: { 'x-client-request-id': request.requestId } }) })
+  const stream = await client.chat.completions.create(bodyOf(request, habits.now()), { signal, ...(request.requestId !== undefined && { headers: { 'x-client-request-id': request.requestId } }) })
   const chunks = stream[Symbol.asyncIterator]()
   const text = createTextJoiner()
   let room = mostOf(request.maxTokens ?? model.maxOutputTokens)
@@ -147,14 +141,15 @@ function bodyOf ({ model, turns, temperature, maxTokens, stop }: CompletionReque
  * Whether the request is made otherwise now, after a server has refused a field that others take.
  * @throws ApiError when it is the caller who wants what the model does not take.
  */
-function adapt (habits: Habits, request: CompletionRequest, error: unknown): boolean {
+function adapt (habits: KnownHabits, request: CompletionRequest, error: unknown): boolean {
   if (wantsFewerTokens(error)) return false
-  if (habits.usage && (refuses(error, 'stream_options') || refuses(error, 'include_usage'))) {
-    habits.usage = false
+  const { usage, limit } = habits.now()
+  if (usage && (refuses(error, 'stream_options') || refuses(error, 'include_usage'))) {
+    habits.learn({ usage: false })
     return true
   }
-  if (request.maxTokens !== undefined && habits.limit === 'max_tokens' && refuses(error, 'max_tokens')) {
-    habits.limit = 'max_completion_tokens'
+  if (request.maxTokens !== undefined && limit === 'max_tokens' && refuses(error, 'max_tokens')) {
+    habits.learn({ limit: 'max_completion_tokens' })
     return true
   }
   for (const field of ['temperature', 'stop'] as const) {

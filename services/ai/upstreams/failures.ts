@@ -55,9 +55,13 @@ export function toFailure (error: unknown): Failure | null {
   return null
 }
 
+/** Characters of a message that say what is wrong; what follows may be the request itself. */
+const told = 200
+
 /** Whether a request was refused for a field that this server does not know, or not with that value. */
 export function refuses (error: unknown, field: string): boolean {
-  return error instanceof OpenAI.APIError && (error.status === 400 || error.status === 422) && (error.param === field || error.message.includes(field))
+  if (!(error instanceof OpenAI.APIError) || (error.status !== 400 && error.status !== 422)) return false
+  return error.param === field || error.message.slice(0, told).includes(field)
 }
 
 /** Whether max_tokens, or what stands for it, is named because there is too much of it. */
