@@ -72,7 +72,7 @@ export interface Config {
   storageQuotaUser: number
   /** STORAGE_QUOTA_PROJECT: bytes that a project's files may have. Default 200 GiB. */
   storageQuotaProject: number
-  /** WORKER: false leaves the sending of webhooks to other processes, such as `npm run worker`. Default true. */
+  /** WORKER: false leaves the sending of webhooks and the reading of documents to other processes, such as `npm run worker`. Default true. */
   worker: boolean
   /**
    * WEBHOOK_CONCURRENCY: how many webhooks this process sends at once; beside them four times as many to slow endpoints, and
