@@ -51,6 +51,6 @@ export const aiMessages = {
   async streamMessage (request, { db, writings }) {
     const message = await openMessage(db, request)
     if (message.role !== 'assistant') throw conflict('role', 'Only answers are followed.')
-    return { status: 200, body: writings.follow(message, request.principal, request.headers['last-event-id'] ?? 0) }
+    return { status: 200, body: writings.follow(request, message, request.headers['last-event-id'] ?? 0) }
   }
 } satisfies Handlers<'ai-messages'>

@@ -26,9 +26,9 @@ export const ai = {
   },
 
   async streamChat (request, { db, config, events, upstreams, writings }) {
-    const { principal, signal } = request
+    const { signal } = request
     const { message, task } = await beginChat({ db, config, events, upstreams }, request, request.body)
-    const follow = writings.follow(message, principal, 0)
+    const follow = writings.follow(request, message, 0)
     if (task === null) return { status: 200, body: follow, headers: { 'idempotent-replayed': 'true' } }
     writings.start(task, signal)
     // What fails before anything is written is said with a status.

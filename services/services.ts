@@ -56,7 +56,7 @@ export function createServices ({ config, databaseUrl, onError = () => {}, onSta
   const events = createEmitter({ deliveries, onEmitted: tail.nudge, strict: config.validateResponses })
   const storage = createStorage(database, config, { onError })
   const upstreams = createUpstreams(config, { onError })
-  const writings = createWritings({ database, listener, events, upstreams, onError })
+  const writings = createWritings({ database, listener, principals, events, upstreams, onError })
   const egress = createEgress({ allowed: config.webhookAllowedNetworks })
   // When everybody above has said what to hear.
   listener.start()

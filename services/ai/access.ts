@@ -28,7 +28,7 @@ export function accessColumns (alias: string, user: string, { lock = false } = {
 }
 
 interface SpaceRequest {
-  operation: OperationInfo
+  operation: Pick<OperationInfo, 'id' | 'projectAccess'>
   principal: Principal
 }
 
@@ -52,7 +52,7 @@ export function requireState ({ project_status: status }: InSpace, { operation }
   if (status !== null && !states.includes(status)) throw invalidState('project', status)
 }
 
-function accessOf (operation: OperationInfo): { role: string, states?: string[] } {
+function accessOf (operation: SpaceRequest['operation']): { role: string, states?: string[] } {
   if (operation.projectAccess === null) throw new Error(`${operation.id} declares no x-project-access`)
   return operation.projectAccess
 }

@@ -39,7 +39,7 @@ const readMessage = statement<OwnedMessage & InSpace>(read(false))
 const lockMessage = statement<OwnedMessage & InSpace>(read(true))
 
 interface MessageRequest {
-  operation: OperationInfo
+  operation: Pick<OperationInfo, 'id' | 'projectAccess'>
   params: { id: string }
   principal: Principal
 }

@@ -3,12 +3,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { components } from '../../generated/types.ts'
 import { statement, type Database, type Db } from '../database.ts'
-import { ApiError, unavailable } from '../errors.ts'
+import { ApiError, notFound, unavailable } from '../errors.ts'
 import type { Emitter } from '../events/emit.ts'
 import type { Listener } from '../listener.ts'
-import type { Principal } from '../principals.ts'
+import type { Principal, Principals } from '../principals.ts'
 import { extractiveAnswer } from './extractive.ts'
-import { messageById, responseOf, shownMessage, type OwnedMessage, type StoredCitation } from './messages.ts'
+import { messageById, openMessage, responseOf, shownMessage, type OwnedMessage, type StoredCitation } from './messages.ts'
 import { promptOf, type Conversation, type Window } from './prompt.ts'
 import { searchPassages, type RetrievedPassage } from './retrieval.ts'
 import { createMarkers } from './markers.ts'
@@ -33,14 +33,17 @@ export interface Task {
 }
 
 export interface Writings {
-  /** Begins to write; goes on until the signal is aborted and nobody else follows. */
+  /** Begins to write; goes on until the signal is aborted and nobody else follows. While the server stops the answer fails at once. */
   start (task: Task, gone: AbortSignal): void
   /** Waits for the end. @returns the message as it then is. Throws what the answer failed with. */
   finished (id: string, principal: Principal): Promise<OwnedMessage>
   /** Waits until something is written, at most so many milliseconds. Throws what the answer failed with before. */
   begun (id: string, milliseconds: number): Promise<void>
-  /** The events of the message after the place `after`, and its end. */
-  follow (message: OwnedMessage, principal: Principal, after: number): (gone: AbortSignal) => AsyncIterable<Told>
+  /**
+   * The events of the message after the place `after`, and its end; that is an `error`, too, where the message is gone, or the
+   * caller may not read it any more.
+   */
+  follow (request: Following, message: OwnedMessage, after: number): (gone: AbortSignal) => AsyncIterable<Told>
   /** Stops the writing of a message, on whichever server, and waits for its end, for a moment. What nobody writes is ended in `db`. */
   cancel (db: Db, id: string): Promise<void>
   /** How many are written here. */
@@ -49,16 +52,26 @@ export interface Writings {
   close (milliseconds?: number): Promise<void>
 }
 
+/** The request of who follows. */
+export interface Following { id: string, principal: Principal }
+
 export interface WritingsOptions {
   database: Database
-  listener: Listener
+  listener: Pick<Listener, 'on'>
+  principals: Pick<Principals, 'renew'>
   events: Emitter
   upstreams: Upstreams
   /** Milliseconds between two times that what is written is kept. Default 1,000. */
   interval?: number
+  /** Milliseconds after which it is asked again whether somebody may follow. Default 10,000. */
+  recheck?: number
   onError?: (error: Error) => void
 }
 
+/** What who follows an answer does with it. */
+const reading = { id: 'streamMessage', projectAccess: { role: 'viewer' } }
+/** Characters of a question that passages are looked for by. */
+const longestQuery = 4_000
 /** How many passages an answer draws on. */
 const passagesOfAnswer = 8
 /** Seconds after which a message that nobody says to be writing is given up. */
@@ -71,6 +84,8 @@ interface Writing extends Draft {
   stop: AbortController
   /** Whether somebody wanted it stopped, instead of nobody following it any more. */
   cancelled: boolean
+  /** Tokens of what the model was asked, as far as it was. */
+  promptTokens: number
   /** Half of a character whose other half is still to come. */
   held: string
   followers: number
@@ -83,6 +98,7 @@ interface Writing extends Draft {
   ended: End | null
 }
 
+/** Without a message and an error it is gone, or somebody else has ended it. */
 interface End { message: OwnedMessage | null, error: ApiError | null }
 
 /** What a message is before anything of it is written. */
@@ -97,16 +113,16 @@ interface Outcome {
 }
 
 const keep = statement<{ id: string }>(`
-  UPDATE ai_messages m SET content = w.content, citations = w.citations::jsonb, beat_at = now()
-  FROM unnest($1::text[], $2::text[], $3::text[]) AS w (id, content, citations) WHERE m.id = w.id AND m.status = 'in_progress' RETURNING m.id`)
+  UPDATE ai_messages m SET content = w.content, citations = w.citations::jsonb, prompt_tokens = w.prompt_tokens, beat_at = now()
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::int[]) AS w (id, content, citations, prompt_tokens) WHERE m.id = w.id AND m.status = 'in_progress' RETURNING m.id`)
 const beat = statement<{ id: string }>("UPDATE ai_messages SET beat_at = now() WHERE id = ANY($1) AND status = 'in_progress' RETURNING id")
 const askToStop = statement("SELECT pg_notify('message_cancel', $1)")
 const stored = statement<{ status: string, content: string, citations: StoredCitation[], alive: boolean }>(`
   SELECT status::text, content, citations, coalesce(beat_at > now() - interval '${patience} seconds', false) AS alive FROM ai_messages WHERE id = $1`)
 
-export function createWritings ({ database, listener, events, upstreams, interval = 1_000, onError = () => {} }: WritingsOptions): Writings {
+export function createWritings ({ database, listener, principals, events, upstreams, interval = 1_000, recheck = 10_000, onError = () => {} }: WritingsOptions): Writings {
   const open = new Map<string, Writing>()
-  let closing = false
+  const closing = new AbortController()
   let beaten = performance.now()
   let keeping: Promise<void> = Promise.resolve()
   listener.on('message_cancel', cancelHere)
@@ -115,9 +131,8 @@ export function createWritings ({ database, listener, events, upstreams, interva
 
   return {
     start (task, gone) {
-      if (closing) throw unavailable('The server is stopping; try again.')
       const writing: Writing = {
-        task, content: '', held: '', citations: [], parts: [], stop: new AbortController(), cancelled: false, followers: 0, kept: 1, keptAt: 0, changed: Promise.withResolvers(), ended: null, end: undefined as never
+        task, content: '', held: '', citations: [], parts: [], stop: new AbortController(), cancelled: false, promptTokens: 0, followers: 0, kept: 0, keptAt: 0, changed: Promise.withResolvers(), ended: null, end: undefined as never
       }
       open.set(task.message.id, writing)
       writing.end = write(writing).catch((error) => {
@@ -156,12 +171,12 @@ export function createWritings ({ database, listener, events, upstreams, interva
       }
     },
 
-    follow (message, principal, after) {
+    follow (request, message, after) {
       return (gone) => {
         const writing = open.get(message.id)
-        if (writing === undefined) return followStored(message, principal, after, gone)
+        if (writing === undefined) return followStored(request, message, after, gone)
         const leave = join(writing, gone)
-        return followHere(writing, message, after, gone, leave)
+        return followHere(writing, request, message, after, gone, leave)
       }
     },
 
@@ -186,10 +201,10 @@ export function createWritings ({ database, listener, events, upstreams, interva
     get size () { return open.size },
 
     async close (milliseconds = 0) {
-      closing = true
+      closing.abort()
       const stop = (): void => { for (const writing of open.values()) writing.stop.abort() }
       const late = milliseconds === 0 ? stop() : setTimeout(stop, milliseconds)
-      await Promise.all([...open.values()].map((writing) => writing.end))
+      while (open.size > 0) await Promise.all([...open.values()].map((writing) => writing.end))
       if (late !== undefined) clearTimeout(late)
       clearInterval(timer)
       await keeping
@@ -218,10 +233,13 @@ export function createWritings ({ database, listener, events, upstreams, interva
     return leave
   }
 
-  async function * followHere (writing: Writing, message: OwnedMessage, after: number, gone: AbortSignal, leave: () => void): AsyncGenerator<Told> {
-    const left = Promise.withResolvers<void>()
-    const wake = (): void => left.resolve()
+  async function * followHere (writing: Writing, request: Following, message: OwnedMessage, after: number, gone: AbortSignal, leave: () => void): AsyncGenerator<Told> {
+    const refusal = createWatch(request, message.id)
+    let nudge = Promise.withResolvers<void>()
+    const wake = (): void => nudge.resolve()
     gone.addEventListener('abort', wake)
+    const timer = setInterval(wake, recheck)
+    timer.unref()
     try {
       // All that was ever told of it is here: nobody has seen more.
       let place = Math.min(after, endOf(writing.parts))
@@ -230,23 +248,28 @@ export function createWritings ({ database, listener, events, upstreams, interva
         place = 1
       }
       for (;;) {
+        const refused = await refusal()
+        if (refused !== null) return yield failed(request, refused, place)
         const { promise } = writing.changed
         const { ended } = writing
         for (const told of storyAfter(writing.parts, place)) {
           yield told
           place = Number(told.id)
         }
-        if (ended !== null) return yield * lastOf(ended, place, message.id)
-        if (place === endOf(writing.parts)) await Promise.race([promise, left.promise])
+        if (ended !== null) return yield await lastOf(request, message.id, ended, place)
+        if (place === endOf(writing.parts)) await Promise.race([promise, nudge.promise])
         if (gone.aborted) return
+        nudge = Promise.withResolvers()
       }
     } finally {
+      clearInterval(timer)
       gone.removeEventListener('abort', wake)
       leave()
     }
   }
 
-  async function * followStored (message: OwnedMessage, principal: Principal, after: number, gone: AbortSignal): AsyncGenerator<Told> {
+  async function * followStored (request: Following, message: OwnedMessage, after: number, gone: AbortSignal): AsyncGenerator<Told> {
+    const refusal = createWatch(request, message.id)
     let place = after
     if (place < 1) {
       yield { event: 'message.created', id: '1', data: { ...shownMessage(message), ...nothingYet } }
@@ -254,8 +277,9 @@ export function createWritings ({ database, listener, events, upstreams, interva
     }
     while (!gone.aborted) {
       const [row] = await database.sql(stored, [message.id])
-      const now = await messageById(database, message.id, principal)
-      if (row === undefined || now === undefined) throw unavailable('The message is gone.')
+      const now = await messageById(database, message.id, request.principal)
+      const refused = row === undefined || now === undefined ? notFound('message', message.id) : await refusal()
+      if (row === undefined || now === undefined || refused !== null) return yield failed(request, refused!, place)
       const readable = new Set(now.citations.map(({ chunk_id: chunk, start_index: start }) => `${chunk} ${start}`))
       const parts = partsOf(row)
       for (const told of storyAfter(parts, place)) {
@@ -265,7 +289,7 @@ export function createWritings ({ database, listener, events, upstreams, interva
       }
       if (row.status !== 'in_progress') {
         // Who has seen the end is told nothing more.
-        if (place !== endOf(parts) + 1) yield * lastOf({ message: now, error: failureOf(now) }, endOf(parts), message.id)
+        if (place !== endOf(parts) + 1) yield await lastOf(request, message.id, { message: now, error: failureOf(now) }, endOf(parts))
         return
       }
       if (!row.alive) await database.transaction(async (tx) => { await endSilent(tx, events, message.id) })
@@ -273,19 +297,43 @@ export function createWritings ({ database, listener, events, upstreams, interva
     }
   }
 
-  function * lastOf ({ message, error }: End, end: number, id: string): Generator<Told> {
-    const place = String(end + 1)
-    if (error === null) yield { event: 'message.completed', id: place, data: responseOf(message!) }
-    else yield { event: 'error', id: place, data: { error: { code: error.code, message: error.message, details: { ...error.details, request_id: requestOf(id) } } } }
+  /** What an answer ends with, for who was told of it up to the place. */
+  async function lastOf (request: Following, id: string, end: End, place: number): Promise<Told> {
+    let { message, error } = end
+    if (message === null && error === null) {
+      message = await messageById(database, id, request.principal) ?? null
+      error = message === null ? notFound('message', id) : failureOf(message)
+    }
+    if (error !== null) return failed(request, error, place)
+    return { event: 'message.completed', id: String(place + 1), data: responseOf(message!) }
   }
 
-  function requestOf (id: string): string {
-    return open.get(id)?.task.requestId ?? id
+  function failed (request: Following, { code, message, details }: ApiError, place: number): Told {
+    return { event: 'error', id: String(place + 1), data: { error: { code, message, details: { ...details, request_id: request.id } } } }
+  }
+
+  /** @returns what asks, once in a while, whether the caller may still read the message, and says why not. */
+  function createWatch (request: Following, id: string): () => Promise<ApiError | null> {
+    let { principal } = request
+    let looked = performance.now()
+    return async () => {
+      if (performance.now() - looked < recheck) return null
+      looked = performance.now()
+      try {
+        principal = await principals.renew(principal)
+        await openMessage(database, { operation: reading, params: { id }, principal })
+        return null
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error
+        // Without the database nobody knows.
+        return error.status === 503 ? null : error
+      }
+    }
   }
 
   async function resultOf (id: string, principal: Principal): Promise<OwnedMessage> {
     const message = await messageById(database, id, principal)
-    if (message === undefined) throw unavailable('The message is gone.')
+    if (message === undefined) throw notFound('message', id)
     const error = failureOf(message)
     if (error !== null) throw error
     return message
@@ -302,31 +350,35 @@ export function createWritings ({ database, listener, events, upstreams, interva
     // Whoever begins it follows it right away.
     await Promise.resolve()
     const outcome = await attempt(writing).catch((error: unknown): Outcome => {
-      const cut = { finishReason: null, promptTokens: 0, completionTokens: tokensOf(writing), error: null }
+      const cut = { finishReason: null, promptTokens: writing.promptTokens, completionTokens: tokensOf(writing), error: null }
       if (signal.aborted) return { ...cut, status: 'cancelled' }
       if (!(error instanceof ApiError)) onError(error as Error)
-      return { ...cut, status: 'failed', error: error instanceof ApiError ? error : new ApiError(500, 'SERVER_ERROR', 'Something went wrong.') }
+      // What refused to begin has read nothing.
+      return { ...cut, promptTokens: writing.parts.length === 0 ? 0 : cut.promptTokens, status: 'failed', error: error instanceof ApiError ? error : new ApiError(500, 'SERVER_ERROR', 'Something went wrong.') }
     })
-    if (outcome.promptTokens === 0 && outcome.completionTokens > 0) outcome.promptTokens = promptTokensOf(task)
-    return { message: await finish(writing, outcome), error: outcome.error }
+    const message = await finish(writing, outcome)
+    return { message, error: message === null ? null : outcome.error }
   }
 
   /** Writes it to its end. Throws where that does not come. */
   async function attempt (writing: Writing): Promise<Outcome> {
     const { task, stop: { signal } } = writing
+    if (closing.signal.aborted) throw unavailable('The server is stopping; try again.')
     const { question } = task.conversation
     const passages = task.knowledgeBaseIds.length === 0 ? [] : await searchPassages(database, task.principal, {
-      knowledgeBaseIds: task.knowledgeBaseIds, query: question.slice(0, 4_000), limit: passagesOfAnswer, embedding: await embeddingOf(question, signal)
+      knowledgeBaseIds: task.knowledgeBaseIds, query: question.slice(0, longestQuery).toWellFormed(), limit: passagesOfAnswer, embedding: await embeddingOf(question.slice(0, longestQuery).toWellFormed(), signal)
     })
     signal.throwIfAborted()
     if (task.model === extractive) {
+      writing.promptTokens = countTokens(question)
       for (const piece of extractiveAnswer(question, passages)) {
         if ('delta' in piece) add(writing, piece.delta)
         else cite(writing, piece.citation)
       }
-      return { status: 'completed', finishReason: 'stop', promptTokens: countTokens(question), completionTokens: tokensOf(writing), error: null }
+      return { status: 'completed', finishReason: 'stop', promptTokens: writing.promptTokens, completionTokens: tokensOf(writing), error: null }
     }
     const prompt = promptOf(task.conversation, passages, task.window)
+    writing.promptTokens = prompt.tokens
     const markersIn = createMarkers()
     const cited = new Set<number>()
     for await (const piece of upstreams.complete({ ...task.options, model: task.model, turns: prompt.turns, signal, requestId: task.requestId ?? undefined })) {
@@ -344,20 +396,24 @@ export function createWritings ({ database, listener, events, upstreams, interva
       return {
         status: finishReason === 'stop' ? 'completed' : 'incomplete',
         finishReason,
-        promptTokens: usage?.promptTokens ?? prompt.tokens,
-        completionTokens: usage?.completionTokens ?? tokensOf(writing),
+        promptTokens: plausible(usage?.promptTokens) ?? prompt.tokens,
+        completionTokens: plausible(usage?.completionTokens) ?? tokensOf(writing),
         error: null
       }
     }
     throw unavailable('The model stopped in the middle.')
   }
 
-  async function embeddingOf (question: string, signal: AbortSignal): Promise<number[] | null> {
-    return upstreams.embed === null ? null : (await upstreams.embed([question], signal))[0]
-  }
-
-  function promptTokensOf ({ conversation: { system, earlier, question } }: Task): number {
-    return countTokens([system ?? '', ...earlier.map(({ content }) => content), question].join('\n'))
+  /** @returns null where there is none: passages are then found by their words alone. */
+  async function embeddingOf (query: string, signal: AbortSignal): Promise<number[] | null> {
+    if (upstreams.embed === null) return null
+    try {
+      return (await upstreams.embed([query], signal))[0]
+    } catch (error) {
+      signal.throwIfAborted()
+      onError(error as Error)
+      return null
+    }
   }
 
   function tokensOf ({ content }: Writing): number {
@@ -385,12 +441,13 @@ export function createWritings ({ database, listener, events, upstreams, interva
   /** Keeps what is new of all of them, in one statement, and says that they are written. */
   async function keepAll (): Promise<void> {
     const now = performance.now()
-    const dirty = [...open.values()].filter((writing) => writing.ended === null && endOf(writing.parts) > writing.kept && now >= writing.keptAt + pauseOf(writing))
+    const dirty = [...open.values()].filter((writing) => writing.ended === null && writing.promptTokens > 0 && endOf(writing.parts) > writing.kept && now >= writing.keptAt + pauseOf(writing))
     const quiet = performance.now() - beaten > patience * 100 ? [...open.values()].filter((writing) => !dirty.includes(writing)) : []
     if (dirty.length > 0) {
       const places = dirty.map(({ parts }) => endOf(parts))
       const there = new Set((await database.sql(keep, [
-        dirty.map(({ task }) => task.message.id), dirty.map(({ content }) => content), dirty.map(({ citations }) => JSON.stringify(citations))
+        dirty.map(({ task }) => task.message.id), dirty.map(({ content }) => content), dirty.map(({ citations }) => JSON.stringify(citations)),
+        dirty.map(({ promptTokens }) => promptTokens)
       ])).map(({ id }) => id))
       dirty.forEach((writing, i) => Object.assign(writing, { kept: places[i], keptAt: now }))
       stopMissing(dirty, there)
@@ -420,8 +477,8 @@ export function createWritings ({ database, listener, events, upstreams, interva
       try {
         return await db.transaction(async (tx) => await conclude(tx, events, { ...outcome, id: task.message.id, principal: task.principal, remember: outcome.status !== 'cancelled' || writing.cancelled, content, citations, costMicros: costOf(outcome, price) }))
       } catch (error) {
-        if (!(error instanceof ApiError && error.status === 503) || tries === 8 || closing) throw error
-        await sleep(250 * 2 ** tries, undefined, { ref: false })
+        if (!(error instanceof ApiError && error.status === 503) || tries === 8 || closing.signal.aborted) throw error
+        await sleep(250 * 2 ** tries, undefined, { ref: false, signal: closing.signal }).catch(() => {})
       }
     }
   }
@@ -455,16 +512,16 @@ async function conclude (tx: Db, events: Emitter, { id, principal, content, cita
   return message
 }
 
-const unwritten = statement<{ user_id: string, api_key_id: string | null, content: string, citations: StoredCitation[] }>(`
-  SELECT user_id, api_key_id, content, citations FROM ai_messages WHERE id = $1 AND status = 'in_progress' FOR NO KEY UPDATE`)
+const unwritten = statement<{ user_id: string, api_key_id: string | null, prompt_tokens: number, content: string, citations: StoredCitation[] }>(`
+  SELECT user_id, api_key_id, prompt_tokens, content, citations FROM ai_messages WHERE id = $1 AND status = 'in_progress' FOR NO KEY UPDATE`)
 
 /** Ends a message with what is kept of it. Whoever still writes it finds it ended. */
 async function endUnwritten (tx: Db, events: Emitter, { id, status }: { id: string, status: 'failed' | 'cancelled' }): Promise<void> {
   const [row] = await tx.sql(unwritten, [id])
   if (row === undefined) return
-  const { user_id: userId, api_key_id: keyId, content, citations } = row
+  const { user_id: userId, api_key_id: keyId, prompt_tokens: promptTokens, content, citations } = row
   await conclude(tx, events, {
-    id, principal: { userId, projectIds: null, keyId }, content, citations, status, finishReason: null, promptTokens: 0, completionTokens: countTokens(content), costMicros: 0, remember: true,
+    id, principal: { userId, projectIds: null, keyId }, content, citations, status, finishReason: null, promptTokens, completionTokens: countTokens(content), costMicros: 0, remember: true,
     error: status === 'failed' ? unavailable('The server stopped in the middle of this answer.') : null
   })
 }
@@ -477,6 +534,11 @@ export async function endSilent (tx: Db, events: Emitter, id: string | null = nu
   const rows = await tx.sql(silent, [id])
   for (const { id } of rows) await endUnwritten(tx, events, { id, status: 'failed' })
   return rows.length
+}
+
+/** Tokens that a server says, where it can be so. */
+function plausible (tokens: number | undefined): number | null {
+  return tokens !== undefined && Number.isInteger(tokens) && tokens >= 0 && tokens <= 1_000_000_000 ? tokens : null
 }
 
 function citationOf (passage: RetrievedPassage): Omit<StoredCitation, 'at'> {
