@@ -43,14 +43,15 @@ export const aiKnowledge = {
   },
 
   async deleteKnowledgeBase (request, { db, events }) {
-    request.ifMatch(await openKnowledge(db, request))
-    const { id } = request.params
+    const asked = await openKnowledge(db, request)
+    request.ifMatch(asked)
+    const { id, document_counts } = asked
     await thinOut(db, id)
     return await db.transaction(async (tx) => {
       const found = await openKnowledge(tx, request, { lock: 'change' })
       request.ifMatch(found)
       await removeKnowledge(tx, id)
-      await events.emit(tx, 'knowledge_base.deleted', found, { userId: found.owner_id })
+      await events.emit(tx, 'knowledge_base.deleted', { ...found, document_counts }, { userId: found.owner_id })
       return { status: 204 }
     })
   },
