@@ -119,12 +119,18 @@ const fewOf = (documents: string): string => `
 const removing = (documents: string): string => `
   WITH gone AS (DELETE FROM documents WHERE id IN (${fewOf(documents)}) RETURNING 1) SELECT count(*)::int AS n FROM gone`
 
-const removeSome = statement<{ n: number }>(removing('SELECT d.id, d.chunk_count FROM documents d WHERE d.knowledge_base_id = $1'))
+const ofBase = 'SELECT d.id, d.chunk_count FROM documents d WHERE d.knowledge_base_id = $1'
+const removeSome = statement<{ n: number }>(removing(ofBase))
+const removeMany = statement<{ n: number }>(`
+  WITH few AS MATERIALIZED (${fewOf(ofBase)}), gone AS (
+    DELETE FROM documents WHERE id IN (SELECT id FROM few)
+      AND (SELECT sum(count) FROM document_counts WHERE knowledge_base_id = $1) > (SELECT count(*) FROM few) RETURNING 1
+  ) SELECT count(*)::int AS n FROM gone`)
 const remove = statement('DELETE FROM knowledge_bases WHERE id = $1')
 
-/** Removes documents in small steps until there are none. To be called outside of a transaction. */
+/** Removes documents, where they are many, in small steps until few are left. To be called outside of a transaction. */
 export async function thinOut (db: Db, id: string): Promise<void> {
-  while (await removeDocumentsOfBase(db, id)) continue
+  while ((await db.sql(removeMany, [id]))[0].n > 0) continue
 }
 
 /** A step of removing a knowledge base. @returns whether there may be more. */
@@ -132,7 +138,7 @@ export async function removeDocumentsOfBase (db: Db, id: string): Promise<boolea
   return (await db.sql(removeSome, [id]))[0].n > 0
 }
 
-/** What was added meanwhile goes with it. */
+/** What few documents it has go with it. */
 export async function removeKnowledge (tx: Db, id: string): Promise<void> {
   await tx.sql(remove, [id])
 }

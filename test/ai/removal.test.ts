@@ -1,7 +1,7 @@
 // What is large is deleted as fast as what is small, and what it leaves is removed step by step.
 import t from 'tap'
 import { replaceChunks } from '../../services/ai/chunks.ts'
-import { removeDocumentsOfBase, removeKnowledge } from '../../services/ai/knowledge.ts'
+import { removeDocumentsOfBase, removeKnowledge, thinOut } from '../../services/ai/knowledge.ts'
 import { kindsOfRemoved } from '../../services/ai/waste.ts'
 import { openDatabase, statement } from '../../services/database.ts'
 import { tidy } from '../../services/housekeeping.ts'
@@ -79,13 +79,25 @@ t.test('while somebody changes the words of a knowledge base it is passed over, 
   t.equal(await db.prisma.removedChunk.count(), 0)
 })
 
-t.test('a step of removing a knowledge base goes by passages, not by documents', async (t) => {
-  const base = await addBase(db, ada)
-  for (const chunkCount of [6_000, 6_000, 25_000, 0, 0]) {
+async function addEmpty (base: string, chunkCounts: number[]): Promise<void> {
+  for (const chunkCount of chunkCounts) {
     const id = newId('doc')
     await db.prisma.document.create({ data: { id, knowledgeBaseId: base, name: 'n', contentType: 'text/plain', sha256: id, source: '', status: 'ready', chunkCount } })
   }
+}
+const documentsOf = async (base: string) => await db.prisma.document.count({ where: { knowledgeBaseId: base } })
+
+t.test('a step of removing a knowledge base goes by passages, not by documents', async (t) => {
+  const base = await addBase(db, ada)
+  await addEmpty(base, [6_000, 6_000, 25_000, 0, 0])
   const left: number[] = []
-  while (await removeDocumentsOfBase(db, base)) left.push(await db.prisma.document.count({ where: { knowledgeBaseId: base } }))
+  while (await removeDocumentsOfBase(db, base)) left.push(await documentsOf(base))
   t.same(left, [3, 2, 0])
+})
+
+t.test('what is little is left to the transaction that removes the knowledge base', async (t) => {
+  const base = await addBase(db, ada)
+  await addEmpty(base, [25_000, 6_000, 3_000])
+  await thinOut(db, base)
+  t.equal(await documentsOf(base), 2)
 })
