@@ -346,7 +346,7 @@ export function createWritings ({ database, listener, principals, events, upstre
   }
 
   async function write (writing: Writing): Promise<End> {
-    const { task, stop: { signal } } = writing
+    const { signal } = writing.stop
     // Whoever begins it follows it right away.
     await Promise.resolve()
     const outcome = await attempt(writing).catch((error: unknown): Outcome => {
