@@ -9,6 +9,7 @@ import { closingLine, reportTests, type TestReport } from './test-report.ts'
 import { startTestServices, type TestServices } from './test-services.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+const tap = join(dirname(createRequire(import.meta.url).resolve('tap/package.json')), 'dist', 'esm', 'run.mjs')
 const ci = /^(1|true)$/i.test(process.env['CI'] ?? '')
 
 /** The signal that asked for the end of the run, if one did. */
@@ -57,8 +58,6 @@ function testFiles(): string[] {
     .map((file) => join('test', file))
     .sort()
 }
-
-const tap = join(dirname(createRequire(import.meta.url).resolve('tap/package.json')), 'dist', 'esm', 'run.mjs')
 
 /**
  * tap starts every file with the plugins that it was built with. As it is installed, that is one too many: it compiles
