@@ -723,7 +723,7 @@ export interface paths {
         /**
          * List events
          * @description What has happened to everything that your key may read at this moment (each webhook below says which scope that
-         *     takes), in one order that never changes: an event
+         *     takes; of what stands in no project but is your own only those that are for all projects), in one order that never changes: an event
          *     that you have not seen yet always has a higher `sequence` than those you have. Ask again with the last answer's
          *     `next_after` for what came since. Events are kept for 30 days unless configured otherwise; 410 when events after
          *     `after` have been removed already, so that none is missed without a word.

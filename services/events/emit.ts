@@ -7,6 +7,7 @@ import { newId, timeOf } from '../ids.ts'
 import type { Queue } from '../jobs.ts'
 import { hold } from '../strict.ts'
 import { isFailing } from '../webhooks/endpoints.ts'
+import { ofSpace } from './log.ts'
 
 export interface Details<T extends EventType> {
   /** The object before an update: what differs becomes `previous_attributes`. */
@@ -48,7 +49,7 @@ const statements = {
     WHERE m.project_id = $3 AND m.role <= $6::"MemberRole" AND (w.all_projects OR $3 = ANY(w.project_ids)) AND ${wants}`),
   user: statement<Told>(`
     WITH event AS (${event})
-    SELECT ${told} FROM webhook_endpoints w JOIN users u ON u.id = w.user_id WHERE w.user_id = $4 AND ${wants}`),
+    SELECT ${told} FROM webhook_endpoints w JOIN users u ON u.id = w.user_id WHERE w.user_id = $4 AND (w.all_projects OR NOT ${ofSpace('$2')}) AND ${wants}`),
   admins: statement<Told>(`
     WITH event AS (${event})
     SELECT ${told} FROM webhook_endpoints w JOIN users u ON u.id = w.user_id WHERE u.role = 'admin' AND ${wants}`),

@@ -1,21 +1,31 @@
 // The log of events as its readers see it: in one order, without gaps, and only what each may read at that moment.
+import { eventTypes, type EventType } from '../../generated/events.ts'
 import type { components } from '../../generated/types.ts'
 import { ranks, requireMembership } from '../access.ts'
 import { statement, type Db } from '../database.ts'
 import { forbidden, gone, notFound } from '../errors.ts'
 import type { Principal } from '../principals.ts'
 import type { Role } from '../projects.ts'
-import type { EventType } from '../../generated/events.ts'
 
 export type Event = components['schemas']['Event']
 
 /** What decides who may read an event; null for a project means that it is the user's, null for both the admins'. */
 export interface Audience {
+  type: EventType
   project_id: string | null
   user_id: string | null
   scope: string
   role: Role | null
 }
+
+/**
+ * Whether events of this type tell of what stands in a project or is somebody's own. The latter, where the project is null, is
+ * only for keys that are for all projects.
+ */
+const isOfSpace = (type: EventType): boolean => eventTypes[type].project !== null
+
+/** The same in SQL, of an expression that is a type. */
+export const ofSpace = (type: string): string => `${type} = ANY ('{${Object.keys(eventTypes).filter((type) => isOfSpace(type as EventType))}}'::text[])`
 
 /** What a reader wants of what it may read. */
 export interface Filter { type?: EventType, projectId?: string }
@@ -51,6 +61,7 @@ const page = statement<Event & { id: string | null, last: number, removed: numbe
       UNION ALL (
         SELECT * FROM events e
         WHERE e.project_id IS NULL AND e.user_id = $1 AND e.sequence > $2 AND e.sequence <= greatest($2, l.removed_through) + $8 AND e.scope = ANY($4) AND ($5::text IS NULL OR e.type = $5) AND NOT $7
+          AND ($6 IS NULL OR NOT ${ofSpace('e.type')})
         ORDER BY e.sequence LIMIT $3
       ) UNION ALL (
         SELECT * FROM events e
@@ -110,13 +121,14 @@ export async function eventOf (db: Db, principal: Principal, id: string): Promis
     [row] = await db.sql(one, [id, principal.userId])
   }
   const { user_id, scope, min_role, role, ...event } = row
-  if (!mayRead(principal, { project_id: event.project_id, user_id, scope, role: min_role }, role)) throw forbidden('This event is for others.')
+  if (!mayRead(principal, { type: event.type, project_id: event.project_id, user_id, scope, role: min_role }, role)) throw forbidden('This event is for others.')
   return event
 }
 
 /** Whether the caller, with this role in the event's project, may read it: the same rule as the statements'. */
-export function mayRead (principal: Principal, { project_id: projectId, user_id: userId, scope, role: least }: Audience, role: Role | null): boolean {
+export function mayRead (principal: Principal, { type, project_id: projectId, user_id: userId, scope, role: least }: Audience, role: Role | null): boolean {
   if (!principal.scopes.has(scope)) return false
+  if (projectId === null && isOfSpace(type) && principal.projectIds !== null) return false
   if (projectId === null) return userId === null || userId === principal.userId
   if (principal.projectIds !== null && !principal.projectIds.has(projectId)) return false
   return role !== null && ranks[role] >= ranks[least!]

@@ -167,7 +167,7 @@ export function createTail (options: TailOptions): Tail {
 
   async function readBatch (from: number, last: number, users: string[]): Promise<Batch> {
     const found = await db.sql(grown, [from, batchSize])
-    const rows = found.map(({ user_id, scope, min_role, ...event }) => ({ event, audience: { project_id: event.project_id, user_id, scope, role: min_role } }))
+    const rows = found.map(({ user_id, scope, min_role, ...event }) => ({ event, audience: { type: event.type, project_id: event.project_id, user_id, scope, role: min_role } }))
     const roles: Batch['roles'] = new Map(rows.map(({ event }) => [event.project_id, new Map()]))
     for (const { project_id, user_id, role } of await db.sql(rolesOf, [[...roles.keys()], users])) roles.get(project_id)!.set(user_id, role)
     const end = found.at(-1)?.sequence ?? last

@@ -3,7 +3,7 @@ import type { components } from '../../generated/types.ts'
 import { statement, type Db } from '../database.ts'
 import { forbidden, notFound } from '../errors.ts'
 import type { DeliveryJob } from '../events/emit.ts'
-import type { Event } from '../events/log.ts'
+import { ofSpace, type Event } from '../events/log.ts'
 import type { Queue } from '../jobs.ts'
 import type { Principal } from '../principals.ts'
 import { coversEndpoint } from './endpoints.ts'
@@ -32,7 +32,7 @@ interface Row extends Omit<WebhookDelivery, 'request'> {
 }
 
 const columns = `d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status::text, d.attempts, d.next_attempt_at, d.request, d.created_at,
-  e.project_id IS NULL OR coalesce(m.role <= e.role, false) AS readable,
+  CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT ${ofSpace('e.type')} ELSE coalesce(m.role <= e.role, false) END AS readable,
   json_build_object('id', e.id, 'type', e.type, 'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
     'project_id', e.project_id, 'request_id', e.request_id, 'sequence', e.sequence, 'data', e.data) AS event`
 

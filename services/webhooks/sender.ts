@@ -6,7 +6,7 @@ import serializers from '../../generated/serializers.js'
 import { operations } from '../../generated/operations.ts'
 import { statement, type Database } from '../database.ts'
 import type { DeliveryJob, Emitter } from '../events/emit.ts'
-import { eventColumns, numberEvents, type Event } from '../events/log.ts'
+import { eventColumns, numberEvents, ofSpace, type Event } from '../events/log.ts'
 import type { Job, Queue } from '../jobs.ts'
 import { delayAfter, type Attempt } from './deliveries.ts'
 import { EgressError, type Egress } from './egress.ts'
@@ -67,7 +67,7 @@ const load = statement<Loaded>(`
     CASE WHEN w.previous_expires_at > now() THEN ARRAY[w.secret, w.previous_secret] ELSE ARRAY[w.secret] END AS secrets,
     u.status = 'active' AND e.scope = ANY(w.scopes) AND coalesce(CASE
       WHEN e.project_id IS NOT NULL THEN m.role <= e.role AND (w.all_projects OR e.project_id = ANY(w.project_ids))
-      WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
+      WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id AND (w.all_projects OR NOT ${ofSpace('e.type')})
       ELSE u.role = 'admin' END, false) AS allowed,
     ${eventColumns}
   FROM webhook_deliveries d

@@ -6,6 +6,7 @@ import { createClient } from '../support/client.ts'
 import { insertedKey, insertedMember } from '../support/contract-rows.ts'
 import { openStream, type OpenStream, type StreamEvent } from '../support/event-stream.ts'
 import { startServer } from '../support/server.ts'
+import { uploaded } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t, { env: { STREAM_PING: '1' } })
@@ -43,8 +44,9 @@ t.test('each reads what its role and its key allow, and nothing else', async (t)
   const own: EventType[] = ['profile.updated', 'settings.updated', 'api_key.created']
   const hooks: EventType[] = ['webhook_endpoint.created']
   const people: EventType[] = ['user.created']
+  const stored: EventType[] = ['file.created', 'file.deleted']
   const expected: Record<string, { key: string, reads: EventType[] }> = {
-    'the owner': { key: owner.key, reads: [...inProject, ...invitations, ...own, ...hooks] },
+    'the owner': { key: owner.key, reads: [...inProject, ...invitations, ...own, ...hooks, ...stored] },
     'an admin of the project': { key: admin.key, reads: [...inProject, ...invitations] },
     'an editor': { key: editor.key, reads: inProject },
     'a viewer': { key: viewer.key, reads: inProject },
@@ -56,6 +58,8 @@ t.test('each reads what its role and its key allow, and nothing else', async (t)
     'an owner by a key for webhooks': { key: await keyOf(['webhooks:read']), reads: hooks },
     'an owner by a key that writes': { key: await keyOf(['projects:write', 'user:write', 'webhooks:write', 'keys:write']), reads: [] },
     'an owner by a key for this project': { key: await keyOf(['projects:read'], [project]), reads: [...inProject, ...invitations] },
+    'an owner by a key for what is stored': { key: await keyOf(['storage:read']), reads: stored },
+    'an owner by a key for what is stored in this project': { key: await keyOf(['storage:read', 'user:read'], [project]), reads: own },
     'an owner by a key for another project': { key: await keyOf(['projects:read', 'user:read'], [elsewhere]), reads: own },
     'an owner who pretends to be an admin': { key: await keyOf(['admin']), reads: [] }
   }
@@ -73,12 +77,14 @@ t.test('each reads what its role and its key allow, and nothing else', async (t)
   await client.put('/user/settings', { theme: 'dark' })
   await client.post('/user/api-keys', { name: 'more', scopes: ['user:read'] })
   await client.post('/webhooks/endpoints', { url: 'http://127.0.0.1:9/', event_types: ['*'] })
+  const { id: file } = await uploaded(client, { bytes: 'A private matter' })
+  await client.delete(`/storage/files/${file}`)
   await server.admin.client.post('/users', { name: 'New', email: 'new@example.com' })
   await another.client.put('/user/profile', { bio: 'Of no concern to the others' })
 
   const last = (await client.get(`/events?after=${after}&limit=100`)).body.next_after
   const all = (await database.prisma.event.findMany({ where: { sequence: { gt: after } }, orderBy: { sequence: 'asc' } })).map(({ id, type, userId }) => ({ id, type, mine: userId !== another.id }))
-  t.same(all.filter(({ mine }) => mine).map(({ type }) => type).sort(), [...inProject, ...invitations, ...own, ...hooks, ...people].sort(), 'one of each')
+  t.same(all.filter(({ mine }) => mine).map(({ type }) => type).sort(), [...inProject, ...invitations, ...own, ...hooks, ...stored, ...people].sort(), 'one of each')
 
   const past = await Promise.all(Object.values(expected).map(({ key }) => follow(t, key, `?after=${after}`)))
   await reach(last, ...live, ...past)

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { createClient } from '../support/client.ts'
 import { statement } from '../../services/database.ts'
 import type { Person } from '../support/server.ts'
+import { uploaded } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 import { bringForward, jobMisfits, makeEndpoint, sendTest, startWorkingServer, triedOnce, whenDelivery, type Endpoint } from '../support/working-server.ts'
 
@@ -161,6 +162,27 @@ t.test('an endpoint made by a limited key is told of no more than that', async (
   t.equal(toldOf(all).has(`project.updated ${two.id}`), true)
   t.match(await (await weaker(person, { scopes: ['webhooks:write'] })).client.post('/webhooks/endpoints', { url: 'http://127.0.0.1/', event_types: ['project.created'] }),
     { status: 403, body: { error: { code: 'FORBIDDEN' } } }, 'nor can it be asked for by name')
+})
+
+t.test('an endpoint made by a key for projects is told nothing of what is in none', async (t) => {
+  const person = await server.person()
+  const { body: project } = await person.client.post('/projects', { name: 'one' })
+  const ofProject = await makeEndpoint(t, await weaker(person, { scopes: ['user:read', 'storage:read', 'webhooks:read', 'webhooks:write'], project_ids: [project.id] }))
+  const all = await makeEndpoint(t, person)
+  await uploaded(person.client, { name: 'shared.txt', fields: { project_id: project.id } })
+  await uploaded(person.client, { name: 'private.txt' })
+  await person.client.put('/user/profile', { name: 'Someone' })
+  // As one was written before anybody looked at it.
+  const [earlier] = await database.sql(statement<{ id: string }>(`
+    UPDATE webhook_deliveries d SET endpoint_id = $1 FROM events e WHERE e.id = d.event_id AND e.type = 'file.created' AND e.project_id IS NULL AND d.endpoint_id = $2 RETURNING d.id`), [ofProject.id, all.id])
+  t.same((await database.sql(pending, [ofProject.id])).map(({ type }) => type).sort(), ['file.created', 'file.created', 'profile.updated', 'webhook_endpoint.created'])
+  await sending(async () => {
+    t.same(await outcomeOf(earlier.id), { status: 'failed', error: forbiddenNow, tries: 1 }, 'one that waits is not sent')
+    await waitUntil(async () => (await database.sql(pending, [ofProject.id])).length === 0, 'the rest')
+  })
+  t.ok(ofProject.receiver.received.some(({ body }) => body.includes('shared.txt')))
+  t.notOk(ofProject.receiver.received.some(({ body }) => body.includes('private.txt')))
+  t.equal((await person.client.get(`/webhooks/deliveries/${earlier.id}`)).body.request, null)
 })
 
 t.test('a key that may less than an endpoint sees where it leads, and nothing that it was told, and changes nothing', async (t) => {
