@@ -4,5 +4,6 @@ import { join } from 'node:path'
 
 const folder = join(import.meta.dirname, '../test/faults')
 process.env.FAULTS = 'long'
-process.argv.splice(2, Infinity, ...readdirSync(folder).filter((name) => name.endsWith('.test.ts')).map((name) => `test/faults/${name}`))
+// Longer than a file of the ordinary tests may take.
+process.argv.splice(2, Infinity, '--timeout=2400', ...readdirSync(folder).filter((name) => name.endsWith('.test.ts')).map((name) => `test/faults/${name}`))
 await import('./test.ts')

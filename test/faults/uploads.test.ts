@@ -16,7 +16,7 @@ import { waitUntil } from '../support/wait.ts'
 
 const rounds = process.env.FAULTS === 'long' ? 200 : 5
 
-t.test(`${rounds} times kill -9 in the middle of uploads`, async (t) => {
+t.test(`${rounds} times kill -9 in the middle of uploads`, { timeout: 2_000_000 }, async (t) => {
   const { url: databaseUrl } = await createTestDatabase(t)
   const storageDir = await mkdtemp(join(tmpdir(), 'platform-uploads-'))
   t.teardown(() => rm(storageDir, { recursive: true, force: true }))

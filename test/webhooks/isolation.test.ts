@@ -64,6 +64,8 @@ t.test('nor do many of them, which could take all slots', async (t) => {
 })
 
 for (const senders of [1, 2]) {
+  /** Deliveries to each endpoint: together many more than there are places. */
+  const each = 15
   t.test(`an owner whose endpoints all answer slowly, and well, holds up nobody else: ${senders} at work`, async (t) => {
     const server = await start(t)
     for (let more = 1; more < senders; more++) await server.work()
@@ -74,7 +76,7 @@ for (const senders of [1, 2]) {
     const slow = await Promise.all(Array.from({ length: 15 * senders }, () => makeEndpoint(t, hostile, { ...quiet, answer: { when } })))
     const good = await makeEndpoint(t, victim, quiet)
     const waiting = (): number => slow.reduce((sum, { receiver }) => sum + receiver.waiting, 0)
-    for (const one of slow) await send(server, one, 40, hostile)
+    for (const one of slow) await send(server, one, each, hostile)
     await waitUntil(() => waiting() >= concurrency, 'all slots taken')
     t.comment(`100 deliveries beside an owner of ${slow.length} slow endpoints: ${await pass(server, good, victim)} ms; ${waiting()} under way`)
     t.ok(slow.every(({ receiver }) => receiver.waiting === receiver.received.length), 'none of the slow ones was answered or given up yet')
@@ -82,9 +84,9 @@ for (const senders of [1, 2]) {
     const before = waiting()
     t.ok(before < senders * 2 * concurrency + slow.length, `${before} is less than half of the slow places, and one for each endpoint beside them`)
     answer()
-    await waitUntil(() => slow.every(({ receiver }) => receiver.received.length === 40), 'the slow ones, as they answer')
+    await waitUntil(() => slow.every(({ receiver }) => receiver.received.length === each), 'the slow ones, as they answer')
     const tried = statement('SELECT status::text, jsonb_array_length(attempts) AS attempts, count(*)::int AS n FROM webhook_deliveries GROUP BY 1, 2')
-    const all = 40 * slow.length + 100
+    const all = each * slow.length + 100
     await waitUntil(async () => (await server.services.database.sql(tried, [])).length === 1, 'the record of all')
     t.same(await server.services.database.sql(tried, []), [{ status: 'succeeded', attempts: 1, n: all }], 'what was put back was tried once')
     await finish(t, server)
