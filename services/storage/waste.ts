@@ -6,6 +6,7 @@ import type { Kind } from '../housekeeping.ts'
 import { isOurs } from './blobs.ts'
 import { fileColumns, type File } from './files.ts'
 import type { Storage } from './storage.ts'
+import { tidyUploads } from './uploads.ts'
 
 export interface StorageWaste {
   storage: Storage
@@ -19,6 +20,7 @@ const most = { files: 100, orphaned: 1000, blobs: 200 }
 export function kindsOfEnding ({ storage, events }: StorageWaste): Kind[] {
   return [
     { name: 'expired files', step: (db) => db.transaction((tx) => removeExpired(tx, events)) },
+    { name: 'uploads', step: (db) => tidyUploads(db, { storage, events }) },
     { name: 'blobs', step: (db) => removeDoomed(db, storage) }
   ]
 }
