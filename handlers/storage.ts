@@ -3,8 +3,8 @@ import type { Handlers } from '../generated/operations.ts'
 import { timestampAfter } from '../services/clock.ts'
 import { invalidField, overQuota, payloadTooLarge, unauthorized } from '../services/errors.ts'
 import { bytesOf } from '../services/storage/download.ts'
-import { fileById, insertFile, listFiles, newFileId, openDownload, openFile, usageOf } from '../services/storage/files.ts'
-import { openSpace, quotaOf, requireFuture } from '../services/storage/space.ts'
+import { fileById, listFiles, newFileId, openDownload, openFile, usageOf } from '../services/storage/files.ts'
+import { addFile, openSpace, quotaOf, requireFuture } from '../services/storage/space.ts'
 
 export const storage = {
   async listFiles ({ operation, principal, query }, { db }) {
@@ -27,11 +27,9 @@ export const storage = {
         // It may have taken long: who may, and whether there is room, is asked again.
         await openSpace(tx, { operation, principal }, projectId, { lock: true })
         const { bytes, contentType } = arrived
-        const created = await insertFile(tx, id, {
+        const created = await addFile(tx, { config, events }, id, {
           ...fields, projectId, ownerId: principal.userId, name: name!, contentType, declaredContentType: file.declaredType, bytes, sha256: arrived.sha256, expiresAt
         })
-        if ((await usageOf(tx, spaceId)).bytes > quota) throw overQuota(quota)
-        await events.emit(tx, 'file.created', created, { userId: principal.userId })
         return { status: 201, body: created, headers: { location: `/v1/storage/files/${id}` } }
       }))
     } finally {
