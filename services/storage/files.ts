@@ -16,7 +16,7 @@ export const fileColumns = `f.id, f.project_id, f.name, f.path, f.content_type, 
   f.visibility::text, f.owner_id, f.metadata, f.tags, f.download_count, f.expires_at, f.created_at, f.updated_at`
 
 /** Files whose time is not over. */
-const living = `(f.expires_at IS NULL OR f.expires_at > now())`
+export const living = `(f.expires_at IS NULL OR f.expires_at > now())`
 
 interface Access {
   blob_key: string
@@ -113,14 +113,14 @@ const insert = statement<File>(`
   WITH f AS (
     INSERT INTO files (id, project_id, owner_id, space_id, name, path, content_type, declared_content_type, bytes, sha256, visibility,
       metadata, tags, expires_at, blob_key, created_at, updated_at)
-    VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6, $7, $8, $9, $10::"FileVisibility", $11, $12, $13, $14, $15, $15) RETURNING *
+    VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6, $7, $8, $9, $10::"FileVisibility", $11, $12, $13, $1, $14, $14) RETURNING *
   ) SELECT ${fileColumns} FROM f`)
 
 /** A new file whose bytes are in the store already. `usageOf` then tells whether it is within the quota. */
-export async function insertFile (db: Db, id: string, file: NewFile, blobKey = id): Promise<File> {
+export async function insertFile (db: Db, id: string, file: NewFile): Promise<File> {
   const [row] = await db.sql(insert, [
     id, file.projectId, file.ownerId, file.name, file.path ?? '', file.contentType, file.declaredContentType, file.bytes, file.sha256,
-    file.visibility ?? 'private', file.metadata ?? {}, file.tags ?? [], file.expiresAt ?? null, blobKey, timeOf(id)
+    file.visibility ?? 'private', file.metadata ?? {}, file.tags ?? [], file.expiresAt ?? null, timeOf(id)
   ])
   return row
 }

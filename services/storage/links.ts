@@ -5,7 +5,7 @@ import type { components } from '../../generated/types.ts'
 import { statement, statementOf, type Db } from '../database.ts'
 import { notFound } from '../errors.ts'
 import { offsetOf, pageOfRows, type Page } from '../pages.ts'
-import { fileColumns, type StoredFile } from './files.ts'
+import { fileColumns, living, type StoredFile } from './files.ts'
 
 export type FileLink = components['schemas']['FileLink']
 
@@ -66,7 +66,7 @@ type Found = StoredFile & { link_id: string, link_status: string }
 const byDigest = statement<Found>(`
   SELECT l.id AS link_id, ${status} AS link_status, ${fileColumns}, f.blob_key
   FROM file_links l JOIN files f ON f.id = l.file_id JOIN users u ON u.id = f.owner_id LEFT JOIN projects p ON p.id = f.project_id
-  WHERE l.digest = $1 AND (f.expires_at IS NULL OR f.expires_at > now())
+  WHERE l.digest = $1 AND ${living}
     AND CASE WHEN f.project_id IS NULL THEN u.status = 'active' ELSE p.status <> 'deleted' END`)
 
 /** @returns null when there is no such link, or its file is not there any more. */

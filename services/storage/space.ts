@@ -2,10 +2,11 @@
 import { openProject } from '../access.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../database.ts'
-import { invalidField } from '../errors.ts'
+import { invalidField, overQuota } from '../errors.ts'
+import type { Emitter } from '../events/emit.ts'
 import type { OperationInfo } from '../operation.ts'
 import type { Principal } from '../principals.ts'
-import { requireOwnSpace } from './files.ts'
+import { insertFile, requireOwnSpace, usageOf, type File, type NewFile } from './files.ts'
 
 /** @returns the id of the space: the project's, where the caller may do there what the operation does, or else the caller's own. */
 export async function openSpace (db: Db, { operation, principal }: { operation: OperationInfo, principal: Principal }, projectId: string | null | undefined, options: { lock?: boolean } = {}): Promise<string> {
@@ -18,6 +19,16 @@ export async function openSpace (db: Db, { operation, principal }: { operation: 
 
 export function quotaOf (config: Readonly<Config>, projectId: string | null): number {
   return projectId === null ? config.storageQuotaUser : config.storageQuotaProject
+}
+
+/** A new file of a space that is held, with its event. Its bytes are in the store already. Throws 413 when the space would have more than it may. */
+export async function addFile (tx: Db, { config, events }: { config: Readonly<Config>, events: Emitter }, id: string, fields: NewFile): Promise<File> {
+  const { projectId, ownerId } = fields
+  const file = await insertFile(tx, id, fields)
+  const quota = quotaOf(config, projectId)
+  if ((await usageOf(tx, projectId ?? ownerId)).bytes > quota) throw overQuota(quota)
+  await events.emit(tx, 'file.created', file, { userId: ownerId })
+  return file
 }
 
 /** A file that ends has to end later. */

@@ -5,9 +5,9 @@ import { overQuota, payloadTooLarge } from '../errors.ts'
 import type { Emitter } from '../events/emit.ts'
 import type { FilePart, OperationInfo } from '../operation.ts'
 import type { Principal } from '../principals.ts'
-import { insertFile, newFileId, usageOf, type File, type NewFile } from './files.ts'
+import { newFileId, usageOf, type File, type NewFile } from './files.ts'
 import type { Arrived } from './incoming.ts'
-import { openSpace, quotaOf } from './space.ts'
+import { addFile, openSpace, quotaOf } from './space.ts'
 import type { Storage } from './storage.ts'
 
 export interface StoreServices {
@@ -45,17 +45,11 @@ export type FileFields = Omit<NewFile, 'ownerId' | 'contentType' | 'bytes' | 'sh
 
 /** Keeps what has arrived as a file of the space. `work` is done in the transaction that makes it: together or not at all. */
 export async function keepFile<T> (db: Db, { config, storage, events }: StoreServices, request: StoreRequest, arrived: Arrived, fields: FileFields, work: (tx: Db, file: File) => Promise<T>): Promise<T> {
-  const { projectId } = fields
-  const { userId } = request.principal
   const id = newFileId()
   return await storage.keep(id, arrived, () => db.transaction(async (tx) => {
     // It may have taken long: who may, and whether there is room, is asked again.
-    const spaceId = await openSpace(tx, request, projectId, { lock: true })
+    await openSpace(tx, request, fields.projectId, { lock: true })
     const { bytes, contentType, sha256 } = arrived
-    const created = await insertFile(tx, id, { ...fields, ownerId: userId, contentType, bytes, sha256 })
-    const quota = quotaOf(config, projectId)
-    if ((await usageOf(tx, spaceId)).bytes > quota) throw overQuota(quota)
-    await events.emit(tx, 'file.created', created, { userId })
-    return await work(tx, created)
+    return await work(tx, await addFile(tx, { config, events }, id, { ...fields, ownerId: request.principal.userId, contentType, bytes, sha256 }))
   }))
 }

@@ -8,9 +8,9 @@ import { newId, timeOf } from '../ids.ts'
 import type { OperationInfo } from '../operation.ts'
 import type { Principal } from '../principals.ts'
 import { checksumMismatch } from './checksum.ts'
-import { insertFile, newFileId, usageOf } from './files.ts'
+import { newFileId, usageOf } from './files.ts'
 import { lost, type Hold } from './hold.ts'
-import { openSpace, quotaOf } from './space.ts'
+import { addFile, openSpace, quotaOf } from './space.ts'
 import type { Staging } from './staging.ts'
 import type { Storage } from './storage.ts'
 import type { UploadFields } from './upload-metadata.ts'
@@ -161,13 +161,10 @@ export async function finishUpload (db: Db, { config, storage, events }: UploadS
       await openSpace(tx, request, projectId, { lock: true })
       await lockHeld(tx, upload.id, hold)
       const { bytes, contentType, sha256 } = whole
-      const file = await insertFile(tx, id, {
+      await addFile(tx, { config, events }, id, {
         projectId, ownerId, name, path, visibility, metadata, tags, contentType, declaredContentType: upload.declared_content_type, bytes, sha256, expiresAt: upload.file_expires_at
       })
-      const quota = quotaOf(config, projectId)
-      if ((await usageOf(tx, projectId ?? ownerId)).bytes > quota) throw overQuota(quota)
       await tx.sql(finish, [upload.id, id])
-      await events.emit(tx, 'file.created', file, { userId: ownerId })
     }))
     // What a crash leaves here is tidied.
     await staging.remove([hold.stagedAs]).catch(() => {})

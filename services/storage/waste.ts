@@ -7,6 +7,7 @@ import { oneByOne, type Kind } from '../housekeeping.ts'
 import { isOurs } from './blobs.ts'
 import { fileColumns, type File } from './files.ts'
 import type { Storage } from './storage.ts'
+import { tidyUploads } from './uploads.ts'
 
 export interface StorageWaste {
   storage: Storage
@@ -20,6 +21,7 @@ const most = { files: 100, orphaned: 1000, blobs: 200 }
 export function kindsOfEnding ({ storage, events }: StorageWaste): Kind[] {
   return [
     { name: 'expired files', step: oneByOne({ list: listExpired, remove: (tx, file) => removeExpired(tx, events, file) }) },
+    { name: 'uploads', step: (db) => tidyUploads(db, { storage, events }) },
     { name: 'blobs', step: (db) => removeDoomed(db, storage) }
   ]
 }

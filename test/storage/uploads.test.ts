@@ -8,7 +8,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { statement } from '../../services/database.ts'
 import { holdUpload } from '../../services/storage/hold.ts'
+import { tidy } from '../../services/housekeeping.ts'
 import { finishUpload, openUpload, tidyUploads } from '../../services/storage/uploads.ts'
+import { kindsOfEnding } from '../../services/storage/waste.ts'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey, spawnServer } from '../support/process.ts'
@@ -507,7 +509,8 @@ t.test('an upload whose time is over', async (t) => {
   const { database, storage, events } = server.services
   const [copy, orphan] = [kept, path].map((one) => `${idOf(one)}.${randomUUID()}`)
   for (const name of [copy, orphan]) await writeFile(join(server.services.config.storageDir, 'uploads', name), 'left by a crash')
-  t.same(await tidyUploads(database, { storage, events }), { removed: 4, more: false })
+  t.match(await tidy(database, { kinds: kindsOfEnding({ storage, events }) }), { uploads: 4 }, 'the round of every minute removes them')
+  t.same(await tidyUploads(database, { storage, events }), { removed: 0, more: false })
   t.equal(await rowOf(path), null)
   const left = await staged(server)
   t.ok(left.includes(idOf(kept)), 'what is still there keeps its bytes')
