@@ -9,6 +9,8 @@ import { projectColumns, restorableDays, type Project, type Role } from './proje
 /** The roles by power, and `none` for an operation that is open to people outside the project. */
 export const ranks = { none: 0, viewer: 1, editor: 2, admin: 3, owner: 4 } as const
 
+export type Rank = keyof typeof ranks
+
 type Row = Omit<Project, 'your_role'> & { your_role: Role | null }
 
 const read = `SELECT ${projectColumns}, m.role::text AS your_role
@@ -43,7 +45,7 @@ export async function findProject (db: Db, { operation, params: { id }, principa
   const [row] = await db.sql(lock ? lockProject : readProject, [id, principal.userId])
   if (row === undefined || (row.status === 'deleted' && !states.includes('deleted'))) throw notFound('project', id)
   if (principal.projectIds !== null && !principal.projectIds.has(id)) throw forbidden('This key is for other projects.', 'project_ids')
-  if (ranks[row.your_role ?? 'none'] < ranks[role as keyof typeof ranks]) {
+  if (ranks[row.your_role ?? 'none'] < ranks[role]) {
     throw forbidden(row.your_role === null ? 'You are no member of this project.' : `This needs the role ${role}; yours is ${row.your_role}.`, 'role')
   }
   return row as Project
@@ -54,9 +56,10 @@ export function requireState (project: Project, { operation }: Pick<ProjectReque
   if (!accessOf(operation).states.includes(project.status)) throw invalidState('project', project.status)
 }
 
-function accessOf (operation: OperationInfo): { role: string, states: string[] } {
+/** What x-project-access says of the operation. */
+export function accessOf (operation: Pick<OperationInfo, 'id' | 'projectAccess'>): { role: Rank, states: string[] } {
   if (operation.projectAccess === null) throw new Error(`${operation.id} declares no x-project-access`)
-  return { states: ['active', 'archived'], ...operation.projectAccess }
+  return { states: ['active', 'archived'], ...operation.projectAccess } as { role: Rank, states: string[] }
 }
 
 const readMembership = statement<{ member: boolean, deleted: boolean }>(`

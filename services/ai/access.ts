@@ -1,73 +1,8 @@
-// Who may do what with a thing that is in a space: in a project its roles and states decide, as x-project-access says; in
-// none it is its owner's alone. One that is not there is 404, one that is someone else's 403, a wrong state 409, in this order.
-import { ranks } from '../access.ts'
+// Which knowledge bases somebody may draw on.
 import { statement, type Db } from '../database.ts'
-import { forbidden, invalidField, invalidState, notFound } from '../errors.ts'
-import type { OperationInfo } from '../operation.ts'
+import { invalidField, notFound } from '../errors.ts'
+import { accessColumns, requireRole, type InSpace } from '../in-space.ts'
 import type { Principal } from '../principals.ts'
-import type { Role } from '../projects.ts'
-import { requireOwnSpace } from '../storage/files.ts'
-
-/** What decides about a thing, beside its own columns. */
-export interface InSpace {
-  project_id: string | null
-  owner_id: string
-  /** The caller's, in the project. */
-  your_role: Role | null
-  project_status: 'active' | 'archived' | 'deleted' | null
-}
-
-/**
- * The columns of `InSpace`, of a row that has project_id and owner_id, whatever its alias; `user` is the placeholder of the caller's id, such as
- * `$2`. `lock` holds the project, so that it is not archived before the transaction ends.
- */
-export function accessColumns (alias: string, user: string, { lock = false } = {}): string {
-  return `${alias}.project_id, ${alias}.owner_id,
-    (SELECT your_member.role::text FROM members your_member WHERE your_member.project_id = ${alias}.project_id AND your_member.user_id = ${user}) AS your_role,
-    (SELECT its_project.status::text FROM projects its_project WHERE its_project.id = ${alias}.project_id${lock ? ' FOR SHARE' : ''}) AS project_status`
-}
-
-interface SpaceRequest {
-  operation: Pick<OperationInfo, 'id' | 'projectAccess'>
-  principal: Principal
-}
-
-interface What { name: string, id: string }
-
-/** Throws 404, 403 or 409 unless the caller may do with the thing what the operation does. */
-export function requireAccess<Found extends InSpace> (found: Found | undefined, request: SpaceRequest, what: What): asserts found is Found {
-  requirePermission(found, request, what)
-  requireState(found, request)
-}
-
-/** The same but for the state: where something inside of the thing is to be found first. */
-export function requirePermission<Found extends InSpace> (found: Found | undefined, { operation, principal }: SpaceRequest, what: What): asserts found is Found {
-  if (found === undefined || found.project_status === 'deleted') throw notFound(what.name, what.id)
-  requireRole(found, principal, accessOf(operation).role as keyof typeof ranks, what.name)
-}
-
-/** 409 INVALID_STATE when the operation is not for a project in this state. */
-export function requireState ({ project_status: status }: InSpace, { operation }: Pick<SpaceRequest, 'operation'>): void {
-  const { states = ['active', 'archived'] } = accessOf(operation)
-  if (status !== null && !states.includes(status)) throw invalidState('project', status)
-}
-
-function accessOf (operation: SpaceRequest['operation']): { role: string, states?: string[] } {
-  if (operation.projectAccess === null) throw new Error(`${operation.id} declares no x-project-access`)
-  return operation.projectAccess
-}
-
-function requireRole (found: InSpace, principal: Principal, role: keyof typeof ranks, name: string): void {
-  if (found.project_id === null) {
-    requireOwnSpace(principal)
-    if (found.owner_id !== principal.userId) throw forbidden(`This ${name} is somebody else's.`, 'owner')
-    return
-  }
-  if (principal.projectIds !== null && !principal.projectIds.has(found.project_id)) throw forbidden('This key is for other projects.', 'project_ids')
-  if (ranks[found.your_role ?? 'none'] < ranks[role]) {
-    throw forbidden(found.your_role === null ? `You are no member of the project of this ${name}.` : `This needs the role ${role}; yours is ${found.your_role}.`, 'role')
-  }
-}
 
 const knowledge = statement<InSpace & { id: string }>(`SELECT k.id, ${accessColumns('k', '$2')} FROM knowledge_bases k WHERE k.id = ANY($1)`)
 

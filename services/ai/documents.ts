@@ -9,7 +9,7 @@ import type { Queue } from '../jobs.ts'
 import type { OperationInfo } from '../operation.ts'
 import { containing, offsetOf, pageOfRows, type Page } from '../pages.ts'
 import type { Principal } from '../principals.ts'
-import { accessColumns, requirePermission, requireState, type InSpace } from './access.ts'
+import { accessColumns, requirePermission, requireState, type InSpace } from '../in-space.ts'
 
 export type Document = components['schemas']['Document']
 export type DocumentStatus = components['schemas']['DocumentStatus']

@@ -6,7 +6,7 @@ import { newId, timeOf } from '../ids.ts'
 import type { OperationInfo } from '../operation.ts'
 import { containing, offsetOf, pageOfRows, type Page } from '../pages.ts'
 import type { Principal } from '../principals.ts'
-import { accessColumns, requireAccess, type InSpace } from './access.ts'
+import { accessColumns, requireAccess, type InSpace } from '../in-space.ts'
 
 export type KnowledgeBase = components['schemas']['KnowledgeBase']
 export type Chunking = components['schemas']['Chunking']

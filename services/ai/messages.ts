@@ -4,7 +4,7 @@ import { statement, type Db } from '../database.ts'
 import type { OperationInfo } from '../operation.ts'
 import { offsetOf, pageOfRows, type Page, type PageQuery } from '../pages.ts'
 import type { Principal } from '../principals.ts'
-import { accessColumns, requireAccess, type InSpace } from './access.ts'
+import { accessColumns, requireAccess, type InSpace } from '../in-space.ts'
 import { usageColumn } from './sessions.ts'
 
 export type Message = components['schemas']['Message']

@@ -1,13 +1,12 @@
 // Files as the API shows them, who may do what with them, and the statements behind them.
 import type { components } from '../../generated/types.ts'
-import { ranks } from '../access.ts'
 import { statement, statementOf, type Db } from '../database.ts'
-import { forbidden, invalidState, notFound } from '../errors.ts'
+import { notFound } from '../errors.ts'
 import { newId, timeOf } from '../ids.ts'
+import { accessColumns, requireAccess, type InSpace } from '../in-space.ts'
 import type { OperationInfo } from '../operation.ts'
 import { containing, literal, offsetOf, pageOfRows, type Page } from '../pages.ts'
 import type { Principal } from '../principals.ts'
-import type { Role } from '../projects.ts'
 
 export type File = components['schemas']['File']
 
@@ -18,23 +17,17 @@ export const fileColumns = `f.id, f.project_id, f.name, f.path, f.content_type, 
 /** Files whose time is not over. */
 export const living = `(f.expires_at IS NULL OR f.expires_at > now())`
 
-interface Access {
-  blob_key: string
-  your_role: Role | null
-  project_status: 'active' | 'archived' | 'deleted' | null
-  owner_status: string
-}
-
 /** A file with where its bytes are. */
 export type StoredFile = File & { blob_key: string }
 
-const read = `SELECT ${fileColumns}, f.blob_key, u.status::text AS owner_status,
-    (SELECT m.role::text FROM members m WHERE m.project_id = f.project_id AND m.user_id = $2) AS your_role,
-    (SELECT p.status::text FROM projects p WHERE p.id = f.project_id`
-const where = ') AS project_status FROM files f JOIN users u ON u.id = f.owner_id WHERE f.id = $1 AND ' + living
-const readFile = statement<File & Access>(`${read}${where}`)
-// The project is held too, so that it is not archived in between.
-const lockFile = statement<File & Access>(`${read} FOR SHARE${where} FOR NO KEY UPDATE OF f`)
+interface Found extends Omit<StoredFile, 'project_id'>, InSpace {
+  owner_status: string
+}
+
+const read = (lock: boolean) => `SELECT ${fileColumns}, f.blob_key, u.status::text AS owner_status, ${accessColumns('f', '$2', { lock })}
+  FROM files f JOIN users u ON u.id = f.owner_id WHERE f.id = $1 AND ${living}`
+const readFile = statement<Found>(read(false))
+const lockFile = statement<Found>(`${read(true)} FOR NO KEY UPDATE OF f`)
 
 interface FileRequest {
   operation: OperationInfo
@@ -57,33 +50,18 @@ export async function openDownload (db: Db, request: FileRequest): Promise<Store
   return request.principal === null ? null : permitted(found, { ...request, principal: request.principal })
 }
 
-async function findFile (db: Db, { params: { id }, principal }: FileRequest, { lock = false } = {}): Promise<File & Access> {
+async function findFile (db: Db, { params: { id }, principal }: FileRequest, { lock = false } = {}): Promise<Found> {
   const [row] = await db.sql(lock ? lockFile : readFile, [id, principal?.userId ?? null])
   if (row === undefined || row.project_status === 'deleted') throw notFound('file', id)
   return row
 }
 
-function permitted (found: File & Access, { operation, principal }: FileRequest & { principal: Principal }): StoredFile {
-  const { role, states = ['active', 'archived'] } = operation.projectAccess!
-  if (found.project_id === null) {
-    requireOwnSpace(principal)
-    if (found.owner_id !== principal.userId) throw forbidden('This file is somebody else\'s.', 'owner')
-    return stored(found)
-  }
-  if (principal.projectIds !== null && !principal.projectIds.has(found.project_id)) throw forbidden('This key is for other projects.', 'project_ids')
-  if (ranks[found.your_role ?? 'none'] < ranks[role as keyof typeof ranks]) {
-    throw forbidden(found.your_role === null ? 'You are no member of the file\'s project.' : `This needs the role ${role}; yours is ${found.your_role}.`, 'role')
-  }
-  if (!states.includes(found.project_status!)) throw invalidState('project', found.project_status!)
+function permitted (found: Found, request: FileRequest & { principal: Principal }): StoredFile {
+  requireAccess(found, request, { name: 'file', id: request.params.id })
   return stored(found)
 }
 
-/** 403 for a key that is for some projects only: what is in none is not for it. */
-export function requireOwnSpace (principal: Principal): void {
-  if (principal.projectIds !== null) throw forbidden('This key is for some projects only: name one with project_id.', 'project_ids')
-}
-
-function stored ({ your_role: _role, project_status: _project, owner_status: _owner, ...file }: File & Access): StoredFile {
+function stored ({ your_role: _role, project_status: _project, owner_status: _owner, ...file }: Found): StoredFile {
   return file
 }
 

@@ -3,10 +3,11 @@ import { openProject } from '../access.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../database.ts'
 import { invalidField, overQuota } from '../errors.ts'
+import { requireOwnSpace } from '../in-space.ts'
 import type { Emitter } from '../events/emit.ts'
 import type { OperationInfo } from '../operation.ts'
 import type { Principal } from '../principals.ts'
-import { insertFile, requireOwnSpace, usageOf, type File, type NewFile } from './files.ts'
+import { insertFile, usageOf, type File, type NewFile } from './files.ts'
 
 /** @returns the id of the space: the project's, where the caller may do there what the operation does, or else the caller's own. */
 export async function openSpace (db: Db, { operation, principal }: { operation: OperationInfo, principal: Principal }, projectId: string | null | undefined, options: { lock?: boolean } = {}): Promise<string> {

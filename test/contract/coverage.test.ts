@@ -87,8 +87,8 @@ produced(409, 'a state that stands against it', async (id) => {
 })
 
 t.test('409: the first request with the idempotency key is still running', async (t) => {
-  // A stream that is still told is followed by its repetition.
-  for (const { id } of infos.filter((info) => info.idempotent && info.id !== 'streamChat')) {
+  // A stream that is still told is followed by its repetition; what is stopped a second time is stopped.
+  for (const { id } of infos.filter((info) => info.idempotent && info.id !== 'streamChat' && info.id !== 'cancelMessage')) {
     const reply = await whileRunning(await refused(id))
     t.equal(reply.status, 409, id)
     t.equal(reply.body.error.details.constraint, 'in_progress', id)
