@@ -1,8 +1,8 @@
 // Retrieval: what a search and what the indexing of chunks take, by the size of the knowledge base; and how often the passage
 // that answers is among those found.
-import { addBase, addPerson } from '../../test/ai/collection/shelf.ts'
-import { measure, readTexts, stock } from '../../test/ai/collection/library.ts'
-import { questions } from '../../test/ai/collection/questions.ts'
+import { addBase, addPerson } from '../../test/support/collection/shelf.ts'
+import { measure, readTexts, stock } from '../../test/support/collection/library.ts'
+import { questions } from '../../test/support/collection/questions.ts'
 import { replaceChunks } from '../../services/ai/chunks.ts'
 import { wordsOf } from '../../services/ai/words.ts'
 import { searchPassages } from '../../services/ai/retrieval.ts'

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { newId } from '../../services/ids.ts'
 import { openStage } from '../support/chat.ts'
-import { addBase, addDocument } from './collection/shelf.ts'
+import { addBase, addDocument } from '../support/collection/shelf.ts'
 
 const stage = await openStage(t)
 const { server, upstream, person: { client } } = stage

@@ -4,8 +4,8 @@ import { extractiveAnswer } from '../../services/ai/extractive.ts'
 import { searchPassages } from '../../services/ai/retrieval.ts'
 import { openDatabase } from '../../services/database.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { measure, stock } from './collection/library.ts'
-import { questions } from './collection/questions.ts'
+import { measure, stock } from '../support/collection/library.ts'
+import { questions } from '../support/collection/questions.ts'
 
 const { url } = await createTestDatabase(t)
 const db = openDatabase({ url, poolSize: 2 })

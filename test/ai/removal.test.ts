@@ -7,7 +7,7 @@ import { openDatabase, statement } from '../../services/database.ts'
 import { tidy } from '../../services/housekeeping.ts'
 import { newId } from '../../services/ids.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { addBase, addDocument, addPerson, cut, miscounts } from './collection/shelf.ts'
+import { addBase, addDocument, addPerson, cut, miscounts } from '../support/collection/shelf.ts'
 
 const { url } = await createTestDatabase(t)
 /** Discounting the words of so many chunks takes several times as long as one statement may. */

@@ -5,7 +5,7 @@ import { searchPassages, type PassageSearch, type RetrievedPassage } from '../..
 import { openDatabase } from '../../services/database.ts'
 import type { Principal } from '../../services/principals.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { addBase, addDocument, addMember, addPerson, addProject, cut, limitedTo, miscounts } from './collection/shelf.ts'
+import { addBase, addDocument, addMember, addPerson, addProject, cut, limitedTo, miscounts } from '../support/collection/shelf.ts'
 
 const { url } = await createTestDatabase(t)
 const db = openDatabase({ url, poolSize: 8 })

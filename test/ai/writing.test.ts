@@ -10,7 +10,7 @@ import { openStream } from '../support/event-stream.ts'
 import { startServer, type Person } from '../support/server.ts'
 import type { Asked } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait.ts'
-import { addBase, addDocument } from './collection/shelf.ts'
+import { addBase, addDocument } from '../support/collection/shelf.ts'
 
 const stage = await openStage(t, { models: [{ id: 'small', context_window: 8000, max_output_tokens: 1000 }, { id: 'large', max_output_tokens: 1_000_000 }] })
 const { server, person, upstream } = stage
