@@ -12,8 +12,9 @@ import { addBase, addDocument, addPerson, cut, miscounts } from '../support/coll
 const { url } = await createTestDatabase(t)
 /** Discounting the words of so many chunks takes several times as long as one statement may. */
 const large = 6_000
-const db = openDatabase({ url, poolSize: 4 })
-const impatient = openDatabase({ url, poolSize: 2, statementTimeout: 600 })
+// It fills much at once.
+const db = openDatabase({ url, poolSize: 4, statementTimeout: 120_000 })
+const impatient = openDatabase({ url, poolSize: 2, statementTimeout: 1_500 })
 t.teardown(async () => { await Promise.all([db.close(), impatient.close()]) })
 
 const fillLexemes = statement(`INSERT INTO lexemes (knowledge_base_id, lexeme, chunks) SELECT $1, 'word' || i, 0 FROM generate_series(1, 10000) i`)
