@@ -7,7 +7,7 @@ import { watchBody } from '../../app/patience.ts'
 import { openWire } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const idle = 300
+const idle = 1_000
 
 /** A server whose only operation takes its body, and then some time. */
 async function startSlow (streamed: boolean, { upload }: { upload: number }): Promise<string> {
@@ -15,7 +15,7 @@ async function startSlow (streamed: boolean, { upload }: { upload: number }): Pr
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => { payload.resume().once('end', () => done(null, '')) })
   app.addHook('onRequest', (request, reply, done) => {
-    watchBody(request, reply, { request: 1_000, upload, idle })
+    watchBody(request, reply, { request: 2_000, upload, idle })
     done()
   })
   app.post('/', { config: { operation: { body: { streamed } } as never } }, async () => {
