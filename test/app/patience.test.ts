@@ -7,7 +7,7 @@ import { watchBody } from '../../app/patience.ts'
 import { openWire } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const idle = 1_000
+const idle = 500
 
 /** A server whose only operation takes its body, and then some time. */
 async function startSlow (streamed: boolean, { upload }: { upload: number }): Promise<string> {
@@ -18,7 +18,7 @@ async function startSlow (streamed: boolean, { upload }: { upload: number }): Pr
     watchBody(request, reply, { request: 2_000, upload, idle })
     done()
   })
-  app.post('/', { config: { operation: { body: { streamed } } as never } }, async () => {
+  app.post('/', { config: { operation: { body: { streamed, contentTypes: ['application/octet-stream'] } } as never } }, async () => {
     await sleep(5 * idle)
     return 'kept'
   })

@@ -56,7 +56,7 @@ export async function miniProject (folder: string, files: Record<string, string>
       const { buildApp } = await import(join(folder, 'app/build.ts')) as typeof import('../../app/build.ts')
       const { readConfig } = await import(join(folder, 'services/config.ts')) as typeof import('../../services/config.ts')
       const config = readConfig({ DATABASE_URL: 'postgresql://none', LOG_LEVEL: 'silent' })
-      return await buildApp({ services: { config, database: { forRequest: () => ({}) }, tail: { close: async () => {} } } as never, limits: {} as never })
+      return await buildApp({ services: { config, database: { forRequest: () => ({}) }, tail: { close: async () => {} }, writings: { close: async () => {} } } as never, limits: {} as never })
     }
   }
   for (const [file, text] of Object.entries(files)) await project.write(file, text)
