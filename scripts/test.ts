@@ -76,7 +76,8 @@ async function runTap(args: string[], services: Record<string, string>): Promise
   const { DATABASE_URL: _database, REDIS_URL: _redis, ...inherited } = process.env
   const child = spawn(process.execPath, [tap, 'run', '--reporter=tap', ...args], {
     cwd: root,
-    env: { ...inherited, ...services },
+    // Every file, and every server that it starts, loads the same modules: compiled once.
+    env: { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'), ...inherited, ...services },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   stopTap = () => child.kill('SIGTERM')
