@@ -1,0 +1,56 @@
+// Holds what a mocked operation is asked against its contract, as the server does.
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { formats } from '../../services/formats.ts'
+import type { Problem } from '../../services/errors.ts'
+import type { Operation, Parameter } from '../generate/model.ts'
+import { plain } from '../generate/schemas.ts'
+
+type Json = any
+
+export interface Asked { path: Record<string, string>, query: Record<string, unknown>, header: Record<string, unknown>, body: unknown }
+
+/** @returns what finds everything that is wrong with a request. Schemas are compiled when an operation is first asked. */
+export function createRequestCheck (document: Json) {
+  const ajvs = { text: createAjv('array'), json: createAjv(false) }
+  const compiled = new Map<string, ValidateFunction>()
+
+  function createAjv (coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
+    const ajv = new Ajv2020({ allErrors: true, strict: false, coerceTypes, useDefaults: true, validateSchema: false })
+    for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format as never)
+    for (const [name, schema] of Object.entries<Json>(document.components?.schemas ?? {})) ajv.addSchema({ $id: `spec:${name}`, ...plain(schema, refTo) })
+    return ajv
+  }
+
+  function check (key: string, kind: 'text' | 'json', schema: Json, value: unknown, location: Problem['location']): Problem[] {
+    let validate = compiled.get(key)
+    if (validate === undefined) compiled.set(key, validate = ajvs[kind].compile(plain(schema, refTo)))
+    if (validate(value)) return []
+    return validate.errors!.map(({ instancePath, keyword, message = 'is wrong', params }) => {
+      const path = [...instancePath.split('/').slice(1), ...(keyword === 'required' ? [params.missingProperty] : keyword === 'additionalProperties' ? [params.additionalProperty] : [])]
+      const field = path.join('.') || 'body'
+      return { field, constraint: keyword, message: `${field} ${message}`, location }
+    })
+  }
+
+  return function problemsOf ({ id, path_, query, header, body }: Operation, asked: Asked): Problem[] {
+    return [
+      ...check(`${id} path`, 'text', objectOf(path_, true), asked.path, 'path'),
+      ...check(`${id} query`, 'text', objectOf(query, false), asked.query, 'query'),
+      ...check(`${id} header`, 'text', objectOf(header, true), asked.header, 'header'),
+      ...(body?.required === true && asked.body === undefined ? [{ field: 'body', constraint: 'required', message: 'a body is required', location: 'body' as const }] : []),
+      ...(body?.schema && asked.body !== undefined ? check(`${id} body`, 'json', body.schema, asked.body, 'body') : [])
+    ]
+  }
+}
+
+const refTo = (component: string, rest: string): string => `spec:${component}${rest && `#${rest}`}`
+
+function objectOf (parameters: Parameter[], open: boolean): Json {
+  const name = (p: Parameter): string => p.in === 'header' ? p.name.toLowerCase() : p.name
+  return {
+    type: 'object',
+    additionalProperties: open,
+    properties: Object.fromEntries(parameters.map((p) => [name(p), p.schema])),
+    required: parameters.filter((p) => p.required === true).map(name)
+  }
+}
