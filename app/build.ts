@@ -1,6 +1,7 @@
 // The server without its socket: every operation of the spec as a route, and what surrounds all of them.
 import Fastify, { LogController, type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify'
 import cors from '@fastify/cors'
+import formbody from '@fastify/formbody'
 import glue from 'fastify-openapi-glue'
 import multipart from '@fastify/multipart'
 import type { DestinationStream } from 'pino'
@@ -71,7 +72,7 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
       refuseOtherTypes(request)
-      done(null, parseStrictJson(body as Buffer))
+      done(null, request.routeOptions.config.operation?.body?.raw === true ? body : parseStrictJson(body as Buffer))
     } catch (error) {
       done(error as Error)
     }
@@ -122,7 +123,13 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   checkComplete(handlers)
   const edge = { services, limits, publicUrl, streams }
   const route = (id: string) => routeOf(operations[id as OperationId], handlers[id as OperationId] as never, edge)
-  await app.register(glue, { specification: skeletonOf((info) => info.body?.streamed !== true), operationResolver: route } as never)
+  const takesFields = ({ body }: OperationInfo) => body?.contentTypes.includes('application/x-www-form-urlencoded') === true
+  await app.register(glue, { specification: skeletonOf((info) => info.body?.streamed !== true && !takesFields(info)), operationResolver: route } as never)
+  await app.register(async (scope) => {
+    scope.removeContentTypeParser('application/json')
+    await scope.register(formbody, { bodyLimit: 16 * 1024 })
+    await scope.register(glue, { specification: skeletonOf(takesFields), operationResolver: route } as never)
+  })
   // Only where a body is streamed the parser of forms and its hooks are in the way. Where it may be JSON, that is parsed as everywhere.
   for (const json of [true, false]) {
     await app.register(async (scope) => {

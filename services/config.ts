@@ -72,6 +72,8 @@ export interface Config {
   storageQuotaUser: number
   /** STORAGE_QUOTA_PROJECT: bytes that a project's files may have. Default 200 GiB. */
   storageQuotaProject: number
+  /** SELLER_NAME: who sells, as receipts and the pay page say. Default Platform. */
+  sellerName: string
   /** WORKER: false leaves the sending of webhooks and the reading of documents to other processes, such as `npm run worker`. Default true. */
   worker: boolean
   /**
@@ -222,7 +224,7 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
     bootstrapEmail,
     keyMode: oneOf('KEY_MODE', 'live', ['live', 'test']),
     logLevel: oneOf('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
-    rateLimits: Object.fromEntries(['default', 'write', 'upload', 'ai'].map((policy) => {
+    rateLimits: Object.fromEntries(['default', 'write', 'upload', 'ai', 'page', 'gateway'].map((policy) => {
       const name = `RATE_LIMIT_${policy.toUpperCase()}`
       return [policy, text(name) === null ? null : integer(name, 0, 1, 1_000_000_000)]
     })),
@@ -240,6 +242,7 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
     resumableUploadHours: integer('RESUMABLE_UPLOAD_HOURS', 24, 1, 720),
     storageQuotaUser: integer('STORAGE_QUOTA_USER', 50 * 1024 ** 3, 0, 2 ** 53 - 1),
     storageQuotaProject: integer('STORAGE_QUOTA_PROJECT', 200 * 1024 ** 3, 0, 2 ** 53 - 1),
+    sellerName: text('SELLER_NAME') ?? 'Platform',
     worker: boolean('WORKER', true),
     webhookConcurrency: integer('WEBHOOK_CONCURRENCY', 100, 1, 10_000),
     webhookAllowedNetworks: networks('WEBHOOK_ALLOWED_NETWORKS'),

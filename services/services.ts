@@ -9,6 +9,8 @@ import { createTail, type Tail } from './events/tail.ts'
 import { createJobs, deliveryQueue, documentQueue, type Jobs, type Queue } from './jobs.ts'
 import { createLastUsed, type LastUsed } from './last-used.ts'
 import { createListener, type Listener } from './listener.ts'
+import { createGateways, type Gateways } from './payments/gateway.ts'
+import { sandbox } from './payments/sandbox.ts'
 import { createPrincipals, type Principals } from './principals.ts'
 import { createStorage, type Storage } from './storage/storage.ts'
 import { createEgress, type Egress } from './webhooks/egress.ts'
@@ -29,6 +31,7 @@ export interface Services {
   egress: Egress
   storage: Storage
   upstreams: Upstreams
+  gateways: Gateways
   /** The answers that are written here. */
   writings: Writings
   /** What a request may need, each with a check that throws when it is out of reach. */
@@ -57,6 +60,7 @@ export function createServices ({ config, databaseUrl, onError = () => {}, onSta
   const storage = createStorage(database, config, { onError })
   const upstreams = createUpstreams(config, { onError })
   const writings = createWritings({ database, listener, principals, events, upstreams, onError })
+  const gateways = createGateways(sandbox, null)
   const egress = createEgress({ allowed: config.webhookAllowedNetworks })
   // When everybody above has said what to hear.
   listener.start()
@@ -75,6 +79,7 @@ export function createServices ({ config, databaseUrl, onError = () => {}, onSta
     egress,
     storage,
     upstreams,
+    gateways,
     writings,
     checks: { database: () => database.ping(), queue: () => jobs.ping(), storage: () => storage.ping() },
     async close () {

@@ -43,7 +43,7 @@ const mistakes: Record<string, Mistake> = {
   'a response without a schema': { change: ["content: { application/json: { schema: { $ref: '#/components/schemas/ThingList' } } }", 'content: { application/json: {} }'], says: /no schema/, at: "'200':" },
   'a request body without a schema': { change: ["content: { application/json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }", 'content: { application/json: {} }'], says: /request body has no schema/, at: 'requestBody:' },
   'a response for a range of statuses': { change: ["'201':", "2XX:"], says: /three digits/, at: '2XX' },
-  'no response of success': { change: ["'201':", "'404':"], says: /2xx|2XX/, at: 'responses:' },
+  'no response of success': { change: ["'201':", "'404':"], says: /at least one response that is a success/, at: 'responses:' },
   'a response of two media types': { change: ["content: { application/json: { schema: { $ref: '#/components/schemas/ThingList' } } }", 'content: { application/json: { schema: { type: string } }, text/csv: { schema: { type: string } } }'], says: /more than one media type/, at: "'200':" },
   'a JSON body of another name': { change: ["content: { application/json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }", "content: { application/merge-patch+json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }"], says: /would not be validated/, at: 'requestBody:' },
   'text that is no YAML': { change: ['summary: Get a thing', 'summary: "Get" a thing'], says: /parse/, at: 'summary: "Get" a thing' },

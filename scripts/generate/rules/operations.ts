@@ -22,6 +22,10 @@ export const operationRules = {
   'operation-tag': eachOperation((operation, { ctx, location }) => {
     if (operation.tags?.length !== 1) ctx.report({ message: 'an operation has exactly one tag, the module of its handler', location: operation.tags === undefined ? location.key() : location.child('tags') })
   }),
+  /** What a page's form asks for is answered by sending the browser on. */
+  'operation-succeeds': eachOperation((operation, { ctx, location }) => {
+    if (!Object.keys(operation.responses ?? {}).some((status) => /^[23]/.test(status))) ctx.report({ message: 'an operation has at least one response that is a success', location: location.child('responses').key() })
+  }),
   'known-scopes': eachOperation((operation, { root, ctx, location }) => {
     const security = operation.security
     if (security === undefined) {

@@ -1,0 +1,31 @@
+// The time of the sandbox: read and moved forward.
+import type { Handlers } from '../generated/operations.ts'
+import { conflict, invalidField, notFound } from '../services/errors.ts'
+import { advanceClock } from '../services/payments/billing.ts'
+import { paymentsNow, testClock } from '../services/payments/clock.ts'
+import type { Gateways } from '../services/payments/gateway.ts'
+
+/** At once, in ms. */
+const furthest = 2 * 366 * 86_400_000
+
+export const paymentsClock = {
+  async getTestClock (_request, { db, gateways }) {
+    requireSandbox(gateways)
+    return { status: 200, body: await testClock(db) }
+  },
+
+  async advanceTestClock ({ body: { to, seconds } }, { database, events, gateways }) {
+    requireSandbox(gateways)
+    if ((to === undefined) === (seconds === undefined)) throw invalidField('to', 'exclusive', 'Either to or seconds is required.')
+    const now = await paymentsNow(database)
+    const target = to === undefined ? new Date(now.getTime() + seconds! * 1000) : new Date(to)
+    if (target.getTime() > now.getTime() + furthest) throw invalidField('to', 'maximum', 'At most two years at once.')
+    if (target < now) throw conflict('forward', 'The clock moves forward only.', 'to')
+    await advanceClock(database, { events, gateways }, target)
+    return { status: 200, body: await testClock(database) }
+  }
+} satisfies Handlers<'payments-clock'>
+
+function requireSandbox ({ current }: Gateways): void {
+  if (current.name !== 'sandbox') throw notFound('test clock')
+}

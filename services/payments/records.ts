@@ -1,0 +1,18 @@
+// What stands for money outlives its project: it is then its owner's alone.
+import { statement, type Db } from '../database.ts'
+
+const most = 1_000
+const tables = ['orders', 'checkouts', 'subscriptions']
+const keep = tables.map((table) => statement<{ n: number }>(`
+  WITH kept AS (
+    UPDATE ${table} SET project_id = NULL${table === 'checkouts' ? '' : ', space_id = owner_id'} WHERE id IN (SELECT id FROM ${table} WHERE project_id = $1 LIMIT ${most}) RETURNING 1
+  ) SELECT count(*)::int AS n FROM kept`))
+
+/** Lets go of some of what was paid in a project. @returns whether there may be more. */
+export async function keepRecords (tx: Db, projectId: string): Promise<boolean> {
+  for (const statement of keep) {
+    const [{ n }] = await tx.sql(statement, [projectId])
+    if (n === most) return true
+  }
+  return false
+}
