@@ -77,7 +77,7 @@ export type EventType = keyof EventObjects
 /** What the spec declares of each type of event: who may read it, where its project stands, and what writes and checks it. */
 export interface EventInfo {
   scope: string
-  audience: 'project' | 'user' | 'admins'
+  audience: 'project' | 'user' | 'admins' | 'everyone'
   project: string | null
   role: 'viewer' | 'editor' | 'admin' | 'owner' | null
   serializer: string
@@ -128,10 +128,10 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'document.ready': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyDocument', payload: 'payloadDocumentReadyEvent' },
   'document.failed': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyDocument', payload: 'payloadDocumentFailedEvent' },
   'document.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyDocument', payload: 'payloadDocumentDeletedEvent' },
-  'product.created': { scope: 'payments:read', audience: 'admins', project: null, role: null, serializer: 'replyProduct', payload: 'payloadProductCreatedEvent' },
-  'product.updated': { scope: 'payments:read', audience: 'admins', project: null, role: null, serializer: 'replyProduct', payload: 'payloadProductUpdatedEvent' },
-  'price.created': { scope: 'payments:read', audience: 'admins', project: null, role: null, serializer: 'replyPrice', payload: 'payloadPriceCreatedEvent' },
-  'price.updated': { scope: 'payments:read', audience: 'admins', project: null, role: null, serializer: 'replyPrice', payload: 'payloadPriceUpdatedEvent' },
+  'product.created': { scope: 'payments:read', audience: 'everyone', project: null, role: null, serializer: 'replyProduct', payload: 'payloadProductCreatedEvent' },
+  'product.updated': { scope: 'payments:read', audience: 'everyone', project: null, role: null, serializer: 'replyProduct', payload: 'payloadProductUpdatedEvent' },
+  'price.created': { scope: 'payments:read', audience: 'everyone', project: null, role: null, serializer: 'replyPrice', payload: 'payloadPriceCreatedEvent' },
+  'price.updated': { scope: 'payments:read', audience: 'everyone', project: null, role: null, serializer: 'replyPrice', payload: 'payloadPriceUpdatedEvent' },
   'order.created': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderCreatedEvent' },
   'order.paid': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderPaidEvent' },
   'order.canceled': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderCanceledEvent' },
