@@ -21,7 +21,7 @@ import { serveMetrics } from './metrics.ts'
 import { abandonBodies, watchBody } from './patience.ts'
 import { routeOf } from './operation.ts'
 import { overrideMethods } from './tus.ts'
-import { isTypedTwice } from './validation.ts'
+import { fieldsType, isTypedTwice, takesFields } from './validation.ts'
 
 export interface BuildOptions {
   services: Services
@@ -71,7 +71,7 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
-      refuseOtherTypes(request)
+      refuseOtherTypes(request, 'application/json')
       done(null, request.routeOptions.config.operation?.body?.raw === true ? body : parseStrictJson(body as Buffer))
     } catch (error) {
       done(error as Error)
@@ -123,11 +123,11 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   checkComplete(handlers)
   const edge = { services, limits, publicUrl, streams }
   const route = (id: string) => routeOf(operations[id as OperationId], handlers[id as OperationId] as never, edge)
-  const takesFields = ({ body }: OperationInfo) => body?.contentTypes.includes('application/x-www-form-urlencoded') === true
   await app.register(glue, { specification: skeletonOf((info) => info.body?.streamed !== true && !takesFields(info)), operationResolver: route } as never)
   await app.register(async (scope) => {
     scope.removeContentTypeParser('application/json')
-    await scope.register(formbody, { bodyLimit: 16 * 1024 })
+    scope.addHook('preParsing', async (request) => refuseOtherTypes(request, fieldsType))
+    await scope.register(formbody)
     await scope.register(glue, { specification: skeletonOf(takesFields), operationResolver: route } as never)
   })
   // Only where a body is streamed the parser of forms and its hooks are in the way. Where it may be JSON, that is parsed as everywhere.
@@ -156,10 +156,10 @@ function requestId (header: string | string[] | undefined): string {
   return typeof header === 'string' && /^[\x20-\x7e]{1,128}$/.test(header) ? header : newRequestId()
 }
 
-function refuseOtherTypes (request: FastifyRequest): void {
-  if (isTypedTwice(request)) throw unsupportedMediaType(['application/json, said once'])
+function refuseOtherTypes (request: FastifyRequest, type: string): void {
+  if (isTypedTwice(request)) throw unsupportedMediaType([`${type}, said once`])
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)"?/i.exec(request.headers['content-type'] ?? '')?.[1]
-  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw unsupportedMediaType(['application/json in UTF-8'])
+  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw unsupportedMediaType([`${type} in UTF-8`])
 }
 
 /** The routes of those operations alone. */

@@ -8,6 +8,9 @@ import { newRequestId } from '../services/ids.ts'
 /** The largest JSON body, in bytes. */
 export const bodyLimit = 1024 * 1024
 
+/** The largest body of a page's form, in bytes. */
+export const fieldsLimit = 16 * 1024
+
 function errorBody (error: ApiError, requestId: string): object {
   return { error: { code: error.code, message: error.message, details: { ...error.details, request_id: requestId } } }
 }
@@ -32,7 +35,7 @@ function asApiError (error: unknown, request: FastifyRequest): ApiError {
   if (found instanceof ApiError) return found
   const { code, statusCode } = (found ?? {}) as FastifyError
   switch (code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE': return payloadTooLarge(bodyLimit)
+    case 'FST_ERR_CTP_BODY_TOO_LARGE': return payloadTooLarge(request.routeOptions.bodyLimit ?? bodyLimit)
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': return unsupportedMediaType(request.routeOptions.config.operation?.body?.contentTypes ?? ['application/json'])
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH': return invalidField('body', 'content_length', 'The body is not as long as Content-Length says.')
     case 'FST_ERR_BAD_URL': return new ApiError(400, 'INVALID_REQUEST', 'The address is malformed.', { field: 'url', constraint: 'format' })

@@ -50,6 +50,13 @@ export function isStreamed ({ body }: OperationInfo, { headers }: Pick<FastifyRe
   return body?.streamed === true && !(body.contentTypes.includes('application/json') && mediaType(headers['content-type']) === 'application/json')
 }
 
+/** What a page's form without a file sends. */
+export const fieldsType = 'application/x-www-form-urlencoded'
+
+export function takesFields ({ body }: OperationInfo): boolean {
+  return body?.contentTypes.includes(fieldsType) === true
+}
+
 /** Node keeps the first of two Content-Type lines; a proxy before it may have believed the second. */
 export function isTypedTwice ({ raw }: FastifyRequest): boolean {
   return raw.rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === 'content-type').length > 1
