@@ -1,7 +1,7 @@
 // The catalogue: products and prices, which an operator writes and everybody reads.
 import type { Handlers } from '../generated/operations.ts'
-import { timestampAfter } from '../services/clock.ts'
 import { findPrice, findProduct, insertPrice, insertProduct, listPrices, listProducts } from '../services/payments/catalogue.ts'
+import { paymentsNow } from '../services/payments/clock.ts'
 
 export const paymentsCatalogue = {
   async listProducts ({ query }, { db }) {
@@ -24,7 +24,8 @@ export const paymentsCatalogue = {
     return await db.transaction(async (tx) => {
       const previous = await findProduct(tx, params.id, { lock: true })
       ifMatch(previous)
-      await tx.prisma.product.update({ where: { id: previous.id }, data: { ...body, updatedAt: timestampAfter(new Date(previous.updated_at)) }, select: { id: true } })
+      const updatedAt = new Date(Math.max((await paymentsNow(tx)).getTime(), Date.parse(previous.updated_at) + 1))
+      await tx.prisma.product.update({ where: { id: previous.id }, data: { ...body, updatedAt }, select: { id: true } })
       const product = await findProduct(tx, previous.id)
       await events.emit(tx, 'product.updated', product, { previous })
       return { status: 200, body: product }

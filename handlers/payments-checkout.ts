@@ -7,7 +7,7 @@ import { insertCheckout, openCheckout, requirePageUrl, shownCheckout } from '../
 import { paymentsNow } from '../services/payments/clock.ts'
 import { insertOrder, openOrder, priceItems, type OwnedOrder } from '../services/payments/orders.ts'
 import { expireCheckout, lockDeal, type SettleServices } from '../services/payments/settle.ts'
-import { insertSubscription, setLatestOrder, shownSubscription, subscriptionById } from '../services/payments/subscriptions.ts'
+import { insertSubscription, setLatestOrder, shownSubscription } from '../services/payments/subscriptions.ts'
 import { openSpace } from '../services/storage/space.ts'
 
 const day = 86_400
@@ -49,6 +49,7 @@ async function pendingOrder (tx: Db, { gateways }: SettleServices, { operation, 
   await openOrder(tx, { operation, principal, params: { id: orderId } })
   const { order, subscription } = await lockDeal(tx, orderId)
   if (order.status !== 'pending') throw invalidState('order', order.status)
+  gateways.current.requireAmount(order.total_amount, order.currency, 'order_id')
   if (subscription !== null && !gateways.of(subscription.gateway).renews) throw conflict('gateway', 'The gateway asks its customers itself for what a subscription costs.', 'order_id')
   return order
 }
@@ -71,8 +72,7 @@ async function orderAtOnce (tx: Db, { events, gateways }: SettleServices, { oper
   const [{ priceId, quantity }] = basket.lines
   const id = await insertSubscription(tx, { projectId, ownerId, priceId, quantity, gateway: gateways.current.name, metadata, now: basket.now })
   const order = await insertOrder(tx, basket, { projectId, ownerId, metadata, subscription: { id, period: 1 } })
-  await setLatestOrder(tx, id, order.id)
-  await events.emit(tx, 'subscription.created', shownSubscription((await subscriptionById(tx, id))!), { userId: ownerId })
+  await events.emit(tx, 'subscription.created', shownSubscription(await setLatestOrder(tx, id, order.id)), { userId: ownerId })
   await events.emit(tx, 'order.created', order, { userId: ownerId })
   return order
 }

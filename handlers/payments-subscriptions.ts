@@ -2,7 +2,7 @@
 import type { Handlers } from '../generated/operations.ts'
 import { invalidState } from '../services/errors.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
-import { cancelOrder, endSubscription, lockDeal, tellSubscription } from '../services/payments/settle.ts'
+import { endWithOrder, tellSubscription } from '../services/payments/settle.ts'
 import { listSubscriptions, openSubscription, setEnd, shownSubscription } from '../services/payments/subscriptions.ts'
 import { openSpace } from '../services/storage/space.ts'
 
@@ -24,15 +24,11 @@ export const paymentsSubscriptions = {
       if (status === 'canceled') throw invalidState('subscription', status)
       if (status === 'active' && atPeriodEnd) {
         if (subscription.cancel_at_period_end) throw invalidState('subscription', status, 'The subscription ends with its period already.')
-        await setEnd(tx, id, { canceledAt: at })
-        const now = await tellSubscription(tx, events, subscription)
+        const now = await tellSubscription(tx, events, subscription, await setEnd(tx, id, { canceledAt: at }))
         await gateways.of(subscription.gateway).follow(tx, now)
         return { status: 200, body: shownSubscription(now) }
       }
-      const deal = await lockDeal(tx, subscription.latest_order_id)
-      const ended = await endSubscription(tx, { events, gateways }, subscription, at)
-      if (deal.order.status === 'pending') await cancelOrder(tx, { events, gateways }, deal, at)
-      return { status: 200, body: shownSubscription(ended) }
+      return { status: 200, body: shownSubscription(await endWithOrder(tx, { events, gateways }, subscription, at)) }
     })
   },
 
@@ -41,8 +37,7 @@ export const paymentsSubscriptions = {
       const subscription = await openSubscription(tx, request, { lock: true })
       if (subscription.status === 'canceled') throw invalidState('subscription', subscription.status)
       if (!subscription.cancel_at_period_end) throw invalidState('subscription', subscription.status, 'The subscription does not end with its period.')
-      await setEnd(tx, subscription.id, { canceledAt: null })
-      const now = await tellSubscription(tx, events, subscription)
+      const now = await tellSubscription(tx, events, subscription, await setEnd(tx, subscription.id, { canceledAt: null }))
       await gateways.of(subscription.gateway).follow(tx, now)
       return { status: 200, body: shownSubscription(now) }
     })

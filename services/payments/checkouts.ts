@@ -23,7 +23,8 @@ export type OwnedCheckout = Checkout & {
 const columns = `c.id, c.url, c.mode::text, c.status::text, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status, c.order_id,
   c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata, c.created_at, c.owns_order, c.gateway,
   c.gateway_reference, c.gateway_url`
-const ownColumns = `${columns}, c.project_id, c.owner_id`
+/** Of a row of checkouts whose alias is c. */
+export const checkoutColumns = `${columns}, c.project_id, c.owner_id`
 
 const read = statement<OwnedCheckout & InSpace>(`SELECT ${columns}, ${accessColumns('c', '$2')} FROM checkouts c WHERE c.id = $1`)
 
@@ -41,9 +42,9 @@ export function shownCheckout ({ owner_id: _owner, owns_order: _owns, gateway: _
   return shown
 }
 
-const byId = statement<OwnedCheckout>(`SELECT ${ownColumns} FROM checkouts c WHERE c.id = $1`)
-const held = statement<OwnedCheckout>(`SELECT ${ownColumns} FROM checkouts c WHERE c.id = $1 FOR NO KEY UPDATE`)
-const openOf = statement<OwnedCheckout>(`SELECT ${ownColumns} FROM checkouts c WHERE c.order_id = $1 AND c.status = 'open' FOR NO KEY UPDATE`)
+const byId = statement<OwnedCheckout>(`SELECT ${checkoutColumns} FROM checkouts c WHERE c.id = $1`)
+const held = statement<OwnedCheckout>(`SELECT ${checkoutColumns} FROM checkouts c WHERE c.id = $1 FOR NO KEY UPDATE`)
+const openOf = statement<OwnedCheckout>(`SELECT ${checkoutColumns} FROM checkouts c WHERE c.order_id = $1 AND c.status = 'open' FOR NO KEY UPDATE`)
 
 /** Any session, whoever asks; undefined when it is not there. */
 export async function checkoutById (db: Db, id: string, { lock = false } = {}): Promise<OwnedCheckout | undefined> {
@@ -75,7 +76,7 @@ const insert = statement<OwnedCheckout>(`
     INSERT INTO checkouts (id, project_id, owner_id, mode, order_id, owns_order, subscription_id, amount_total, currency, url, success_url, cancel_url, gateway, metadata, expires_at, created_at)
     VALUES ($1, $2, $3, $4::"CheckoutMode", $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING *
   ), ordered AS (UPDATE orders SET checkout_id = $1 WHERE id = $5)
-  SELECT ${ownColumns} FROM c`)
+  SELECT ${checkoutColumns} FROM c`)
 
 /** An open session for a pending order that is held. Throws 409 when the order has one already. */
 export async function insertCheckout (tx: Db, { order, ownsOrder, gateway, publicUrl, successUrl, cancelUrl, seconds, metadata = {}, now }: NewCheckout): Promise<OwnedCheckout> {
@@ -100,9 +101,9 @@ export function requirePageUrl (url: string, field: string): void {
   if (!URL.canParse(url) || new URL(url).username !== '' || new URL(url).password !== '') throw invalidField(field, 'format', `${field} must be an address of a page.`)
 }
 
-/** Where a customer goes who has paid, or has given up. */
+/** Where a customer goes who has paid, or has given up, as it may stand in a header field. */
 export function addressFor ({ id, success_url: success, cancel_url: cancel }: OwnedCheckout, outcome: 'success' | 'cancel'): string {
-  return (outcome === 'success' ? success : cancel).replaceAll('{CHECKOUT_SESSION_ID}', id)
+  return new URL((outcome === 'success' ? success : cancel).replaceAll('{CHECKOUT_SESSION_ID}', id)).href
 }
 
 export function noCheckout (id: string): Error {

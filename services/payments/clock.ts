@@ -3,7 +3,7 @@ import { statement, type Db } from '../database.ts'
 
 const read = statement<{ now: string }>('SELECT payments_now() AS now')
 
-/** Now, for payments. In a transaction the time when it began. */
+/** Now, for payments: later than what was done by whoever held a lock that is held here. */
 export async function paymentsNow (db: Db): Promise<Date> {
   const [{ now }] = await db.sql(read, [])
   return new Date(now)

@@ -23,7 +23,8 @@ const columns = (items = 'order_items'): string => `o.id, o.number, o.status::te
     'amount', i.amount) ORDER BY i.position) FROM ${items} i WHERE i.order_id = o.id) AS items,
   o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id, o.subscription_id, o.metadata, o.paid_at,
   o.created_at, o.updated_at`
-const ownColumns = (items?: string): string => `${columns(items)}, o.project_id, o.owner_id`
+/** Of a row of orders whose alias is o, and of its items, whose table may be another. */
+export const orderColumns = (items?: string): string => `${columns(items)}, o.project_id, o.owner_id`
 
 const read = (lock: boolean): string => `SELECT ${columns()}, ${accessColumns('o', '$2', { lock })} FROM orders o WHERE o.id = $1`
 const readOrder = statement<Order & InSpace>(read(false))
@@ -44,8 +45,8 @@ export async function openOrder (db: Db, request: OrderRequest, { lock = false }
   return order
 }
 
-const byId = statement<OwnedOrder>(`SELECT ${ownColumns()} FROM orders o WHERE o.id = $1`)
-const held = statement<OwnedOrder>(`SELECT ${ownColumns()} FROM orders o WHERE o.id = $1 FOR NO KEY UPDATE`)
+const byId = statement<OwnedOrder>(`SELECT ${orderColumns()} FROM orders o WHERE o.id = $1`)
+const held = statement<OwnedOrder>(`SELECT ${orderColumns()} FROM orders o WHERE o.id = $1 FOR NO KEY UPDATE`)
 
 /** Any order, whoever asks. Throws 404 when it is not there. `lock` holds it against other writers. */
 export async function findOrder (db: Db, id: string, { lock = false } = {}): Promise<OwnedOrder> {
@@ -121,7 +122,7 @@ const insert = statement<OwnedOrder>(`
     INSERT INTO order_items (order_id, position, price_id, description, quantity, unit_amount, amount)
     SELECT $1, line.position, line.price_id, line.description, line.quantity, line.unit_amount, line.quantity * line.unit_amount
     FROM unnest($11::text[], $12::text[], $13::int[], $14::bigint[]) WITH ORDINALITY AS line (price_id, description, quantity, unit_amount, position) RETURNING *
-  ) SELECT ${ownColumns('i')} FROM o`)
+  ) SELECT ${orderColumns('i')} FROM o`)
 
 /** A pending order. */
 export async function insertOrder (tx: Db, { lines, currency, total, now }: Basket, { projectId, ownerId, metadata = {}, subscription }: NewOrder): Promise<OwnedOrder> {

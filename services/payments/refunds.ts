@@ -5,8 +5,7 @@ import { statement, type Db } from '../database.ts'
 import { invalidField, invalidState, notFound } from '../errors.ts'
 import { newIdAt, timeOf } from '../ids.ts'
 import { listPage, type Page, type PageQuery } from '../pages.ts'
-import { paymentsNow } from './clock.ts'
-import { findOrder } from './orders.ts'
+import { findOrder, orderColumns, type OwnedOrder } from './orders.ts'
 import type { SettleServices } from './settle.ts'
 
 export type Refund = components['schemas']['Refund']
@@ -33,9 +32,12 @@ export async function listRefunds (db: Db, orderId: string, query: RefundListQue
   return await listPage<Refund>(db, { from, columns, filters: ['r.order_id = $1'], values: [orderId], key: query.sort === 'amount' ? 'r.amount' : 'r.id', id: 'r.id' }, query)
 }
 
-const paymentOf = statement<{ id: string, gateway: string, gateway_reference: string | null }>("SELECT id, gateway, gateway_reference FROM payments WHERE order_id = $1 AND status = 'succeeded'")
+interface Refundable { left: number, payment_id: string, gateway: string, gateway_reference: string | null, now: string }
+
+const refundable = statement<Refundable>(`
+  SELECT o.total_amount - o.refunded_amount - o.refunding_amount AS left, p.id AS payment_id, p.gateway, p.gateway_reference, payments_now() AS now
+  FROM orders o JOIN payments p ON p.order_id = o.id AND p.status = 'succeeded' WHERE o.id = $1`)
 const setAside = statement('UPDATE orders SET refunding_amount = refunding_amount + $2 WHERE id = $1')
-const left = statement<{ left: number }>('SELECT total_amount - refunded_amount - refunding_amount AS left FROM orders WHERE id = $1')
 const insert = statement(`
   INSERT INTO refunds (id, order_id, payment_id, amount, currency, reason, metadata, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`)
 
@@ -46,26 +48,24 @@ const insert = statement(`
 export async function refundOrder (tx: Db, services: SettleServices, orderId: string, { amount, reason, metadata = {} }: components['schemas']['RefundCreate']): Promise<Refund> {
   const order = await findOrder(tx, orderId, { lock: true })
   if (order.status !== 'paid' && order.status !== 'partially_refunded') throw invalidState('order', order.status)
-  const [{ left: most }] = await tx.sql(left, [orderId])
-  if (most === 0) throw invalidState('order', order.status, 'All that was paid for the order is being given back already.')
-  const wanted = amount ?? most
-  if (wanted > most) throw invalidField('amount', 'maximum', `Of this order ${most} are left to be given back.`)
+  const [{ left, payment_id: paymentId, gateway, gateway_reference: reference, now }] = await tx.sql(refundable, [orderId])
+  if (left === 0) throw invalidState('order', order.status, 'All that was paid for the order is being given back already.')
+  const wanted = amount ?? left
+  if (wanted > left) throw invalidField('amount', 'maximum', `Of this order ${left} are left to be given back.`)
   await tx.sql(setAside, [orderId, wanted])
-  const [payment] = await tx.sql(paymentOf, [orderId])
-  const now = await paymentsNow(tx)
-  const id = newIdAt('ref', now)
-  await tx.sql(insert, [id, orderId, payment.id, wanted, order.currency, reason ?? null, metadata, timeOf(id)])
-  const outcome = await services.gateways.of(payment.gateway).refund(tx, { id, amount: wanted, currency: order.currency }, { id: payment.id, reference: payment.gateway_reference })
+  const id = newIdAt('ref', new Date(now))
+  await tx.sql(insert, [id, orderId, paymentId, wanted, order.currency, reason ?? null, metadata, timeOf(id)])
+  const outcome = await services.gateways.of(gateway).refund(tx, { id, amount: wanted, currency: order.currency }, { id: paymentId, reference })
   if (outcome === 'succeeded') await tx.sql(conclude, [id, 'succeeded', null, timeOf(id)])
   const [refund] = await tx.sql(byId, [id])
   await services.events.emit(tx, 'refund.created', refund, { userId: order.owner_id })
-  if (outcome === 'succeeded') await countRefund(tx, services, orderId, wanted, now)
+  if (outcome === 'succeeded') await countRefund(tx, services, order, wanted, timeOf(id))
   return refund
 }
 
-const conclude = statement<{ order_id: string, amount: number }>(`
+const conclude = statement<{ amount: number }>(`
   UPDATE refunds SET status = $2::"RefundStatus", gateway_reference = coalesce($3, gateway_reference), updated_at = greatest($4, updated_at)
-  WHERE id = $1 AND status = 'pending' RETURNING order_id, amount`)
+  WHERE id = $1 AND status = 'pending' RETURNING amount`)
 const release = statement('UPDATE orders SET refunding_amount = refunding_amount - $2 WHERE id = $1')
 const orderOf = statement<{ order_id: string }>('SELECT order_id FROM refunds WHERE id = $1')
 
@@ -73,24 +73,24 @@ const orderOf = statement<{ order_id: string }>('SELECT order_id FROM refunds WH
 export async function concludeRefund (tx: Db, services: SettleServices, id: string, { succeeded, reference, at }: { succeeded: boolean, reference: string | null, at: Date }): Promise<void> {
   const [found] = await tx.sql(orderOf, [id])
   if (found === undefined) return
-  const { owner_id: userId } = await findOrder(tx, found.order_id, { lock: true })
+  const order = await findOrder(tx, found.order_id, { lock: true })
   const [previous] = await tx.sql(byId, [id])
   const [done] = await tx.sql(conclude, [id, succeeded ? 'succeeded' : 'failed', reference, at])
   if (done === undefined) return
   const [refund] = await tx.sql(byId, [id])
-  await services.events.emit(tx, 'refund.updated', refund, { previous, userId })
-  if (succeeded) await countRefund(tx, services, done.order_id, done.amount, at)
-  else await tx.sql(release, [done.order_id, done.amount])
+  await services.events.emit(tx, 'refund.updated', refund, { previous, userId: order.owner_id })
+  if (succeeded) await countRefund(tx, services, order, done.amount, at)
+  else await tx.sql(release, [order.id, done.amount])
 }
 
-const count = statement(`
-  UPDATE orders SET refunding_amount = refunding_amount - $2, refunded_amount = refunded_amount + $2,
+const count = statement<OwnedOrder>(`
+  UPDATE orders o SET refunding_amount = refunding_amount - $2, refunded_amount = refunded_amount + $2,
     status = CASE WHEN refunded_amount + $2 = total_amount THEN 'refunded' ELSE 'partially_refunded' END::"OrderStatus",
     updated_at = greatest($3, updated_at + interval '1 millisecond')
-  WHERE id = $1 AND status IN ('paid', 'partially_refunded')`)
+  WHERE id = $1 AND status IN ('paid', 'partially_refunded') RETURNING ${orderColumns()}`)
 
-async function countRefund (tx: Db, { events }: SettleServices, orderId: string, amount: number, at: Date): Promise<void> {
-  const previous = await findOrder(tx, orderId)
-  await tx.sql(count, [orderId, amount, at])
-  await events.emit(tx, 'order.refunded', await findOrder(tx, orderId), { previous, userId: previous.owner_id })
+/** What was set aside of an order that is held has been given back. */
+async function countRefund (tx: Db, { events }: SettleServices, previous: OwnedOrder, amount: number, at: Date): Promise<void> {
+  const [refunded] = await tx.sql(count, [previous.id, amount, at])
+  await events.emit(tx, 'order.refunded', refunded, { previous, userId: previous.owner_id })
 }

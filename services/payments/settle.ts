@@ -5,10 +5,10 @@ import { statement, type Db } from '../database.ts'
 import { invalidState } from '../errors.ts'
 import type { Emitter } from '../events/emit.ts'
 import { newIdAt } from '../ids.ts'
-import { checkoutById, lockOpenCheckout, shownCheckout, type OwnedCheckout } from './checkouts.ts'
+import { checkoutById, checkoutColumns, lockOpenCheckout, shownCheckout, type OwnedCheckout } from './checkouts.ts'
 import type { Gateways } from './gateway.ts'
-import { findOrder, type OwnedOrder } from './orders.ts'
-import { shownSubscription, startSubscription, subscriptionById, type Card, type OwnedSubscription } from './subscriptions.ts'
+import { findOrder, orderColumns, type OwnedOrder } from './orders.ts'
+import { shownSubscription, startSubscription, subscriptionById, subscriptionColumns, type Card, type OwnedSubscription } from './subscriptions.ts'
 
 export interface SettleServices {
   events: Emitter
@@ -23,10 +23,13 @@ export interface Deal {
   checkout: OwnedCheckout | null
 }
 
+// Which subscription an order is of never changes.
+const lockSubscriptionOf = statement<OwnedSubscription>(`
+  SELECT ${subscriptionColumns} FROM subscriptions s WHERE s.id = (SELECT subscription_id FROM orders WHERE id = $1) FOR NO KEY UPDATE OF s`)
+
+/** Throws 404 when the order is not there. Three statements. */
 export async function lockDeal (tx: Db, orderId: string): Promise<Deal> {
-  // Which subscription it is of never changes.
-  const { subscription_id: subscriptionId } = await findOrder(tx, orderId)
-  const subscription = subscriptionId === null ? null : (await subscriptionById(tx, subscriptionId, { lock: true }))!
+  const [subscription = null] = await tx.sql(lockSubscriptionOf, [orderId])
   const order = await findOrder(tx, orderId, { lock: true })
   return { order, subscription, checkout: await lockOpenCheckout(tx, orderId) }
 }
@@ -44,6 +47,8 @@ export interface Told {
   checkoutId: string | null
   card: PaymentCard | null
   at: Date
+  /** The period of a subscription that it begins, where the gateway says which. */
+  period?: Period
 }
 
 const insertPayment = statement<{ id: string }>(`
@@ -66,11 +71,13 @@ export async function keepPayment (tx: Db, order: OwnedOrder, told: Told, outcom
   return rows[0]?.id ?? null
 }
 
-const pay = statement<{ id: string }>(`
-  UPDATE orders SET status = 'paid', paid_at = $2, updated_at = greatest($2, updated_at + interval '1 millisecond') WHERE id = $1 AND status = 'pending' RETURNING id`)
-const complete = statement<{ id: string }>("UPDATE checkouts SET status = 'complete' WHERE id = $1 AND status = 'open' RETURNING id")
-const recover = statement<{ id: string }>(`
-  UPDATE subscriptions SET status = 'active', tries = 0, card = coalesce($2, card), due_at = CASE WHEN $3 THEN period_end END WHERE id = $1 AND status = 'past_due' RETURNING id`)
+const pay = statement<OwnedOrder>(`
+  UPDATE orders o SET status = 'paid', paid_at = $2, updated_at = greatest($2, updated_at + interval '1 millisecond')
+  WHERE id = $1 AND status = 'pending' RETURNING ${orderColumns()}`)
+const complete = statement<OwnedCheckout>(`UPDATE checkouts c SET status = 'complete' WHERE id = $1 AND status = 'open' RETURNING ${checkoutColumns}`)
+const recover = statement<OwnedSubscription>(`
+  UPDATE subscriptions s SET status = 'active', tries = 0, card = coalesce($2, card), due_at = CASE WHEN $3 THEN period_end END
+  WHERE id = $1 AND status = 'past_due' RETURNING ${subscriptionColumns}`)
 
 /**
  * Money has come. It pays the order, where that is still to be paid, by the open session if there is one, and begins or goes on
@@ -87,31 +94,30 @@ export async function settlePayment (tx: Db, services: SettleServices, { order, 
     if (await gateways.of(told.gateway).giveBack(tx, { id, reference: told.reference }) === 'returned') await paymentReturned(tx, id, told.at)
     return false
   }
-  if ((await tx.sql(pay, [order.id, told.at])).length !== 1) throw new Error(`${order.id} was not pending`)
   const userId = order.owner_id
-  await events.emit(tx, 'order.paid', await findOrder(tx, order.id), { previous: order, userId })
+  const [paid] = await tx.sql(pay, [order.id, told.at])
+  await events.emit(tx, 'order.paid', paid, { previous: order, userId })
   // The calendar may be faster than a customer who is at it.
   if (checkout !== null && told.checkoutId === null) await closeCheckout(tx, services, checkout, told.at)
   else if (checkout !== null) {
-    if ((await tx.sql(complete, [checkout.id])).length !== 1) throw new Error(`${checkout.id} was not open`)
-    await events.emit(tx, 'checkout.completed', shownCheckout((await checkoutById(tx, checkout.id))!), { previous: shownCheckout(checkout), userId })
+    const [completed] = await tx.sql(complete, [checkout.id])
+    await events.emit(tx, 'checkout.completed', shownCheckout(completed), { previous: shownCheckout(checkout), userId })
   }
-  if (subscription !== null) await goOn(tx, services, subscription, told.at, card)
+  if (subscription !== null) await goOn(tx, services, subscription, told, card)
   return true
 }
 
 /** Its first order is paid, or the one that was overdue. One that is paid in time is told of by who began its period. */
-async function goOn (tx: Db, { events, gateways }: SettleServices, subscription: OwnedSubscription, at: Date, card: Card | null): Promise<void> {
+async function goOn (tx: Db, { events, gateways }: SettleServices, subscription: OwnedSubscription, { at, period }: Told, card: Card | null): Promise<void> {
   const { renews } = gateways.of(subscription.gateway)
-  const changed = subscription.status === 'incomplete'
-    ? await startSubscription(tx, subscription.id, at, { card, renews })
-    : (await tx.sql(recover, [subscription.id, card, renews])).length === 1
-  if (changed) await tellSubscription(tx, events, subscription)
+  const [changed] = subscription.status === 'incomplete' ? [await startSubscription(tx, subscription.id, at, { card, renews })]
+    : subscription.status === 'past_due' ? await tx.sql(recover, [subscription.id, card, renews]) : []
+  if (changed !== undefined) await tellSubscription(tx, events, subscription, changed)
 }
 
-/** A `subscription.updated`, with what changed since. */
-export async function tellSubscription (tx: Db, events: Emitter, previous: OwnedSubscription): Promise<OwnedSubscription> {
-  const now = (await subscriptionById(tx, previous.id))!
+/** A `subscription.updated`, with what it was before. What it is now is read where it is not given. */
+export async function tellSubscription (tx: Db, events: Emitter, previous: OwnedSubscription, changed?: OwnedSubscription): Promise<OwnedSubscription> {
+  const now = changed ?? (await subscriptionById(tx, previous.id))!
   await events.emit(tx, 'subscription.updated', shownSubscription(now), { previous: shownSubscription(previous), userId: now.owner_id })
   return now
 }
@@ -123,49 +129,61 @@ export async function paymentReturned (tx: Db, id: string, at: Date): Promise<vo
   await tx.sql(returned, [id, at])
 }
 
-const cancel = statement<{ id: string }>(`
-  UPDATE orders SET status = 'canceled', updated_at = greatest($2, updated_at + interval '1 millisecond') WHERE id = $1 AND status = 'pending' RETURNING id`)
-const expire = statement<{ id: string }>("UPDATE checkouts SET status = 'expired' WHERE id = $1 AND status = 'open' RETURNING id")
+const cancel = statement<OwnedOrder>(`
+  UPDATE orders o SET status = 'canceled', updated_at = greatest($2, updated_at + interval '1 millisecond')
+  WHERE id = $1 AND status = 'pending' RETURNING ${orderColumns()}`)
+const expire = statement<OwnedCheckout>(`UPDATE checkouts c SET status = 'expired' WHERE id = $1 AND status = 'open' RETURNING ${checkoutColumns}`)
 const giveUp = statement(`
   UPDATE payments SET status = 'failed', failure_code = 'expired', due_at = NULL, updated_at = $2 WHERE checkout_id = $1 AND status = 'requires_confirmation'`)
 
 /** Cancels a pending order; its open session expires with it. Throws 409 when it is not pending. */
 export async function cancelOrder (tx: Db, services: SettleServices, { order, checkout }: Deal, at: Date): Promise<OwnedOrder> {
-  if ((await tx.sql(cancel, [order.id, at])).length !== 1) throw invalidState('order', order.status)
-  const now = await findOrder(tx, order.id)
-  await services.events.emit(tx, 'order.canceled', now, { previous: order, userId: order.owner_id })
+  const [canceled] = await tx.sql(cancel, [order.id, at])
+  if (canceled === undefined) throw invalidState('order', order.status)
+  await services.events.emit(tx, 'order.canceled', canceled, { previous: order, userId: order.owner_id })
   if (checkout !== null) await closeCheckout(tx, services, checkout, at)
-  return now
+  return canceled
 }
 
 async function closeCheckout (tx: Db, { events, gateways }: SettleServices, checkout: OwnedCheckout, at: Date): Promise<OwnedCheckout> {
-  if ((await tx.sql(expire, [checkout.id])).length !== 1) throw invalidState('checkout session', checkout.status)
+  const [expired] = await tx.sql(expire, [checkout.id])
   await tx.sql(giveUp, [checkout.id, at])
   await gateways.of(checkout.gateway).close(tx, checkout)
-  const now = (await checkoutById(tx, checkout.id))!
-  await events.emit(tx, 'checkout.expired', shownCheckout(now), { previous: shownCheckout(checkout), userId: checkout.owner_id })
-  return now
+  await events.emit(tx, 'checkout.expired', shownCheckout(expired), { previous: shownCheckout(checkout), userId: checkout.owner_id })
+  return expired
 }
 
 /** Expires an open session; the order that was made with it is cancelled, and its subscription. Throws 409 when it is not open. */
 export async function expireCheckout (tx: Db, services: SettleServices, deal: Deal, id: string, at: Date): Promise<OwnedCheckout> {
   const { checkout, subscription } = deal
   if (checkout?.id !== id) throw invalidState('checkout session', (await checkoutById(tx, id))!.status)
-  const now = await closeCheckout(tx, services, checkout, at)
-  if (!checkout.owns_order) return now
+  const expired = await closeCheckout(tx, services, checkout, at)
+  if (!checkout.owns_order) return expired
   if (subscription !== null) await endSubscription(tx, services, subscription, at)
   await cancelOrder(tx, services, { ...deal, checkout: null }, at)
-  return now
+  return expired
 }
 
-const end = statement<{ id: string }>(`
-  UPDATE subscriptions SET status = 'canceled', ended_at = $2, canceled_at = coalesce(canceled_at, $2), due_at = NULL WHERE id = $1 AND status <> 'canceled' RETURNING id`)
+const end = statement<OwnedSubscription>(`
+  UPDATE subscriptions s SET status = 'canceled', ended_at = $2, canceled_at = coalesce(canceled_at, $2), due_at = NULL
+  WHERE id = $1 AND status <> 'canceled' RETURNING ${subscriptionColumns}`)
 
-/** Ends a subscription at once. Throws 409 when it has ended. An order of it that is not paid yet is the caller's to cancel. */
-export async function endSubscription (tx: Db, { events, gateways }: SettleServices, subscription: OwnedSubscription, at: Date): Promise<OwnedSubscription> {
-  if ((await tx.sql(end, [subscription.id, at])).length !== 1) throw invalidState('subscription', subscription.status)
-  const now = (await subscriptionById(tx, subscription.id))!
-  await gateways.of(subscription.gateway).follow(tx, now)
-  await events.emit(tx, 'subscription.canceled', shownSubscription(now), { previous: shownSubscription(subscription), userId: subscription.owner_id })
-  return now
+/**
+ * Ends a subscription at once. Throws 409 when it has ended. An order of it that is not paid yet is the caller's to cancel.
+ * @param told whether it is the gateway that has ended it, and need not hear of it.
+ */
+export async function endSubscription (tx: Db, { events, gateways }: SettleServices, subscription: OwnedSubscription, at: Date, { told = false } = {}): Promise<OwnedSubscription> {
+  const [ended] = await tx.sql(end, [subscription.id, at])
+  if (ended === undefined) throw invalidState('subscription', subscription.status)
+  await gateways.of(subscription.gateway).follow(tx, ended)
+  await events.emit(tx, 'subscription.canceled', shownSubscription(ended), { previous: shownSubscription(subscription), userId: subscription.owner_id })
+  return ended
+}
+
+/** The same, and its latest order is cancelled unless it is paid. */
+export async function endWithOrder (tx: Db, services: SettleServices, subscription: OwnedSubscription, at: Date): Promise<OwnedSubscription> {
+  const deal = await lockDeal(tx, subscription.latest_order_id)
+  const ended = await endSubscription(tx, services, subscription, at)
+  if (deal.order.status === 'pending') await cancelOrder(tx, services, deal, at)
+  return ended
 }

@@ -29,10 +29,11 @@ export interface Card {
   renews: boolean
 }
 
-const shownColumns = `s.id, s.status::text, s.price_id, s.quantity, s.period_start AS current_period_start, s.period_end AS current_period_end,
+const shsubscriptionColumns = `s.id, s.status::text, s.price_id, s.quantity, s.period_start AS current_period_start, s.period_end AS current_period_end,
   s.cancel_at_period_end, s.canceled_at, s.ended_at, s.latest_order_id, s.metadata, s.created_at`
-const columns = `${shownColumns}, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card`
-const ownColumns = `${columns}, s.project_id, s.owner_id`
+const columns = `${shsubscriptionColumns}, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card`
+/** Of a row of subscriptions whose alias is s. */
+export const subscriptionColumns = `${columns}, s.project_id, s.owner_id`
 
 const read = (lock: boolean): string => `SELECT ${columns}, ${accessColumns('s', '$2', { lock })} FROM subscriptions s WHERE s.id = $1`
 const readSubscription = statement<OwnedSubscription & InSpace>(read(false))
@@ -53,8 +54,8 @@ export function shownSubscription (found: OwnedSubscription): Subscription {
   return shown
 }
 
-const byId = statement<OwnedSubscription>(`SELECT ${ownColumns} FROM subscriptions s WHERE s.id = $1`)
-const held = statement<OwnedSubscription>(`SELECT ${ownColumns} FROM subscriptions s WHERE s.id = $1 FOR NO KEY UPDATE`)
+const byId = statement<OwnedSubscription>(`SELECT ${subscriptionColumns} FROM subscriptions s WHERE s.id = $1`)
+const held = statement<OwnedSubscription>(`SELECT ${subscriptionColumns} FROM subscriptions s WHERE s.id = $1 FOR NO KEY UPDATE`)
 
 /** Any subscription, whoever asks; undefined when it is not there. */
 export async function subscriptionById (db: Db, id: string, { lock = false } = {}): Promise<OwnedSubscription | undefined> {
@@ -83,32 +84,35 @@ export async function insertSubscription (tx: Db, { projectId, ownerId, priceId,
   return id
 }
 
-const setLatest = statement('UPDATE subscriptions SET latest_order_id = $2 WHERE id = $1')
+const setLatest = statement<OwnedSubscription>(`UPDATE subscriptions s SET latest_order_id = $2 WHERE id = $1 RETURNING ${subscriptionColumns}`)
 
-export async function setLatestOrder (tx: Db, id: string, orderId: string): Promise<void> {
-  await tx.sql(setLatest, [id, orderId])
+export async function setLatestOrder (tx: Db, id: string, orderId: string): Promise<OwnedSubscription> {
+  const [subscription] = await tx.sql(setLatest, [id, orderId])
+  return subscription
 }
 
 /** The end of a period in SQL, by its number. */
 const endOf = (anchor: string, period: string): string => `${anchor} + (p.interval_count * ${period}) * ('1 ' || p.interval::text)::interval`
 
-const start = statement<{ id: string }>(`
+const start = statement<OwnedSubscription>(`
   UPDATE subscriptions s SET status = 'active', anchor_at = $2, period = 1, period_start = $2, period_end = ${endOf('$2::timestamptz', '1')}, card = $3,
     due_at = CASE WHEN $4 THEN ${endOf('$2::timestamptz', '1')} END
-  FROM prices p WHERE s.id = $1 AND p.id = s.price_id AND s.status = 'incomplete' RETURNING s.id`)
+  FROM prices p WHERE s.id = $1 AND p.id = s.price_id AND s.status = 'incomplete' RETURNING ${subscriptionColumns}`)
 
-/** Its first period begins. `renews` says whether this platform renews it. @returns whether it was incomplete. */
-export async function startSubscription (tx: Db, id: string, at: Date, { card, renews }: { card: Card | null, renews: boolean }): Promise<boolean> {
-  return (await tx.sql(start, [id, at, card, renews])).length === 1
+/** Its first period begins. `renews` says whether this platform renews it. @returns it, or undefined when it was not incomplete. */
+export async function startSubscription (tx: Db, id: string, at: Date, { card, renews }: { card: Card | null, renews: boolean }): Promise<OwnedSubscription | undefined> {
+  const [started] = await tx.sql(start, [id, at, card, renews])
+  return started
 }
 
-const next = statement(`
+const next = statement<OwnedSubscription>(`
   UPDATE subscriptions s SET period = s.period + 1, period_start = s.period_end, period_end = ${endOf('s.anchor_at', '(s.period + 1)')}, latest_order_id = $2, tries = 0
-  FROM prices p WHERE s.id = $1 AND p.id = s.price_id`)
+  FROM prices p WHERE s.id = $1 AND p.id = s.price_id RETURNING ${subscriptionColumns}`)
 
 /** Its next period begins, for which there is an order. */
-export async function beginPeriod (tx: Db, id: string, orderId: string): Promise<void> {
-  await tx.sql(next, [id, orderId])
+export async function beginPeriod (tx: Db, id: string, orderId: string): Promise<OwnedSubscription> {
+  const [begun] = await tx.sql(next, [id, orderId])
+  return begun
 }
 
 export interface SubscriptionListQuery extends PageQuery {
@@ -123,12 +127,14 @@ export async function listSubscriptions (db: Db, spaceId: string, query: Subscri
   const filters = ['s.space_id = $1']
   if (query.status !== undefined) filters.push(`s.status = $${values.push(query.status)}::"SubscriptionStatus"`)
   const key = query.sort === 'created_at' ? 's.id' : "coalesce(s.period_end, 'infinity')"
-  return await listPage<Subscription>(db, { from: 'subscriptions s', columns: `${shownColumns}, s.project_id`, filters, values, key, id: 's.id' }, query)
+  return await listPage<Subscription>(db, { from: 'subscriptions s', columns: `${shsubscriptionColumns}, s.project_id`, filters, values, key, id: 's.id' }, query)
 }
 
-const set = statement('UPDATE subscriptions SET cancel_at_period_end = $2::timestamptz IS NOT NULL, canceled_at = $2 WHERE id = $1')
+const set = statement<OwnedSubscription>(`
+  UPDATE subscriptions s SET cancel_at_period_end = $2::timestamptz IS NOT NULL, canceled_at = $2 WHERE id = $1 RETURNING ${subscriptionColumns}`)
 
 /** It ends with its period, because it was cancelled then, or does not. */
-export async function setEnd (tx: Db, id: string, { canceledAt }: { canceledAt: Date | null }): Promise<void> {
-  await tx.sql(set, [id, canceledAt])
+export async function setEnd (tx: Db, id: string, { canceledAt }: { canceledAt: Date | null }): Promise<OwnedSubscription> {
+  const [subscription] = await tx.sql(set, [id, canceledAt])
+  return subscription
 }

@@ -3975,6 +3975,7 @@ export const SubscriptionScalarFieldEnum = {
   card: 'card',
   tries: 'tries',
   dueAt: 'dueAt',
+  abandoned: 'abandoned',
   metadata: 'metadata',
   createdAt: 'createdAt'
 } as const

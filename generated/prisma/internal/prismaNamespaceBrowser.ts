@@ -703,6 +703,7 @@ export const SubscriptionScalarFieldEnum = {
   card: 'card',
   tries: 'tries',
   dueAt: 'dueAt',
+  abandoned: 'abandoned',
   metadata: 'metadata',
   createdAt: 'createdAt'
 } as const

@@ -59,6 +59,7 @@ export type SubscriptionMinAggregateOutputType = {
   toldAt: Date | null
   tries: number | null
   dueAt: Date | null
+  abandoned: boolean | null
   createdAt: Date | null
 }
 
@@ -83,6 +84,7 @@ export type SubscriptionMaxAggregateOutputType = {
   toldAt: Date | null
   tries: number | null
   dueAt: Date | null
+  abandoned: boolean | null
   createdAt: Date | null
 }
 
@@ -108,6 +110,7 @@ export type SubscriptionCountAggregateOutputType = {
   card: number
   tries: number
   dueAt: number
+  abandoned: number
   metadata: number
   createdAt: number
   _all: number
@@ -147,6 +150,7 @@ export type SubscriptionMinAggregateInputType = {
   toldAt?: true
   tries?: true
   dueAt?: true
+  abandoned?: true
   createdAt?: true
 }
 
@@ -171,6 +175,7 @@ export type SubscriptionMaxAggregateInputType = {
   toldAt?: true
   tries?: true
   dueAt?: true
+  abandoned?: true
   createdAt?: true
 }
 
@@ -196,6 +201,7 @@ export type SubscriptionCountAggregateInputType = {
   card?: true
   tries?: true
   dueAt?: true
+  abandoned?: true
   metadata?: true
   createdAt?: true
   _all?: true
@@ -309,6 +315,7 @@ export type SubscriptionGroupByOutputType = {
   card: runtime.JsonValue | null
   tries: number
   dueAt: Date | null
+  abandoned: boolean
   metadata: runtime.JsonValue
   createdAt: Date
   _count: SubscriptionCountAggregateOutputType | null
@@ -358,6 +365,7 @@ export type SubscriptionWhereInput = {
   card?: Prisma.JsonNullableFilter<"Subscription">
   tries?: Prisma.IntFilter<"Subscription"> | number
   dueAt?: Prisma.DateTimeNullableFilter<"Subscription"> | Date | string | null
+  abandoned?: Prisma.BoolFilter<"Subscription"> | boolean
   metadata?: Prisma.JsonFilter<"Subscription">
   createdAt?: Prisma.DateTimeFilter<"Subscription"> | Date | string
   project?: Prisma.XOR<Prisma.ProjectNullableScalarRelationFilter, Prisma.ProjectWhereInput> | null
@@ -389,6 +397,7 @@ export type SubscriptionOrderByWithRelationInput = {
   card?: Prisma.SortOrderInput | Prisma.SortOrder
   tries?: Prisma.SortOrder
   dueAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  abandoned?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   project?: Prisma.ProjectOrderByWithRelationInput
@@ -423,6 +432,7 @@ export type SubscriptionWhereUniqueInput = Prisma.AtLeast<{
   card?: Prisma.JsonNullableFilter<"Subscription">
   tries?: Prisma.IntFilter<"Subscription"> | number
   dueAt?: Prisma.DateTimeNullableFilter<"Subscription"> | Date | string | null
+  abandoned?: Prisma.BoolFilter<"Subscription"> | boolean
   metadata?: Prisma.JsonFilter<"Subscription">
   createdAt?: Prisma.DateTimeFilter<"Subscription"> | Date | string
   project?: Prisma.XOR<Prisma.ProjectNullableScalarRelationFilter, Prisma.ProjectWhereInput> | null
@@ -454,6 +464,7 @@ export type SubscriptionOrderByWithAggregationInput = {
   card?: Prisma.SortOrderInput | Prisma.SortOrder
   tries?: Prisma.SortOrder
   dueAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  abandoned?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.SubscriptionCountOrderByAggregateInput
@@ -488,6 +499,7 @@ export type SubscriptionScalarWhereWithAggregatesInput = {
   card?: Prisma.JsonNullableWithAggregatesFilter<"Subscription">
   tries?: Prisma.IntWithAggregatesFilter<"Subscription"> | number
   dueAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Subscription"> | Date | string | null
+  abandoned?: Prisma.BoolWithAggregatesFilter<"Subscription"> | boolean
   metadata?: Prisma.JsonWithAggregatesFilter<"Subscription">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Subscription"> | Date | string
 }
@@ -511,6 +523,7 @@ export type SubscriptionCreateInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
+  abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   project?: Prisma.ProjectCreateNestedOneWithoutSubscriptionsInput
@@ -542,6 +555,7 @@ export type SubscriptionUncheckedCreateInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
+  abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutSubscriptionInput
@@ -567,6 +581,7 @@ export type SubscriptionUpdateInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneWithoutSubscriptionsNestedInput
@@ -598,6 +613,7 @@ export type SubscriptionUncheckedUpdateInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   orders?: Prisma.OrderUncheckedUpdateManyWithoutSubscriptionNestedInput
@@ -626,6 +642,7 @@ export type SubscriptionCreateManyInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
+  abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
 }
@@ -649,6 +666,7 @@ export type SubscriptionUpdateManyMutationInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -675,6 +693,7 @@ export type SubscriptionUncheckedUpdateManyInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -716,6 +735,7 @@ export type SubscriptionCountOrderByAggregateInput = {
   card?: Prisma.SortOrder
   tries?: Prisma.SortOrder
   dueAt?: Prisma.SortOrder
+  abandoned?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
@@ -747,6 +767,7 @@ export type SubscriptionMaxOrderByAggregateInput = {
   toldAt?: Prisma.SortOrder
   tries?: Prisma.SortOrder
   dueAt?: Prisma.SortOrder
+  abandoned?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -771,6 +792,7 @@ export type SubscriptionMinOrderByAggregateInput = {
   toldAt?: Prisma.SortOrder
   tries?: Prisma.SortOrder
   dueAt?: Prisma.SortOrder
+  abandoned?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -961,6 +983,7 @@ export type SubscriptionCreateWithoutOwnerInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
+  abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   project?: Prisma.ProjectCreateNestedOneWithoutSubscriptionsInput
@@ -990,6 +1013,7 @@ export type SubscriptionUncheckedCreateWithoutOwnerInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
+  abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutSubscriptionInput
@@ -1047,6 +1071,7 @@ export type SubscriptionScalarWhereInput = {
   card?: Prisma.JsonNullableFilter<"Subscription">
   tries?: Prisma.IntFilter<"Subscription"> | number
   dueAt?: Prisma.DateTimeNullableFilter<"Subscription"> | Date | string | null
+  abandoned?: Prisma.BoolFilter<"Subscription"> | boolean
   metadata?: Prisma.JsonFilter<"Subscription">
   createdAt?: Prisma.DateTimeFilter<"Subscription"> | Date | string
 }
@@ -1070,6 +1095,7 @@ export type SubscriptionCreateWithoutProjectInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
+  abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   owner: Prisma.UserCreateNestedOneWithoutSubscriptionsInput
@@ -1099,6 +1125,7 @@ export type SubscriptionUncheckedCreateWithoutProjectInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
+  abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutSubscriptionInput
@@ -1150,6 +1177,7 @@ export type SubscriptionCreateWithoutPriceInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
+  abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   project?: Prisma.ProjectCreateNestedOneWithoutSubscriptionsInput
@@ -1179,6 +1207,7 @@ export type SubscriptionUncheckedCreateWithoutPriceInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
+  abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutSubscriptionInput
@@ -1230,6 +1259,7 @@ export type SubscriptionCreateWithoutOrdersInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
+  abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   project?: Prisma.ProjectCreateNestedOneWithoutSubscriptionsInput
@@ -1260,6 +1290,7 @@ export type SubscriptionUncheckedCreateWithoutOrdersInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
+  abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutSubscriptionInput
@@ -1300,6 +1331,7 @@ export type SubscriptionUpdateWithoutOrdersInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneWithoutSubscriptionsNestedInput
@@ -1330,6 +1362,7 @@ export type SubscriptionUncheckedUpdateWithoutOrdersInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutSubscriptionNestedInput
@@ -1354,6 +1387,7 @@ export type SubscriptionCreateWithoutCheckoutsInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
+  abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   project?: Prisma.ProjectCreateNestedOneWithoutSubscriptionsInput
@@ -1384,6 +1418,7 @@ export type SubscriptionUncheckedCreateWithoutCheckoutsInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
+  abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutSubscriptionInput
@@ -1424,6 +1459,7 @@ export type SubscriptionUpdateWithoutCheckoutsInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneWithoutSubscriptionsNestedInput
@@ -1454,6 +1490,7 @@ export type SubscriptionUncheckedUpdateWithoutCheckoutsInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   orders?: Prisma.OrderUncheckedUpdateManyWithoutSubscriptionNestedInput
@@ -1480,6 +1517,7 @@ export type SubscriptionCreateManyOwnerInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
+  abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
 }
@@ -1503,6 +1541,7 @@ export type SubscriptionUpdateWithoutOwnerInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneWithoutSubscriptionsNestedInput
@@ -1532,6 +1571,7 @@ export type SubscriptionUncheckedUpdateWithoutOwnerInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   orders?: Prisma.OrderUncheckedUpdateManyWithoutSubscriptionNestedInput
@@ -1559,6 +1599,7 @@ export type SubscriptionUncheckedUpdateManyWithoutOwnerInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -1584,6 +1625,7 @@ export type SubscriptionCreateManyProjectInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
+  abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
 }
@@ -1607,6 +1649,7 @@ export type SubscriptionUpdateWithoutProjectInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   owner?: Prisma.UserUpdateOneRequiredWithoutSubscriptionsNestedInput
@@ -1636,6 +1679,7 @@ export type SubscriptionUncheckedUpdateWithoutProjectInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   orders?: Prisma.OrderUncheckedUpdateManyWithoutSubscriptionNestedInput
@@ -1663,6 +1707,7 @@ export type SubscriptionUncheckedUpdateManyWithoutProjectInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -1688,6 +1733,7 @@ export type SubscriptionCreateManyPriceInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
+  abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
 }
@@ -1711,6 +1757,7 @@ export type SubscriptionUpdateWithoutPriceInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneWithoutSubscriptionsNestedInput
@@ -1740,6 +1787,7 @@ export type SubscriptionUncheckedUpdateWithoutPriceInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   orders?: Prisma.OrderUncheckedUpdateManyWithoutSubscriptionNestedInput
@@ -1767,6 +1815,7 @@ export type SubscriptionUncheckedUpdateManyWithoutPriceInput = {
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -1833,6 +1882,7 @@ export type SubscriptionSelect<ExtArgs extends runtime.Types.Extensions.Internal
   card?: boolean
   tries?: boolean
   dueAt?: boolean
+  abandoned?: boolean
   metadata?: boolean
   createdAt?: boolean
   project?: boolean | Prisma.Subscription$projectArgs<ExtArgs>
@@ -1865,6 +1915,7 @@ export type SubscriptionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.
   card?: boolean
   tries?: boolean
   dueAt?: boolean
+  abandoned?: boolean
   metadata?: boolean
   createdAt?: boolean
   project?: boolean | Prisma.Subscription$projectArgs<ExtArgs>
@@ -1894,6 +1945,7 @@ export type SubscriptionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.
   card?: boolean
   tries?: boolean
   dueAt?: boolean
+  abandoned?: boolean
   metadata?: boolean
   createdAt?: boolean
   project?: boolean | Prisma.Subscription$projectArgs<ExtArgs>
@@ -1923,11 +1975,12 @@ export type SubscriptionSelectScalar = {
   card?: boolean
   tries?: boolean
   dueAt?: boolean
+  abandoned?: boolean
   metadata?: boolean
   createdAt?: boolean
 }
 
-export type SubscriptionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "spaceId" | "status" | "priceId" | "quantity" | "anchorAt" | "period" | "periodStart" | "periodEnd" | "cancelAtPeriodEnd" | "canceledAt" | "endedAt" | "latestOrderId" | "gateway" | "gatewayReference" | "toldAt" | "card" | "tries" | "dueAt" | "metadata" | "createdAt", ExtArgs["result"]["subscription"]>
+export type SubscriptionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "spaceId" | "status" | "priceId" | "quantity" | "anchorAt" | "period" | "periodStart" | "periodEnd" | "cancelAtPeriodEnd" | "canceledAt" | "endedAt" | "latestOrderId" | "gateway" | "gatewayReference" | "toldAt" | "card" | "tries" | "dueAt" | "abandoned" | "metadata" | "createdAt", ExtArgs["result"]["subscription"]>
 export type SubscriptionInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.Subscription$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1996,6 +2049,10 @@ export type $SubscriptionPayload<ExtArgs extends runtime.Types.Extensions.Intern
      * When it is to be renewed, tried again or ended; null while nothing is, or where the gateway does it.
      */
     dueAt: Date | null
+    /**
+     * Its project was removed for good.
+     */
+    abandoned: boolean
     metadata: runtime.JsonValue
     createdAt: Date
   }, ExtArgs["result"]["subscription"]>
@@ -2447,6 +2504,7 @@ export interface SubscriptionFieldRefs {
   readonly card: Prisma.FieldRef<"Subscription", 'Json'>
   readonly tries: Prisma.FieldRef<"Subscription", 'Int'>
   readonly dueAt: Prisma.FieldRef<"Subscription", 'DateTime'>
+  readonly abandoned: Prisma.FieldRef<"Subscription", 'Boolean'>
   readonly metadata: Prisma.FieldRef<"Subscription", 'Json'>
   readonly createdAt: Prisma.FieldRef<"Subscription", 'DateTime'>
 }

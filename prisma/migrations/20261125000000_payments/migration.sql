@@ -166,6 +166,7 @@ CREATE TABLE "subscriptions" (
     "card" JSONB,
     "tries" INTEGER NOT NULL DEFAULT 0,
     "due_at" TIMESTAMPTZ(3),
+    "abandoned" BOOLEAN NOT NULL DEFAULT false,
     "metadata" JSONB NOT NULL DEFAULT '{}',
     "created_at" TIMESTAMPTZ(3) NOT NULL,
 
@@ -337,7 +338,9 @@ ALTER TABLE "orders"
   ADD CONSTRAINT "orders_period" CHECK (("subscription_id" IS NULL) = ("period" IS NULL));
 ALTER TABLE "order_items"
   ADD CONSTRAINT "order_items_amount" CHECK ("quantity" > 0 AND "unit_amount" > 0 AND "amount" = "quantity" * "unit_amount");
-ALTER TABLE "payments" ADD CONSTRAINT "payments_amount" CHECK ("amount" > 0);
+ALTER TABLE "payments"
+  ADD CONSTRAINT "payments_amount" CHECK ("amount" > 0),
+  ADD CONSTRAINT "payments_due" CHECK ("due_at" IS NULL OR "status" = 'processing');
 ALTER TABLE "refunds" ADD CONSTRAINT "refunds_amount" CHECK ("amount" > 0);
 ALTER TABLE "checkouts" ADD CONSTRAINT "checkouts_mode" CHECK (("mode" = 'subscription') = ("subscription_id" IS NOT NULL));
 ALTER TABLE "subscriptions"
@@ -351,8 +354,8 @@ ALTER TABLE "payment_clock" ADD CONSTRAINT "payment_clock_one" CHECK ("id" = 1 A
 CREATE UNIQUE INDEX "checkouts_open_idx" ON "checkouts"("order_id") WHERE "status" = 'open';
 CREATE UNIQUE INDEX "payments_succeeded_idx" ON "payments"("order_id") WHERE "status" = 'succeeded';
 -- What time brings about.
-CREATE INDEX "checkouts_expiring_idx" ON "checkouts"("expires_at") WHERE "status" = 'open';
-CREATE INDEX "payments_due_idx" ON "payments"("due_at") WHERE "status" = 'processing';
+CREATE INDEX "checkouts_expiring_idx" ON "checkouts"("expires_at") WHERE "status" = 'open' AND "gateway_reference" IS NULL;
+CREATE INDEX "payments_due_idx" ON "payments"("due_at") WHERE "due_at" IS NOT NULL;
 CREATE INDEX "subscriptions_due_idx" ON "subscriptions"("due_at") WHERE "due_at" IS NOT NULL;
 CREATE INDEX "products_name_idx" ON "products"(lower("name"), "id");
 
@@ -388,15 +391,46 @@ END $$;
 CREATE TRIGGER "prices_fixed" BEFORE UPDATE ON "prices" FOR EACH ROW EXECUTE FUNCTION "only_archived"();
 CREATE FUNCTION "same_amount"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF ROW(OLD.id, OLD.total_amount, OLD.currency, OLD.owner_id, OLD.created_at) IS DISTINCT FROM ROW(NEW.id, NEW.total_amount, NEW.currency, NEW.owner_id, NEW.created_at) THEN
+  IF ROW(OLD.id, OLD.total_amount, OLD.currency, OLD.owner_id, OLD.subscription_id, OLD.period, OLD.created_at)
+    IS DISTINCT FROM ROW(NEW.id, NEW.total_amount, NEW.currency, NEW.owner_id, NEW.subscription_id, NEW.period, NEW.created_at) THEN
     RAISE EXCEPTION 'the amount of an order never changes' USING ERRCODE = 'check_violation', CONSTRAINT = 'orders_fixed';
   END IF;
   RETURN NEW;
 END $$;
 CREATE TRIGGER "orders_fixed" BEFORE UPDATE ON "orders" FOR EACH ROW EXECUTE FUNCTION "same_amount"();
+CREATE FUNCTION "same_money"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF ROW(OLD.id, OLD.order_id, OLD.amount, OLD.currency) IS DISTINCT FROM ROW(NEW.id, NEW.order_id, NEW.amount, NEW.currency) THEN
+    RAISE EXCEPTION 'the amount of % never changes', TG_TABLE_NAME USING ERRCODE = 'check_violation', CONSTRAINT = TG_TABLE_NAME || '_fixed';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER "payments_fixed" BEFORE UPDATE ON "payments" FOR EACH ROW EXECUTE FUNCTION "same_money"();
+CREATE TRIGGER "refunds_fixed" BEFORE UPDATE ON "refunds" FOR EACH ROW EXECUTE FUNCTION "same_money"();
+CREATE FUNCTION "never"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION '% never change', TG_TABLE_NAME USING ERRCODE = 'check_violation', CONSTRAINT = TG_TABLE_NAME || '_fixed';
+END $$;
+CREATE TRIGGER "order_items_fixed" BEFORE UPDATE ON "order_items" FOR EACH ROW EXECUTE FUNCTION "never"();
 
 INSERT INTO "payment_clock" ("id") VALUES (1);
--- The time of payments: the sandbox's clock may be ahead of others.
+-- The time of payments: the sandbox's clock may be ahead of others. Of two statements the later has the later time, also where it waited for a
+-- lock in a transaction that began earlier.
 CREATE FUNCTION "payments_now"() RETURNS timestamptz LANGUAGE sql STABLE AS $$
-  SELECT now() + "offset" * interval '1 millisecond' FROM "payment_clock"
+  SELECT statement_timestamp() + "offset" * interval '1 millisecond' FROM "payment_clock"
 $$;
+
+-- What stands for money outlives its project, however that is removed: it is then its owner's alone. A subscription is due at once, to end.
+CREATE FUNCTION "outlive_project"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  NEW.space_id := coalesce(NEW.project_id, NEW.owner_id);
+  IF TG_TABLE_NAME = 'subscriptions' THEN
+    NEW.abandoned := NEW.project_id IS NULL;
+    IF NEW.abandoned AND NEW.ended_at IS NULL THEN
+      NEW.due_at := payments_now();
+    END IF;
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER "orders_outlive" BEFORE UPDATE OF "project_id" ON "orders" FOR EACH ROW WHEN (OLD.project_id IS DISTINCT FROM NEW.project_id) EXECUTE FUNCTION "outlive_project"();
+CREATE TRIGGER "subscriptions_outlive" BEFORE UPDATE OF "project_id" ON "subscriptions" FOR EACH ROW WHEN (OLD.project_id IS DISTINCT FROM NEW.project_id) EXECUTE FUNCTION "outlive_project"();
