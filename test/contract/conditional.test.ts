@@ -51,7 +51,7 @@ for (const { id, ifMatch } of infos.filter((info) => info.ifMatch !== null)) {
 }
 
 for (const { id, produces, scopes, replies } of infos.filter((info) => info.etag && info.method === 'GET')) {
-  const { binary = false } = replies[200]
+  const { binary = false, volatile = [] } = replies[200]
   t.test(`${id} answers 304 to who has it already`, async (t) => {
     const ask = await askFor(server, id)
     const first = await send(ask)
@@ -69,7 +69,7 @@ for (const { id, produces, scopes, replies } of infos.filter((info) => info.etag
     for (const value of [unseen, `W/${unseen}`, etag.replaceAll('"', '')]) {
       const reply = await send(ask, { headers: { 'if-none-match': value } })
       t.equal(reply.status, 200, value)
-      t.equal(reply.text, first.text, value)
+      if (volatile.length === 0) t.equal(reply.text, first.text, value)
     }
     if (scopes !== null) t.equal((await send(ask, { key: null, headers: { 'if-none-match': '*' } })).status, 401, 'nothing for who has no key')
     if (!binary) t.equal(first.headers.get('content-type'), `${produces[0]}; charset=utf-8`)
@@ -139,7 +139,7 @@ t.test('HEAD is GET without the body, for every operation that reads', async (t)
     const get = await send(ask)
     const head = (key: string | null, headers: Record<string, string> = {}) => createClient(server.url, key).call('HEAD', pathOf(ask), { headers })
     const { status, headers, text } = await head(ask.caller.key)
-    t.equal(status, 200, info.id)
+    t.equal(status, successOf(info.id), info.id)
     t.equal(text, '', info.id)
     for (const name of ['etag', 'content-type', 'link', 'cache-control', 'x-content-type-options']) t.equal(headers.get(name), get.headers.get(name), `${info.id} ${name}`)
     const length = info.replies[200].events === undefined ? String(get.bytes.length) : null

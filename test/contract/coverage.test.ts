@@ -45,8 +45,11 @@ async function refused (id: OperationId): Promise<Ask> {
 
 /** What belongs to one gateway is not there with another. */
 const ofGateways: OperationId[] = ['getTestClock', 'advanceTestClock', 'receiveStripeEvent']
-const withAnother = Object.fromEntries(operationIds.map((id) => [id, async (request: never, { gateways, ...services }: HandlerServices) =>
-  await handlers[id](request, { ...services, gateways: { ...gateways, current: { ...gateways.current, name: 'another' } } } as never)])) as unknown as Operations
+/** A gateway with pages of its own; everything else is as it is. */
+const withAnother = Object.fromEntries(operationIds.map((id) => [id, async (request: never, { gateways, ...services }: HandlerServices) => {
+  const another = { ...gateways.current, name: 'another', page: async () => 'https://pay.example/session' }
+  return await handlers[id](request, { ...services, gateways: { ...gateways, current: another, of: () => another } } as never)
+}])) as unknown as Operations
 const elsewhere = await startServer(t, { ...beside(server), handlers: withAnother })
 
 t.test('every operation has a fixture', async (t) => {
@@ -113,7 +116,15 @@ produced(422, 'the idempotency key was used with another body, a form is to be f
   return await send({ ...ask, body, headers: said }, { headers })
 })
 
-for (const status of [200, 201, 202, 204, 303]) {
+produced(303, 'a page that sends on, be it to another gateway\'s', async (id) => {
+  const ask = await askFor(server, id)
+  const reply = await send(successOf(id) === 303 ? ask : { ...ask, server: elsewhere })
+  t.match(reply.headers.get('location'), successOf(id) === 303 ? ask.params!.id : 'https://pay.example/session', id)
+  t.equal(reply.headers.get('cache-control'), 'no-store', id)
+  return reply
+})
+
+for (const status of [200, 201, 202, 204]) {
   produced(status, 'a request that is right', async (id) => status === successOf(id) ? await send(await askFor(server, id)) : await other(status)(id))
 }
 

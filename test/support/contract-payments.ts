@@ -132,7 +132,7 @@ export const paymentsFixtures = {
     others: { 409: () => ({ body: { to: '2026-01-01T00:00:00Z' } }) }
   },
   receiveStripeEvent: { make: () => ({ headers: { 'stripe-signature': 't=1,v1=0' }, body: { id: `evt_${fresh()}` } }) },
-  showPayPage: { make: onPage(), others: { 303: onPage('complete'), 410: onPage('expired') } },
+  showPayPage: { make: onPage(), others: { 410: onPage('expired') } },
   payCheckout: { make: onPage('open', cardFields), others: { 410: onPage('expired', cardFields), 422: onPage('open', () => ({ ...cardFields(), number: '1' })) } },
   confirmPayment: {
     make: onQuestion,
