@@ -79,7 +79,7 @@ const abandoned = statement<{ abandoned: boolean }>(`
   FROM subscriptions s JOIN users u ON u.id = s.owner_id LEFT JOIN projects p ON p.id = s.project_id WHERE s.id = $1`)
 
 /** Nobody pays for what is deleted. Whoever left a project has left the subscription to it. */
-async function isAbandoned (tx: Db, id: string): Promise<boolean> {
+export async function isAbandoned (tx: Db, id: string): Promise<boolean> {
   const [found] = await tx.sql(abandoned, [id])
   return found.abandoned
 }

@@ -8,7 +8,7 @@ import { newIdAt } from '../ids.ts'
 import { checkoutById, checkoutColumns, lockOpenCheckout, shownCheckout, type OwnedCheckout } from './checkouts.ts'
 import type { Gateways } from './gateway.ts'
 import { findOrder, orderColumns, type OwnedOrder } from './orders.ts'
-import { shownSubscription, startSubscription, subscriptionById, subscriptionColumns, type Card, type OwnedSubscription } from './subscriptions.ts'
+import { shownSubscription, startSubscription, subscriptionById, subscriptionColumns, type Card, type OwnedSubscription, type Period } from './subscriptions.ts'
 
 export interface SettleServices {
   events: Emitter
@@ -59,7 +59,7 @@ const changePayment = statement<{ id: string }>(`
   UPDATE payments SET status = $2::"PaymentStatus", failure_code = $3, due_at = $4, updated_at = $5
   WHERE id = $1 AND status IN ('requires_confirmation', 'processing') RETURNING id`)
 
-type Outcome = { status: 'succeeded' | 'returning' | 'requires_confirmation' } | { status: 'failed', code: string } | { status: 'processing', dueAt: Date }
+type Outcome = { status: 'succeeded' | 'returning' | 'requires_confirmation' } | { status: 'failed', code: string } | { status: 'processing', dueAt: Date | null }
 
 /** Keeps a try to pay, or the outcome of one. @returns its id, or null when it was told before. */
 export async function keepPayment (tx: Db, order: OwnedOrder, told: Told, outcome: Outcome): Promise<string | null> {
@@ -110,7 +110,7 @@ export async function settlePayment (tx: Db, services: SettleServices, { order, 
 /** Its first order is paid, or the one that was overdue. One that is paid in time is told of by who began its period. */
 async function goOn (tx: Db, { events, gateways }: SettleServices, subscription: OwnedSubscription, { at, period }: Told, card: Card | null): Promise<void> {
   const { renews } = gateways.of(subscription.gateway)
-  const [changed] = subscription.status === 'incomplete' ? [await startSubscription(tx, subscription.id, at, { card, renews })]
+  const [changed] = subscription.status === 'incomplete' ? [await startSubscription(tx, subscription.id, at, { card, renews, period })]
     : subscription.status === 'past_due' ? await tx.sql(recover, [subscription.id, card, renews]) : []
   if (changed !== undefined) await tellSubscription(tx, events, subscription, changed)
 }
@@ -175,7 +175,7 @@ const end = statement<OwnedSubscription>(`
 export async function endSubscription (tx: Db, { events, gateways }: SettleServices, subscription: OwnedSubscription, at: Date, { told = false } = {}): Promise<OwnedSubscription> {
   const [ended] = await tx.sql(end, [subscription.id, at])
   if (ended === undefined) throw invalidState('subscription', subscription.status)
-  await gateways.of(subscription.gateway).follow(tx, ended)
+  if (!told) await gateways.of(subscription.gateway).follow(tx, ended)
   await events.emit(tx, 'subscription.canceled', shownSubscription(ended), { previous: shownSubscription(subscription), userId: subscription.owner_id })
   return ended
 }

@@ -29,9 +29,9 @@ export interface Card {
   renews: boolean
 }
 
-const shsubscriptionColumns = `s.id, s.status::text, s.price_id, s.quantity, s.period_start AS current_period_start, s.period_end AS current_period_end,
+const shownColumns = `s.id, s.status::text, s.price_id, s.quantity, s.period_start AS current_period_start, s.period_end AS current_period_end,
   s.cancel_at_period_end, s.canceled_at, s.ended_at, s.latest_order_id, s.metadata, s.created_at`
-const columns = `${shsubscriptionColumns}, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card`
+const columns = `${shownColumns}, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card`
 /** Of a row of subscriptions whose alias is s. */
 export const subscriptionColumns = `${columns}, s.project_id, s.owner_id`
 
@@ -94,14 +94,20 @@ export async function setLatestOrder (tx: Db, id: string, orderId: string): Prom
 /** The end of a period in SQL, by its number. */
 const endOf = (anchor: string, period: string): string => `${anchor} + (p.interval_count * ${period}) * ('1 ' || p.interval::text)::interval`
 
+/** What is paid for at once. */
+export interface Period { start: Date, end: Date }
+
 const start = statement<OwnedSubscription>(`
-  UPDATE subscriptions s SET status = 'active', anchor_at = $2, period = 1, period_start = $2, period_end = ${endOf('$2::timestamptz', '1')}, card = $3,
+  UPDATE subscriptions s SET status = 'active', anchor_at = $2, period = 1, period_start = $2, period_end = coalesce($5::timestamptz, ${endOf('$2::timestamptz', '1')}), card = $3,
     due_at = CASE WHEN $4 THEN ${endOf('$2::timestamptz', '1')} END
   FROM prices p WHERE s.id = $1 AND p.id = s.price_id AND s.status = 'incomplete' RETURNING ${subscriptionColumns}`)
 
-/** Its first period begins. `renews` says whether this platform renews it. @returns it, or undefined when it was not incomplete. */
-export async function startSubscription (tx: Db, id: string, at: Date, { card, renews }: { card: Card | null, renews: boolean }): Promise<OwnedSubscription | undefined> {
-  const [started] = await tx.sql(start, [id, at, card, renews])
+/**
+ * Its first period begins, now or as its gateway says. `renews` says whether this platform renews it.
+ * @returns it, or undefined when it was not incomplete.
+ */
+export async function startSubscription (tx: Db, id: string, at: Date, { card, renews, period }: { card: Card | null, renews: boolean, period?: Period }): Promise<OwnedSubscription | undefined> {
+  const [started] = await tx.sql(start, [id, period?.start ?? at, card, renews, period?.end ?? null])
   return started
 }
 
@@ -127,7 +133,7 @@ export async function listSubscriptions (db: Db, spaceId: string, query: Subscri
   const filters = ['s.space_id = $1']
   if (query.status !== undefined) filters.push(`s.status = $${values.push(query.status)}::"SubscriptionStatus"`)
   const key = query.sort === 'created_at' ? 's.id' : "coalesce(s.period_end, 'infinity')"
-  return await listPage<Subscription>(db, { from: 'subscriptions s', columns: `${shsubscriptionColumns}, s.project_id`, filters, values, key, id: 's.id' }, query)
+  return await listPage<Subscription>(db, { from: 'subscriptions s', columns: `${shownColumns}, s.project_id`, filters, values, key, id: 's.id' }, query)
 }
 
 const set = statement<OwnedSubscription>(`
