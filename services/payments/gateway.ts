@@ -4,6 +4,7 @@
 import type { Db } from '../database.ts'
 import type { OwnedCheckout } from './checkouts.ts'
 import type { OwnedOrder } from './orders.ts'
+import type { SettleServices } from './settle.ts'
 
 export interface GatewayPayment {
   id: string
@@ -31,13 +32,35 @@ export interface Gateway {
    */
   readonly page: ((db: Db, checkout: OwnedCheckout, order: OwnedOrder) => Promise<string>) | null
   /** Asks the gateway how a session went, and settles what it says; outside of transactions. */
-  look? (db: Db, checkout: OwnedCheckout): Promise<void>
+  look? (db: Db, services: SettleServices, checkout: OwnedCheckout): Promise<void>
 }
 
-/** A gateway that tells of what happened by signed requests. */
+/** What a gateway was asked inside of a transaction and has to do outside. */
+export interface GatewayJob {
+  /** To give back a refund, or a payment that came too late; to let nobody pay by a session any more; to have a subscription end as it does here. */
+  task: 'refund' | 'return' | 'close' | 'follow'
+  /** Of the refund, the payment, the session or the subscription. */
+  id: string
+  /** What the gateway calls the session, where its row does not say it. */
+  reference?: string
+  /** How often it has failed. */
+  tries: number
+}
+
+/** A gateway behind a network, that tells of what happened by signed requests. */
 export interface TellingGateway extends Gateway {
-  /** Throws 400 unless the signature is of these bytes. What was heard before has no effect. */
-  hear (db: Db, body: Buffer, signature: string): Promise<void>
+  /** Throws 400 unless the signature is of these bytes, and 503 when the gateway cannot be asked. What was heard before has no effect. */
+  hear (db: Db, services: SettleServices, body: Buffer, signature: string): Promise<void>
+  /**
+   * Does a job, outside of transactions. Done twice, or by two at once, it has one effect. `repeated` says whether it may have been begun before,
+   * and `attempt` is unlike that of any other job.
+   * @returns when it is to be looked at again; null when it is done.
+   */
+  perform (db: Db, services: SettleServices, job: GatewayJob, options: { repeated: boolean, attempt: string }): Promise<Date | null>
+  /** Nobody tries the job any more; in the transaction that ends it. */
+  giveUp (tx: Db, services: SettleServices, job: GatewayJob): Promise<void>
+  /** Ends the connections, and with them what is under way. */
+  disconnect (): void
 }
 
 export interface Gateways {
