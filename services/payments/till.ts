@@ -1,9 +1,10 @@
 // The sandbox's till: what its page shows of a session, and what typing a card or confirming a payment does.
 import { statement, type Db } from '../database.ts'
+import { findPrice, type Price } from './catalogue.ts'
 import { checkoutById, noCheckout, type OwnedCheckout } from './checkouts.ts'
 import { paymentsNow } from './clock.ts'
 import { findOrder, type OwnedOrder } from './orders.ts'
-import { cardOf, slowness, testCard } from './sandbox.ts'
+import { cardOf, sandbox, slowness, testCard } from './sandbox.ts'
 import { keepPayment, lockDeal, settlePayment, type Deal, type SettleServices } from './settle.ts'
 import type { Card } from './subscriptions.ts'
 
@@ -16,22 +17,30 @@ export interface Try {
 }
 
 /** What there is to show: the form, after the last try or before the first; a question; a wait; or that it is over. */
-export type Till = { checkout: OwnedCheckout, order: OwnedOrder } & (
-  { shows: 'form', failure: string | null } | { shows: 'confirmation', payment: Try } | { shows: 'wait' } | { shows: 'paid' } | { shows: 'over' })
+export type Till = { checkout: OwnedCheckout, order: OwnedOrder, /** How often a subscription is paid. */ recurring: Price['recurring'] } & (
+  { shows: 'form', failure: string | null } | { shows: 'confirmation', payment: Try } | { shows: 'wait' } | { shows: 'paid' } |
+  { shows: 'over', /** Whether somebody paid too late. */ givenBack: boolean })
 
-const lastTry = statement<Try>('SELECT id, status::text, failure_code, card FROM payments WHERE checkout_id = $1 ORDER BY id DESC LIMIT 1')
+// The one that is under way, if one is: of two that came at once the later may have the earlier time. What was superseded is not the last.
+const lastTry = statement<Try>(`
+  SELECT id, status::text, failure_code, card FROM payments WHERE checkout_id = $1 AND failure_code IS DISTINCT FROM 'superseded'
+  ORDER BY status IN ('processing', 'requires_confirmation') DESC, id DESC LIMIT 1`)
 
 /** Throws 404 when there is no such session. */
 export async function tillOf (db: Db, id: string): Promise<Till> {
   const checkout = await checkoutById(db, id)
   if (checkout === undefined) throw noCheckout(id)
   const order = await findOrder(db, checkout.order_id)
-  if (checkout.status === 'complete') return { checkout, order, shows: 'paid' }
+  const recurring = checkout.mode === 'subscription' ? (await findPrice(db, order.items[0].price_id)).recurring : null
+  const till = { checkout, order, recurring }
+  if (checkout.status === 'complete') return { ...till, shows: 'paid' }
   const [payment] = await db.sql(lastTry, [id])
-  if (payment?.status === 'processing') return { checkout, order, shows: 'wait' }
-  if (checkout.status === 'expired' || new Date(checkout.expires_at) <= await paymentsNow(db)) return { checkout, order, shows: 'over' }
-  if (payment?.status === 'requires_confirmation') return { checkout, order, shows: 'confirmation', payment }
-  return { checkout, order, shows: 'form', failure: payment?.failure_code ?? null }
+  if (payment?.status === 'processing') return { ...till, shows: 'wait' }
+  if (checkout.status === 'expired' || new Date(checkout.expires_at) <= await paymentsNow(db)) {
+    return { ...till, shows: 'over', givenBack: payment?.status === 'returning' || payment?.status === 'returned' }
+  }
+  if (payment?.status === 'requires_confirmation') return { ...till, shows: 'confirmation', payment }
+  return { ...till, shows: 'form', failure: payment?.failure_code ?? null }
 }
 
 const giveUp = statement("UPDATE payments SET status = 'failed', failure_code = 'superseded', updated_at = $2 WHERE checkout_id = $1 AND status = 'requires_confirmation'")
@@ -63,14 +72,14 @@ export async function answerConfirmation (db: Db, services: SettleServices, id: 
   })
 }
 
-/** Does the work with everything held, unless there is nothing to be paid any more. */
+/** Does the work with everything held, unless there is nothing to be paid any more, or not here. */
 async function atTill (db: Db, id: string, work: (tx: Db, deal: Deal, at: Date) => Promise<void>): Promise<void> {
   await db.transaction(async (tx) => {
     const checkout = await checkoutById(tx, id)
     if (checkout === undefined) throw noCheckout(id)
     const deal = await lockDeal(tx, checkout.order_id)
     const at = await paymentsNow(tx)
-    if (deal.checkout?.id !== id || new Date(deal.checkout.expires_at) <= at) return
+    if (deal.checkout?.id !== id || deal.checkout.gateway !== sandbox.name || new Date(deal.checkout.expires_at) <= at) return
     const [payment] = await tx.sql(lastTry, [id])
     if (payment?.status !== 'processing') await work(tx, deal, at)
   })
