@@ -7,6 +7,8 @@ import type { Gateways } from '../services/payments/gateway.ts'
 
 /** At once, in ms. */
 const furthest = 2 * 366 * 86_400_000
+/** Timestamps and ids are written with years of four digits; what is begun then has its periods still before it. */
+const end = new Date('9900-01-01T00:00:00Z')
 
 export const paymentsClock = {
   async getTestClock (_request, { db, gateways }) {
@@ -20,6 +22,7 @@ export const paymentsClock = {
     const now = await paymentsNow(database)
     const target = to === undefined ? new Date(now.getTime() + seconds! * 1000) : new Date(to)
     if (target.getTime() > now.getTime() + furthest) throw invalidField('to', 'maximum', 'At most two years at once.')
+    if (target > end) throw invalidField('to', 'maximum', `The clock ends at ${end.toISOString()}.`)
     if (target < now) throw conflict('forward', 'The clock moves forward only.', 'to')
     await advanceClock(database, { events, gateways }, target)
     return { status: 200, body: await testClock(database) }

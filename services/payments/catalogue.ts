@@ -72,7 +72,7 @@ export async function insertPrice (tx: Db, { product_id: productId, unit_amount:
   if (recurring !== undefined && recurring.interval_count > longest[recurring.interval]) {
     throw invalidField('recurring.interval_count', 'maximum', `A period has at most ${longest[recurring.interval]} of the interval ${recurring.interval}.`)
   }
-  await findProduct(tx, productId, { lock: true })
+  await findProduct(tx, productId)
   const id = newIdAt('prc', await paymentsNow(tx))
   const [price] = await tx.sql(insertedPrice, [id, productId, amount, currency, recurring?.interval ?? null, recurring?.interval_count ?? null, timeOf(id)])
   return price
