@@ -3133,10 +3133,11 @@ export const operations: Record<OperationId, OperationInfo> = {
     tag: "payments-orders",
     scopes: ["payments:read"],
     rateLimit: "default",
-    validators: {"path":"pathOrderId","query":"queryGetReceipt","header":"headerIfNoneMatch"},
+    validators: {"path":"pathOrderId","query":"queryGetReceipt","header":"headerIfNoneMatchIfModifiedSinceRangeIfRange"},
     body: null,
     replies: {
       200: {"contentType":"*/*","binary":true},
+      206: {"contentType":"*/*","binary":true},
       304: {"contentType":null},
       400: {"contentType":"application/json","serializer":"replyError"},
       401: {"contentType":"application/json","serializer":"replyError"},
@@ -3144,6 +3145,7 @@ export const operations: Record<OperationId, OperationInfo> = {
       404: {"contentType":"application/json","serializer":"replyError"},
       406: {"contentType":"application/json","serializer":"replyError"},
       409: {"contentType":"application/json","serializer":"replyError"},
+      416: {"contentType":"application/json","serializer":"replyError"},
       429: {"contentType":"application/json","serializer":"replyError"},
       500: {"contentType":"application/json","serializer":"replyError"},
       503: {"contentType":"application/json","serializer":"replyError"}

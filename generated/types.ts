@@ -12231,6 +12231,12 @@ export interface operations {
             header?: {
                 /** @description The `ETag` you have; 304 with no body when it is still the same. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /** @description Without If-None-Match, 304 when it has not changed since this date. */
+                "If-Modified-Since"?: components["parameters"]["IfModifiedSince"];
+                /** @description One range of bytes (RFC 9110, section 14); several are answered with the whole. */
+                Range?: components["parameters"]["Range"];
+                /** @description The range only while this ETag or date still holds, else the whole. */
+                "If-Range"?: components["parameters"]["IfRange"];
             };
             path: {
                 id: components["parameters"]["OrderId"];
@@ -12239,18 +12245,8 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The receipt. */
-            200: {
-                headers: {
-                    ETag: components["headers"]["ETag"];
-                    /** @description How to show it. */
-                    "Content-Disposition"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "*/*": string;
-                };
-            };
+            200: components["responses"]["Content"];
+            206: components["responses"]["PartialContent"];
             304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
@@ -12258,6 +12254,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
             409: components["responses"]["Conflict"];
+            416: components["responses"]["RangeNotSatisfiable"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
             503: components["responses"]["Unavailable"];
