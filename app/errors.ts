@@ -1,9 +1,14 @@
-// Every error answer has one shape, made here and only here: {error: {code, message, details}}.
+// Every error answer has one shape, made here and only here: {error: {code, message, details}}. Where an operation's answers are pages, a browser is
+// shown a page instead.
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
 import { translated } from '../services/database.ts'
 import { ApiError, invalidField, notFound, payloadTooLarge, requestTimeout, unsupportedMediaType } from '../services/errors.ts'
+import { pageHeaders } from '../services/frame.ts'
 import { newRequestId } from '../services/ids.ts'
+import type { OperationInfo } from '../services/operation.ts'
+import { asksForPage } from './accept.ts'
+import { errorPage } from './error-page.ts'
 
 /** The largest JSON body, in bytes. */
 export const bodyLimit = 1024 * 1024
@@ -21,13 +26,18 @@ export function answerError (error: unknown, request: FastifyRequest, reply: Fas
   if (known.status >= 500) {
     request.log.error({ err: known.cause ?? error, code: known.code }, 'request failed')
   }
+  const asPage = asksForPage(request.headers.accept) && answersPages(request.routeOptions.config.operation)
   return reply
     .code(known.status)
     // Set here too, because what fails before the hooks has not got them yet.
-    .headers({ ...known.headers, 'cache-control': 'no-store', 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
-    .type('application/json; charset=utf-8')
+    .headers({ ...asPage && pageHeaders, ...known.headers, 'cache-control': 'no-store', 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
+    .type(`${asPage ? 'text/html' : 'application/json'}; charset=utf-8`)
     .serializer((body: unknown) => body as string)
-    .send(JSON.stringify(errorBody(known, request.id)))
+    .send(asPage ? errorPage(known, request.id) : JSON.stringify(errorBody(known, request.id)))
+}
+
+function answersPages (operation: OperationInfo | undefined): boolean {
+  return operation !== undefined && Object.values(operation.replies).some(({ contentType }) => contentType === 'text/html')
 }
 
 function asApiError (error: unknown, request: FastifyRequest): ApiError {

@@ -7,6 +7,7 @@ import type { Db } from '../services/database.ts'
 import type { Bytes, FilePart, HandlerServices, OperationInfo } from '../services/operation.ts'
 import type { Limits } from '../services/limits.ts'
 import type { Services } from '../services/services.ts'
+import { accepts } from './accept.ts'
 import { matches, noneMatches } from './conditional.ts'
 import { sendContent } from './content.ts'
 import { fieldsLimit } from './errors.ts'
@@ -234,19 +235,4 @@ function pathOf (request: FastifyRequest): string {
 /** Throws 406 where Accept leaves none of the types. Where they are any, it is asked again when the one is known. */
 function requireAcceptance ({ headers }: FastifyRequest, types: string[]): void {
   if (types.length > 0 && !types.includes('*/*') && !accepts(headers.accept, types)) throw notAcceptable(types)
-}
-
-/** Whether Accept (RFC 9110, section 12.5.1) leaves at least one of the types. */
-export function accepts (header: string | undefined, types: string[]): boolean {
-  if (header === undefined || header === '*/*' || types.includes(header) || header.trim() === '') return true
-  return types.some((type) => {
-    let best = { specificity: -1, quality: 0 }
-    for (const item of header.split(',')) {
-      const [range, ...parameters] = item.split(';').map((part) => part.trim().toLowerCase())
-      const specificity = range === type ? 2 : range === `${type.split('/')[0]}/*` ? 1 : range === '*/*' || range === '*' ? 0 : -1
-      const q = parameters.find((p) => p.startsWith('q='))
-      if (specificity > best.specificity) best = { specificity, quality: q === undefined ? 1 : Number(q.slice(2)) }
-    }
-    return best.specificity >= 0 && best.quality > 0
-  })
 }

@@ -56,9 +56,10 @@ type OfEdge = 206 | 304
 
 /** The answers an operation declares, but for the errors, which are thrown, and those that the edge gives. */
 export type Answer<Id extends OperationId> = {
-  [S in Exclude<keyof Declared<Id>, OfEdge>]: Content<Declared<Id>[S]> extends ErrorBody ? never
-    : Reply<S, Id extends keyof StreamEvents ? Streamed<StreamEvents[Id]>
+  [S in Exclude<keyof Declared<Id>, OfEdge>]: [Extract<Content<Declared<Id>[S]>, ErrorBody>] extends [never]
+    ? Reply<S, Id extends keyof StreamEvents ? Streamed<StreamEvents[Id]>
       : S extends 200 ? Id extends BinaryOperationId ? Bytes : Content<Declared<Id>[S]> : Content<Declared<Id>[S]>>
+    : never
 }[Exclude<keyof Declared<Id>, OfEdge>]
 
 type Parameters<Id extends OperationId, Place extends 'path' | 'query' | 'header'> =

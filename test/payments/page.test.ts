@@ -312,6 +312,38 @@ t.test('a slow card is waited for, and no other is taken meanwhile', async (t) =
   t.same(await triesOf(one), ['succeeded'])
 })
 
+t.test('what goes wrong on the way is a page for a browser, and JSON for all others', async (t) => {
+  const { id } = await session()
+  const strict = await startServer(t, { databaseUrl: server.databaseUrl, env: { RATE_LIMIT_PAGE: '3' } })
+  const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+  const ask = (path: string, init: RequestInit = {}): Promise<Response> => fetch(strict.url + path, { ...init, headers: { accept, ...init.headers } })
+  for (const [status, title, reply] of [
+    [400, 'This cannot be shown', await ask('/pay/garbage"><script>')],
+    [413, 'This cannot be shown', await ask(`/pay/${id}`, { method: 'POST', headers: form, body: 'name='.padEnd(20_000, 'x') })],
+    [400, 'This cannot be shown', await ask(`/pay/${id}/confirm`, { method: 'POST', headers: form, body: 'payment=1' })],
+    [429, 'Too many requests', await ask(`/pay/${id}`)]
+  ] as const) {
+    t.equal(reply.status, status)
+    t.equal(reply.headers.get('content-type'), 'text/html; charset=utf-8')
+    t.match(reply.headers.get('content-security-policy'), /^default-src 'none'/)
+    t.equal(reply.headers.get('cache-control'), 'no-store')
+    const text = await reply.text()
+    t.match(text, `<h1>${title}</h1>`)
+    t.match(text, reply.headers.get('x-request-id')!)
+    t.notMatch(text, '<script')
+    t.equal(reply.headers.has('retry-after'), status === 429)
+  }
+  for (const other of ['*/*', 'application/json', 'text/html;q=0, */*']) {
+    const reply = await ask(`/pay/${id}`, { headers: { accept: other } })
+    t.equal(reply.headers.get('content-type'), 'application/json; charset=utf-8', other)
+    t.match(await reply.json(), { error: { code: 'RATE_LIMITED' } })
+  }
+  t.equal((await ask('/v1/projects')).headers.get('content-type'), 'application/json; charset=utf-8', 'what answers JSON answers JSON')
+  const { paths } = (await stranger.get('/openapi.json')).body
+  t.same(Object.keys(paths['/pay/{id}'].get.responses['429'].content), ['application/json', 'text/html'], 'the contract says both')
+  t.same(Object.keys(paths['/projects'].get.responses['500'].content ?? {}), [])
+})
+
 t.test('in a browser', { skip: browserPath === undefined && 'no Chromium' }, async (t) => {
   const browser = await chromium.launch({ executablePath: browserPath!, args: ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] })
   t.teardown(() => browser.close())
