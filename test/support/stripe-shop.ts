@@ -35,7 +35,7 @@ const forward = statement<{ id: string }>("UPDATE pgboss.job SET start_after = n
 
 export async function openStripeShop (t: Test, options: SendOptions & { sends?: boolean, env?: Record<string, string> } = {}): Promise<StripeShop> {
   const stripe = await startStripe(t)
-  const server = await startWorkingServer(t, { ...options, env: { ...stripe.env, ...options.env } })
+  const server = await startWorkingServer(t, { ...options, env: { RATE_LIMIT_GATEWAY: '1000000', RATE_LIMIT_PAGE: '1000000', ...stripe.env, ...options.env } })
   const { database } = server.services
   const shop: StripeShop = {
     ...await openShop(server),
