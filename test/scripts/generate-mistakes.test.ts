@@ -80,7 +80,7 @@ const mistakes: Record<string, Mistake> = {
   'an event with an unknown scope': { file: 'openapi.yaml', change: ["scope: 'things:read'", "scope: 'things:look'"], says: /unknown scope `things:look`/, at: 'things:look' },
   'an event of nobody': { file: 'openapi.yaml', change: ['{ audience: user, scope', '{ scope'], says: /either `project`.*or `audience`/, at: 'thing.made' },
   'an event of a project and of a user': { file: 'openapi.yaml', change: ['{ audience: user, scope', '{ audience: user, project: id, scope'], says: /either `project`.*or `audience`/, at: 'thing.made' },
-  'an event with an unknown audience': { file: 'openapi.yaml', change: ['audience: user', 'audience: everyone'], says: /everyone|one of/, at: 'everyone' },
+  'an event with an unknown audience': { file: 'openapi.yaml', change: ['audience: user', 'audience: anyone'], says: /anyone|one of/, at: 'anyone' },
   'a role for what is in no project': { file: 'openapi.yaml', change: ['{ audience: user, scope', '{ audience: user, role: admin, scope'], says: /`role` is for events of a project/, at: 'role: admin' },
   'an event whose object does not have its project': { file: 'openapi.yaml', change: ['project: id', 'project: project_id'], says: /no `project_id`/, at: 'project: project_id' },
   'an event whose object is not there': { file: 'openapi.yaml', change: ["made: { audience: user, scope: 'things:read', object: { $ref: 'things.yaml#/components/schemas/Thing' }", "made: { audience: user, scope: 'things:read', object: { $ref: 'things.yaml#/components/schemas/Think' }"], says: /resolve/, at: 'schemas/Think' },
