@@ -35,6 +35,8 @@ export interface StripeStandIn {
   fail (fault: Fault, options?: { on?: RegExp, times?: number }): void
   /** Nothing fails any more. */
   heal (): void
+  /** What was asked with which key is a day old, and forgotten. */
+  forget (): void
   /** Of a checkout session of the platform's. */
   sessionFor (checkoutId: string): Session
   customer: {
@@ -116,6 +118,7 @@ export async function startStripe (t: Pick<Test, 'teardown'>): Promise<StripeSta
     refundsBecome: 'succeeded',
     fail (fault, { on = /./, times = Infinity } = {}) { faults.push({ fault, on, times }) },
     heal () { faults.length = 0 },
+    forget () { answers.clear() },
     sessionFor (checkoutId) {
       const found = [...standIn.sessions.values()].filter((session) => session.metadata?.checkout_id === checkoutId)
       if (found.length !== 1) throw new Error(`${checkoutId} has ${found.length} sessions`)
@@ -218,6 +221,7 @@ export async function startStripe (t: Pick<Test, 'teardown'>): Promise<StripeSta
       if (known !== undefined) {
         if (known.request !== digest) throw new Refusal(400, { type: 'idempotency_error', message: 'Keys for idempotent requests can only be used with the same parameters they were first used with.' })
         seen.replayed = true
+        if (fault === 'reset after') return void request.socket.destroy()
         return send(known.status, known.body, { 'idempotent-replayed': 'true' })
       }
       const result = JSON.stringify(route(method, pathname, seen.params))
