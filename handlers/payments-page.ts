@@ -18,7 +18,8 @@ export const paymentsPage = {
     if (till === null) return missing()
     if (till.shows === 'over') return { status: 410, body: showOver({ till, seller }), headers }
     const page = gateways.of(till.checkout.gateway).page
-    if (page !== null) return sentTo(till.shows === 'paid' ? addressFor(till.checkout, 'success') : await page(db, till.checkout, till.order))
+    // Where a gateway's own page is done, the customer is, too: also when a bank takes its time.
+    if (page !== null) return sentTo(till.shows === 'paid' || till.shows === 'wait' ? addressFor(till.checkout, 'success') : await page(db, till.checkout, till.order))
     switch (till.shows) {
       case 'paid': return { status: 200, body: showPaid({ till, seller }), headers }
       case 'wait': return { status: 200, body: showWait({ till, seller }), headers }

@@ -52,6 +52,7 @@ export async function refundOrder (tx: Db, services: SettleServices, orderId: st
   if (left === 0) throw invalidState('order', order.status, 'All that was paid for the order is being given back already.')
   const wanted = amount ?? left
   if (wanted > left) throw invalidField('amount', 'maximum', `Of this order ${left} are left to be given back.`)
+  services.gateways.of(gateway).requireAmount(wanted, order.currency, 'amount')
   await tx.sql(setAside, [orderId, wanted])
   const id = newIdAt('ref', new Date(now))
   await tx.sql(insert, [id, orderId, paymentId, wanted, order.currency, reason ?? null, metadata, timeOf(id)])

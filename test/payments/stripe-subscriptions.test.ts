@@ -118,6 +118,47 @@ t.test('what was decided here counts until Stripe has heard of it', async (t) =>
   t.match(await get(bob, id), { cancel_at_period_end: true, current_period_end: time(subscription.items.data[0].current_period_end) })
 })
 
+t.test('an old view that comes late changes nothing, but for what was paid', async (t) => {
+  const bob = await server.person()
+  const { checkout, subscription } = await shop.subscribe(bob)
+  const id = checkout.subscription_id
+  await shop.deliverFrom(0)
+  const paid = stripe.events.findLast(({ type }) => type === 'invoice.paid')!
+  const { asked, release } = stripe.hold(/^GET \/v1\/subscriptions/)
+  const late = stripe.deliver(server.url, stripe.twin(paid))
+  await asked
+  await happens(() => stripe.customer.cancel(subscription))
+  t.match(await get(bob, id), { cancel_at_period_end: true })
+  release()
+  t.equal((await late).status, 200)
+  t.match(await get(bob, id), { cancel_at_period_end: true })
+
+  const second = stripe.hold(/^GET \/v1\/subscriptions/)
+  const before = stripe.events.length
+  stripe.calendar.renew(subscription, true)
+  const renewed = stripe.deliver(server.url, stripe.events.slice(before).find(({ type }) => type === 'invoice.paid')!)
+  await second.asked
+  await bob.client.post(`/payments/subscriptions/${id}/resume`)
+  second.release()
+  t.equal((await renewed).status, 200)
+  t.match((await orders(bob, id)).map(({ status }) => status), ['paid', 'paid'])
+  await waitUntil(() => subscription.cancel_at === null, 'Stripe to hear of it')
+  await shop.settled()
+  t.match(await get(bob, id), { cancel_at_period_end: false, current_period_end: time(subscription.items.data[0].current_period_end) })
+})
+
+t.test('a bank that takes its time begins a subscription when it has paid', async (t) => {
+  const bob = await server.person()
+  const { checkout, session } = await shop.begin(bob, { mode: 'subscription', items: [{ price_id: shop.monthly }] })
+  await happens(() => stripe.customer.order(session))
+  t.match(await get(bob, checkout.subscription_id), { status: 'incomplete' })
+  t.match(await shop.visit(checkout), { status: 303, location: 'https://shop.example/thanks' })
+  await happens(() => stripe.calendar.retry(stripe.invoices.get(session.invoice as string)!, true))
+  t.match(await get(bob, checkout.subscription_id), { status: 'active' })
+  t.equal((await shop.order(bob, checkout.order_id)).status, 'paid')
+  t.match((await bob.client.get(`/payments/checkout/${checkout.id}`)).body, { status: 'complete' })
+})
+
 t.test('who pays for a session that is over has the money back, and no subscription', async (t) => {
   const bob = await server.person()
   await server.stopWork()

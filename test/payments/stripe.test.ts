@@ -1,5 +1,7 @@
 // Payments by Stripe: from the session to the paid order and its refund, told by signed events and found on the customer's return.
 import t from 'tap'
+import { tidy } from '../../services/housekeeping.ts'
+import { kindsOfHeard } from '../../services/payments/stripe/told.ts'
 import { openStripeShop } from '../support/stripe-shop.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -52,6 +54,9 @@ t.test('an order is paid on Stripe\'s page and given back in two parts', async (
   t.match(await shop.order(bob, checkout.order_id), { status: 'refunded', refunded_amount: 5997 })
   t.same([...stripe.refunds.values()].map(({ amount }) => amount), [1000, 4997])
   await shop.deliverFrom(0)
+  const asked = stripe.asked.length
+  await shop.deliverFrom(0)
+  t.equal(stripe.asked.length, asked, 'what was heard before is not even asked about')
   t.same(await shop.types(bob), ['order.created', 'checkout.created', 'order.paid', 'checkout.completed', 'refund.created', 'refund.updated', 'order.refunded', 'refund.created', 'refund.updated', 'order.refunded'])
   t.ok(stripe.asked.every(({ method, key }) => method !== 'POST' || /^(checkout|refund):(chk|ref)_/.test(key!)), 'whatever is asked of Stripe has a key of ours')
 })
@@ -122,6 +127,7 @@ t.test('a bank that takes its time pays later, or not at all', async (t) => {
   await shop.deliverFrom(before)
   t.match(await shop.order(bob, paid.checkout.order_id), { status: 'pending' })
   t.match((await bob.client.get(`/payments/checkout/${paid.checkout.id}`)).body, { status: 'open', payment_status: 'unpaid' })
+  t.match(await shop.visit(paid.checkout), { status: 303, location: 'https://shop.example/thanks' }, 'the customer has done all there is to do')
   stripe.customer.arrive(paid.session, true)
   stripe.customer.arrive(failed.session, false)
   await shop.deliverFrom(before)
@@ -181,6 +187,18 @@ t.test('who pays what is over has the money back', async (t) => {
   t.same(await shop.types(bob), ['order.created', 'checkout.created', 'order.canceled', 'checkout.expired'])
 })
 
+t.test('a session that is over before Stripe has made its page is ended there', async (t) => {
+  const checkout = await shop.checkout(ada)
+  const { asked, release } = stripe.hold(/^POST \/v1\/checkout\/sessions$/)
+  const visit = shop.visit(checkout)
+  await asked
+  await ada.client.post(`/payments/checkout/${checkout.id}/expire`)
+  release()
+  t.match(await visit, { status: 303, location: checkout.url }, 'nobody sees it')
+  t.match(await shop.visit(checkout), { status: 410 })
+  await waitUntil(() => stripe.sessionFor(checkout.id).status === 'expired', 'Stripe to end it')
+})
+
 t.test('amounts are told in the units that Stripe takes', async (t) => {
   const add = (unit_amount: number, currency: string) => server.admin.client.post('/payments/prices', { product_id: shop.product, unit_amount, currency })
   for (const [amount, currency, told] of [[500, 'jpy', '500'], [5, 'isk', '500'], [5, 'ugx', '500'], [1900, 'mga', '19'], [5120, 'kwd', '5120'], [1999, 'huf', '1999']] as const) {
@@ -194,7 +212,23 @@ t.test('amounts are told in the units that Stripe takes', async (t) => {
   for (const [amount, currency, constraint] of [[5124, 'kwd', 'multiple_of'], [1999, 'mga', 'multiple_of'], [100_000_000, 'eur', 'maximum'], [1_000_000, 'isk', 'maximum'], [1000, 'iqd', 'currency']] as const) {
     t.match(await add(amount, currency), { status: 400, body: { error: { details: { field: 'unit_amount', constraint } } } }, `${amount} ${currency}`)
   }
+  const dinars = (await add(5120, 'kwd')).body.id
+  const { checkout, session } = await shop.begin(ada, { items: [{ price_id: dinars }] })
+  stripe.customer.pay(session)
+  await shop.visit(checkout, '/return')
+  t.match(await server.admin.client.post(`/payments/orders/${checkout.order_id}/refunds`, { amount: 1001 }), { status: 400, body: { error: { details: { field: 'amount', constraint: 'multiple_of' } } } })
+  t.equal((await server.admin.client.post(`/payments/orders/${checkout.order_id}/refunds`, { amount: 1010 })).status, 201)
   t.match(await ada.client.post('/payments/orders', { items: [{ price_id: shop.price, quantity: 60_000 }] }), { status: 400, body: { error: { details: { field: 'items', constraint: 'maximum' } } } })
+})
+
+t.test('what was heard is forgotten when Stripe does not tell it again', async (t) => {
+  const { pool } = server.services.database
+  const left = async (): Promise<string[]> => (await pool.query('SELECT id FROM gateway_events')).rows.map(({ id }) => id)
+  const before = await left()
+  t.ok(before.length > 1)
+  await pool.query("UPDATE gateway_events SET received_at = now() - interval '31 days' WHERE id <> $1", [before[0]])
+  t.match(await tidy(server.services.database, { kinds: kindsOfHeard() }), { 'gateway events': before.length - 1 })
+  t.same(await left(), [before[0]])
 })
 
 t.test('no secret is logged', async (t) => {

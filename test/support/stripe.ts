@@ -33,6 +33,8 @@ export interface StripeStandIn {
   refundsBecome: 'succeeded' | 'pending' | 'failed'
   /** Lets the next requests fail whose method and path match; for ever without `times`. */
   fail (fault: Fault, options?: { on?: RegExp, times?: number }): void
+  /** Holds back the answer to the next request whose method and path match, as it is when it is asked, until `release` is called. */
+  hold (on: RegExp): { asked: Promise<void>, release: () => void }
   /** Nothing fails any more. */
   heal (): void
   /** What was asked with which key is a day old, and forgotten. */
@@ -84,6 +86,7 @@ export async function startStripe (t: Pick<Test, 'teardown'>): Promise<StripeSta
   const webhookSecret = `whsec_${random()}`
   const intents = new Map<string, Intent & { refunded: number }>()
   const answers = new Map<string, { request: string, status: number, body: string }>()
+  const holds: Array<{ on: RegExp, asked: () => void, released: Promise<void> }> = []
   const faults: Array<{ fault: Fault, on: RegExp, times: number }> = []
   /** What a session is of, for when it is paid. */
   const wanted = new Map<string, { items: any[], metadata: Record<string, string> }>()
@@ -117,6 +120,12 @@ export async function startStripe (t: Pick<Test, 'teardown'>): Promise<StripeSta
     refunds: new Map(),
     refundsBecome: 'succeeded',
     fail (fault, { on = /./, times = Infinity } = {}) { faults.push({ fault, on, times }) },
+    hold (on) {
+      const asked = Promise.withResolvers<void>()
+      const released = Promise.withResolvers<void>()
+      holds.push({ on, asked: asked.resolve, released: released.promise })
+      return { asked: asked.promise, release: released.resolve }
+    },
     heal () { faults.length = 0 },
     forget () { answers.clear() },
     sessionFor (checkoutId) {
@@ -202,8 +211,15 @@ export async function startStripe (t: Pick<Test, 'teardown'>): Promise<StripeSta
     standIn.asked.push(seen)
     const send = (status: number, json: string, headers: Record<string, string> = {}): void => {
       seen.status = status
-      response.writeHead(status, { 'content-type': 'application/json', 'request-id': `req_${random(14)}`, 'stripe-version': version, ...(key !== null && { 'idempotency-key': key }), ...headers })
-      response.end(json)
+      const write = (): void => {
+        response.writeHead(status, { 'content-type': 'application/json', 'request-id': `req_${random(14)}`, 'stripe-version': version, ...(key !== null && { 'idempotency-key': key }), ...headers })
+        response.end(json)
+      }
+      const at = holds.findIndex(({ on }) => on.test(`${method} ${pathname}`))
+      if (at === -1) return write()
+      const [{ asked, released }] = holds.splice(at, 1)
+      asked()
+      void released.then(write)
     }
     const found = faults.find(({ on, times }) => times > 0 && on.test(`${method} ${pathname}`))
     if (found !== undefined) found.times -= 1

@@ -5,9 +5,10 @@ import type { Queue } from '../../jobs.ts'
 import type { GatewayJob, TellingGateway } from '../gateway.ts'
 import { requireAmount } from './amounts.ts'
 import { asUnavailable, connectStripe, StripeFailure, type ConnectionOptions, type StripeConnection } from './connection.ts'
+import { follow, giveUpFollowing, tellEnd } from './ends.ts'
 import { askRefund, giveRefund, giveUpRefund, returnPayment, type RefundOptions } from './refunds.ts'
 import { askSession, closeSession, pageOf } from './sessions.ts'
-import { askInvoice, askSubscription, follow, giveUpFollowing, tellEnd } from './subscriptions.ts'
+import { askInvoice, askSubscription } from './subscriptions.ts'
 import { learn, stripeName, wasHeard, type Settle } from './told.ts'
 
 export interface StripeGatewayOptions extends ConnectionOptions {
