@@ -8,6 +8,7 @@ import { operations, type OperationId, type Operations } from '../../generated/o
 import { newId } from '../../services/ids.ts'
 import type { HandlerServices, OperationInfo } from '../../services/operation.ts'
 import { codes, unseen } from '../support/contract-statuses.ts'
+import { stripeEnv, unserved } from '../support/contract-payments.ts'
 import { askFor, beside, contentOf, fixtures, infos, nobodys, operationIds, otherScope, pathOf, send, successOf, type Ask, type Fixture } from '../support/contract.ts'
 import { insertedKey } from '../support/contract-rows.ts'
 import { createWire } from '../support/contract-proxy.ts'
@@ -18,6 +19,12 @@ import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t, { env: { UPLOAD_MAX_BYTES: String(4 * 1024 * 1024) } })
 const declares = (status: number) => infos.filter((info) => info.replies[status] !== undefined)
+
+/** A request that is right, of a server that has what it is about. */
+async function rightFor (id: OperationId): Promise<Ask> {
+  const ask = await askFor(server, id)
+  return unserved.includes(id) ? { ...ask, server: byStripe } : ask
+}
 
 /** One subtest a status: what `produce` gets for each operation that declares it is that status in the one error shape. */
 function produced (status: number, how: string, produce: (id: OperationId) => Promise<Reply>): void {
@@ -51,6 +58,7 @@ const withAnother = Object.fromEntries(operationIds.map((id) => [id, async (requ
   return await handlers[id](request, { ...services, gateways: { ...gateways, current: another, of: () => another } } as never)
 }])) as unknown as Operations
 const elsewhere = await startServer(t, { ...beside(server), handlers: withAnother })
+const byStripe = await startServer(t, { ...beside(server), env: { ...beside(server).env, ...stripeEnv } })
 
 t.test('every operation has a fixture', async (t) => {
   t.same(operationIds.filter((id) => !(id in fixtures)), [])
@@ -125,7 +133,7 @@ produced(303, 'a page that sends on, be it to another gateway\'s', async (id) =>
 })
 
 for (const status of [200, 201, 202, 204]) {
-  produced(status, 'a request that is right', async (id) => status === successOf(id) ? await send(await askFor(server, id)) : await other(status)(id))
+  produced(status, 'a request that is right', async (id) => status === successOf(id) ? await send(await rightFor(id)) : await other(status)(id))
 }
 
 produced(206, 'a range of the bytes', async (id) => {
@@ -210,7 +218,7 @@ t.test('503: the database is gone', async (t) => {
   const wire = await createWire(t, apart.databaseUrl)
   const cutOff = await startServer(t, { ...beside(apart), databaseUrl: wire.url })
   const asks = new Map<OperationId, Ask>()
-  for (const { id } of declares(503)) asks.set(id, { ...await askFor(apart, id), server: cutOff })
+  for (const { id } of declares(503).filter(({ id }) => !unserved.includes(id))) asks.set(id, { ...await askFor(apart, id), server: cutOff })
   await wire.cut()
   for (const [id, ask] of asks) {
     const reply = await send(ask)
@@ -223,6 +231,14 @@ t.test('503: the database is gone', async (t) => {
     t.equal(reply.status, successOf(id), `${id} serves again at once, and the refused one had no effect: ${reply.text}`)
   }
   await waitUntil(() => cutOff.services.principals.listening, 'the server hears of revoked keys again')
+})
+
+t.test('503: the gateway is not to be asked', async (t) => {
+  for (const id of unserved) {
+    const reply = await send({ ...await askFor(server, id, { other: 503 }), server: byStripe })
+    t.equal(reply.status, 503, `${id} ${reply.text}`)
+    t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} says when to come back`)
+  }
 })
 
 t.test('nothing that the spec declares is left unseen', async (t) => {

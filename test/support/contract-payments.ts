@@ -1,5 +1,5 @@
 // What each operation of payments needs to be asked. The gateway is the sandbox.
-import { randomBytes, randomInt } from 'node:crypto'
+import { createHmac, randomBytes, randomInt } from 'node:crypto'
 import type { OperationId } from '../../generated/operations.ts'
 import type { Fixture, Make, Scene } from './contract.ts'
 import { catalogueOf, insertedCheckout, insertedOrder, insertedPrice, insertedProduct, insertedQuestion, insertedRefund, insertedSubscription, pages } from './contract-purchases.ts'
@@ -131,7 +131,7 @@ export const paymentsFixtures = {
     make: () => ({ body: { seconds: 1 } }),
     others: { 409: () => ({ body: { to: '2026-01-01T00:00:00Z' } }) }
   },
-  receiveStripeEvent: { make: () => ({ headers: { 'stripe-signature': 't=1,v1=0' }, body: { id: `evt_${fresh()}` } }) },
+  receiveStripeEvent: { make: stripeTells('customer.created'), others: { 503: stripeTells('checkout.session.completed') } },
   showPayPage: { make: onPage(), others: { 410: onPage('expired') } },
   payCheckout: { make: onPage('open', cardFields), others: { 410: onPage('expired', cardFields), 422: onPage('open', () => ({ ...cardFields(), number: '1' })) } },
   confirmPayment: {
@@ -141,5 +141,18 @@ export const paymentsFixtures = {
   returnFromGateway: { make: onPage() }
 } satisfies Partial<Record<OperationId, Fixture>>
 
-/** Of a gateway that the servers of these tests do not have: 404, whatever is asked. */
+/** Of a gateway that the servers of these tests do not have: 404, whatever is asked, but with the settings below. */
 export const unserved: OperationId[] = ['receiveStripeEvent']
+
+/** For a server with that gateway. Nobody is there to be asked. */
+export const stripeEnv = { PAYMENT_GATEWAY: 'stripe', STRIPE_SECRET_KEY: 'sk_test_contract', STRIPE_WEBHOOK_SECRET: 'whsec_contract', STRIPE_API_BASE: 'http://127.0.0.1:9' }
+
+/** An event with a signature of Stripe's own (https://docs.stripe.com/webhooks/signature). */
+function stripeTells (type: string): Make {
+  return () => {
+    const body = { id: `evt_${fresh()}`, object: 'event', type, data: { object: { id: `obj_${fresh()}` } } }
+    const at = Math.floor(Date.now() / 1000)
+    const signature = createHmac('sha256', stripeEnv.STRIPE_WEBHOOK_SECRET).update(`${at}.${JSON.stringify(body)}`).digest('hex')
+    return { headers: { 'stripe-signature': `t=${at},v1=${signature}` }, body }
+  }
+}
