@@ -30,7 +30,7 @@ export async function startWork (services: Services, { sends, onError, interval 
   const rounds = [
     startHousekeeping(database, { kinds: rare, onError }),
     // Deleted files give their room back within a minute, and what cannot go on ends.
-    startHousekeeping(database, { kinds: [...kindsOfEnding(services), ...kindsOfWaiting(documents), ...kindsOfRemoved(), ...kindsOfSilence(events)], round: 'endings', interval: 60_000, delay: 10_000, onError })
+    startHousekeeping(database, { kinds: [...kindsOfEnding(services), ...kindsOfWaiting(documents), ...kindsOfRemoved(), ...kindsOfSilence(services)], round: 'endings', interval: 60_000, delay: 10_000, onError })
   ]
   const housekeeping = { async stop () { await Promise.all(rounds.map((round) => round.stop())) } }
   if (!sends) return housekeeping

@@ -1,19 +1,18 @@
 // What is left over of chats: answers whose process died, those that were asked for without a session, the sessions of deleted
 // users, and what keys used long ago.
 import { statement, type Db } from '../database.ts'
-import type { Emitter } from '../events/emit.ts'
 import type { Kind } from '../housekeeping.ts'
-import { endSilent } from './writing.ts'
+import { endSilent, type EndingServices } from './ending.ts'
 
 /** What is done at once. */
 const most = { answers: 100, messages: 2_000, sessions: 50, days: 2_000 }
 
 /** What somebody may wait for. */
-export function kindsOfSilence (events: Emitter): Kind[] {
+export function kindsOfSilence ({ events, upstreams }: EndingServices): Kind[] {
   return [{
     name: 'answers that nobody writes',
     async step (db) {
-      const removed = await db.transaction((tx) => endSilent(tx, events))
+      const removed = await db.transaction((tx) => endSilent(tx, { events, upstreams }))
       return { removed, more: removed === most.answers }
     }
   }]

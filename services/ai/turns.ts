@@ -12,10 +12,11 @@ import { readSettings } from '../settings.ts'
 import { requireOwnSpace } from '../in-space.ts'
 import { requireKnowledge } from './access.ts'
 import { historyOf, messageById, openMessage, type OwnedMessage, type Said } from './messages.ts'
+import { endSilent, patience, type EndingServices } from './ending.ts'
 import { requireRoom, windowOf, type Conversation } from './prompt.ts'
 import { insertSession, openSession, sessionById, type OwnedSession } from './sessions.ts'
 import type { Turn, Upstreams } from './upstreams.ts'
-import { extractive, endSilent, patience, type Task } from './writing.ts'
+import { extractive, type Task } from './writing.ts'
 
 export type ChatRequest = components['schemas']['ChatRequest']
 type RegenerateRequest = components['schemas']['RegenerateRequest']
@@ -52,7 +53,7 @@ export async function beginChat ({ db, ...services }: AskServices, request: AskR
     const model = modelOf(services.upstreams, ask.model ?? given?.model ?? settings.ai.default_model)
     const question = ask.message ?? ask.messages!.at(-1)!.content
     const session = given ?? (ask.message !== undefined && settings.ai.store_history ? await newSession(tx, services, principal, ask) : null)
-    if (given !== null) await requireIdle(tx, services.events, given)
+    if (given !== null) await requireIdle(tx, services, given)
     const said = given === null ? [] : await historyOf(tx, principal, given.id)
     if (session !== null) await insertQuestion(tx, session, principal, question, ask.metadata)
     const conversation = conversationOf(session?.system_prompt ?? null, ask.messages?.slice(0, -1) ?? said, question)
@@ -69,7 +70,7 @@ export async function beginAgain ({ db, ...services }: AskServices, request: Ask
     const message = await openMessage(tx, request)
     if (message.session_id === null) throw conflict('session', 'Only messages of a session are answered anew.')
     const session = await openSession(tx, { ...request, params: { id: message.session_id } }, { lock: true })
-    await requireIdle(tx, services.events, session)
+    await requireIdle(tx, services, session)
     if (ask.knowledge_base_ids !== undefined) await requireKnowledge(tx, principal, ask.knowledge_base_ids, session.project_id)
     const settings = await readSettings(tx, principal.userId)
     const model = modelOf(services.upstreams, ask.model ?? session.model ?? settings.ai.default_model)
@@ -99,13 +100,13 @@ const look = statement<{ open: number, tokens: number, seconds_left: number, bod
 const forget = statement("UPDATE ai_messages SET key_digest = NULL WHERE user_id = $1 AND key_digest = $2 AND created_at <= now() - interval '24 hours'")
 
 /** @returns the message of the same request before. Throws 403 and 404 where the caller may not have it, 409 while it is written, 422 for another body, 429 over a limit. */
-async function takeTurn (tx: Db, { config, events }: Services, request: AskRequest): Promise<OwnedMessage | null> {
+async function takeTurn (tx: Db, { config, ...ending }: Services, request: AskRequest): Promise<OwnedMessage | null> {
   const { principal, keyed, operation } = request
   await tx.sql(takeUser, [principal.userId])
   const asked = [principal.userId, principal.keyId, keyed?.digest ?? null]
   let [now] = await tx.sql(look, asked)
   if (now.silent === true) {
-    await endSilent(tx, events, now.repeated)
+    await endSilent(tx, ending, now.repeated)
     now = (await tx.sql(look, asked))[0]
   }
   const { open, tokens, seconds_left: seconds, repeated, body_hash: hash, status } = now
@@ -146,11 +147,11 @@ const written = statement<{ id: string, silent: boolean }>(`
   SELECT id, beat_at < now() - interval '${patience} seconds' AS silent FROM ai_messages WHERE session_id = $1 AND status = 'in_progress'`)
 
 /** Throws 409 when the session takes no message now. */
-async function requireIdle (tx: Db, events: Emitter, { id, status }: OwnedSession): Promise<void> {
+async function requireIdle (tx: Db, ending: EndingServices, { id, status }: OwnedSession): Promise<void> {
   if (status !== 'active') throw invalidState('session', status)
   for (const { id: message, silent } of await tx.sql(written, [id])) {
     if (!silent) throw conflict('in_progress', 'The session is being answered: wait for it, or cancel it.', 'session_id')
-    await endSilent(tx, events, message)
+    await endSilent(tx, ending, message)
   }
 }
 

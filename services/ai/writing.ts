@@ -1,21 +1,21 @@
 // Answers while they are written: each by one process, for as long as somebody follows it, kept in the database on the way, so that
 // whoever comes back finds what there is, and nothing hangs for ever when the process dies.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { components } from '../../generated/types.ts'
 import { statement, type Database, type Db } from '../database.ts'
 import { ApiError, notFound, unavailable } from '../errors.ts'
 import type { Emitter } from '../events/emit.ts'
 import type { Listener } from '../listener.ts'
 import type { Principal, Principals } from '../principals.ts'
+import { conclude, endUnwritten, failureOf, patience, type Outcome } from './ending.ts'
 import { extractiveAnswer } from './extractive.ts'
-import { messageById, openMessage, responseOf, shownMessage, type OwnedMessage, type StoredCitation } from './messages.ts'
+import { createTellings, type End, type Following } from './following.ts'
+import { messageById, type OwnedMessage, type StoredCitation } from './messages.ts'
 import { promptOf, type Conversation, type Window } from './prompt.ts'
 import { searchPassages, type RetrievedPassage } from './retrieval.ts'
 import { createMarkers } from './markers.ts'
-import { endOf, partsOf, storyAfter, type Draft, type Part, type Told } from './story.ts'
+import { endOf, type Draft, type Part, type Told } from './story.ts'
 import { countTokens } from './tokens.ts'
 import type { CompletionRequest, Upstreams } from './upstreams.ts'
-import { addUsage, costOf } from './usage.ts'
 
 export const extractive = 'extractive-1'
 
@@ -52,9 +52,6 @@ export interface Writings {
   close (milliseconds?: number): Promise<void>
 }
 
-/** The request of who follows. */
-export interface Following { id: string, principal: Principal }
-
 export interface WritingsOptions {
   database: Database
   listener: Pick<Listener, 'on'>
@@ -68,15 +65,10 @@ export interface WritingsOptions {
   onError?: (error: Error) => void
 }
 
-/** What who follows an answer does with it. */
-const reading = { id: 'streamMessage', projectAccess: { role: 'viewer' } }
 /** Characters of a question that passages are looked for by. */
 const longestQuery = 4_000
 /** How many passages an answer draws on. */
 const passagesOfAnswer = 8
-/** Seconds after which a message that nobody says to be writing is given up. */
-export const patience = 30
-
 interface Writing extends Draft {
   task: Task
   /** The content and the citations, as they came. */
@@ -98,29 +90,16 @@ interface Writing extends Draft {
   ended: End | null
 }
 
-/** Without a message and an error it is gone, or somebody else has ended it. */
-interface End { message: OwnedMessage | null, error: ApiError | null }
-
-/** What a message is before anything of it is written. */
-const nothingYet = { status: 'in_progress' as const, content: '', citations: [], finish_reason: null, usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, error: null }
-
-interface Outcome {
-  status: components['schemas']['MessageStatus']
-  finishReason: components['schemas']['FinishReason']
-  promptTokens: number
-  completionTokens: number
-  error: ApiError | null
-}
-
 const keep = statement<{ id: string }>(`
   UPDATE ai_messages m SET content = w.content, citations = w.citations::jsonb, prompt_tokens = w.prompt_tokens, beat_at = now()
   FROM unnest($1::text[], $2::text[], $3::text[], $4::int[]) AS w (id, content, citations, prompt_tokens) WHERE m.id = w.id AND m.status = 'in_progress' RETURNING m.id`)
 const beat = statement<{ id: string }>("UPDATE ai_messages SET beat_at = now() WHERE id = ANY($1) AND status = 'in_progress' RETURNING id")
+const look = statement<{ status: string, alive: boolean }>(`
+  SELECT status::text, coalesce(beat_at > now() - interval '${patience} seconds', false) AS alive FROM ai_messages WHERE id = $1`)
 const askToStop = statement("SELECT pg_notify('message_cancel', $1)")
-const stored = statement<{ status: string, content: string, citations: StoredCitation[], alive: boolean }>(`
-  SELECT status::text, content, citations, coalesce(beat_at > now() - interval '${patience} seconds', false) AS alive FROM ai_messages WHERE id = $1`)
-
 export function createWritings ({ database, listener, principals, events, upstreams, interval = 1_000, recheck = 10_000, onError = () => {} }: WritingsOptions): Writings {
+  const ending = { events, upstreams }
+  const tellings = createTellings({ ...ending, database, principals, recheck })
   const open = new Map<string, Writing>()
   const closing = new AbortController()
   let beaten = performance.now()
@@ -174,9 +153,9 @@ export function createWritings ({ database, listener, principals, events, upstre
     follow (request, message, after) {
       return (gone) => {
         const writing = open.get(message.id)
-        if (writing === undefined) return followStored(request, message, after, gone)
+        if (writing === undefined) return tellings.stored(request, message, after, gone)
         const leave = join(writing, gone)
-        return followHere(writing, request, message, after, gone, leave)
+        return tellings.live(writing, request, message, after, gone, leave)
       }
     },
 
@@ -189,13 +168,13 @@ export function createWritings ({ database, listener, principals, events, upstre
       }
       await database.sql(askToStop, [id])
       for (const late = performance.now() + 5_000; ;) {
-        const [row] = await database.sql(stored, [id])
+        const [row] = await database.sql(look, [id])
         if (row?.status !== 'in_progress') return
         // Whoever does not hear it finds its message ended, and stops then.
         if (!row.alive || performance.now() > late) break
         await sleep(50)
       }
-      await db.transaction(async (tx) => { await endUnwritten(tx, events, { id, status: 'cancelled' }) })
+      await db.transaction(async (tx) => { await endUnwritten(tx, ending, { id, status: 'cancelled' }) })
     },
 
     get size () { return open.size },
@@ -231,104 +210,6 @@ export function createWritings ({ database, listener, principals, events, upstre
     signal.addEventListener('abort', leave)
     if (signal.aborted) leave()
     return leave
-  }
-
-  async function * followHere (writing: Writing, request: Following, message: OwnedMessage, after: number, gone: AbortSignal, leave: () => void): AsyncGenerator<Told> {
-    const refusal = createWatch(request, message.id)
-    let nudge = Promise.withResolvers<void>()
-    const wake = (): void => nudge.resolve()
-    gone.addEventListener('abort', wake)
-    const timer = setInterval(wake, recheck)
-    timer.unref()
-    try {
-      // All that was ever told of it is here: nobody has seen more.
-      let place = Math.min(after, endOf(writing.parts))
-      if (place < 1) {
-        yield { event: 'message.created', id: '1', data: shownMessage(message) }
-        place = 1
-      }
-      for (;;) {
-        const refused = await refusal()
-        if (refused !== null) return yield failed(request, refused, place)
-        const { promise } = writing.changed
-        const { ended } = writing
-        for (const told of storyAfter(writing.parts, place)) {
-          yield told
-          place = Number(told.id)
-        }
-        if (ended !== null) return yield await lastOf(request, message.id, ended, place)
-        if (place === endOf(writing.parts)) await Promise.race([promise, nudge.promise])
-        if (gone.aborted) return
-        nudge = Promise.withResolvers()
-      }
-    } finally {
-      clearInterval(timer)
-      gone.removeEventListener('abort', wake)
-      leave()
-    }
-  }
-
-  async function * followStored (request: Following, message: OwnedMessage, after: number, gone: AbortSignal): AsyncGenerator<Told> {
-    const refusal = createWatch(request, message.id)
-    let place = after
-    if (place < 1) {
-      yield { event: 'message.created', id: '1', data: { ...shownMessage(message), ...nothingYet } }
-      place = 1
-    }
-    while (!gone.aborted) {
-      const [row] = await database.sql(stored, [message.id])
-      const now = await messageById(database, message.id, request.principal)
-      const refused = row === undefined || now === undefined ? notFound('message', message.id) : await refusal()
-      if (row === undefined || now === undefined || refused !== null) return yield failed(request, refused!, place)
-      const readable = new Set(now.citations.map(({ chunk_id: chunk, start_index: start }) => `${chunk} ${start}`))
-      const parts = partsOf(row)
-      for (const told of storyAfter(parts, place)) {
-        place = Number(told.id)
-        if (told.event !== 'citation.added') yield told
-        else if (readable.has(`${told.data.chunk_id} ${told.data.start_index}`)) yield told
-      }
-      if (row.status !== 'in_progress') {
-        // Who has seen the end is told nothing more.
-        if (place !== endOf(parts) + 1) yield await lastOf(request, message.id, { message: now, error: failureOf(now) }, endOf(parts))
-        return
-      }
-      if (!row.alive) await database.transaction(async (tx) => { await endSilent(tx, events, message.id) })
-      else await sleep(500, undefined, { signal: gone }).catch(() => {})
-    }
-  }
-
-  /** What an answer ends with, for who was told of it up to the place. */
-  async function lastOf (request: Following, id: string, end: End, place: number): Promise<Told> {
-    let { message, error } = end
-    if (message === null && error === null) {
-      message = await messageById(database, id, request.principal) ?? null
-      error = message === null ? notFound('message', id) : failureOf(message)
-    }
-    if (error !== null) return failed(request, error, place)
-    return { event: 'message.completed', id: String(place + 1), data: responseOf(message!) }
-  }
-
-  function failed (request: Following, { code, message, details }: ApiError, place: number): Told {
-    return { event: 'error', id: String(place + 1), data: { error: { code, message, details: { ...details, request_id: request.id } } } }
-  }
-
-  /** @returns what asks, once in a while, whether the caller may still read the message, and says why not. */
-  function createWatch (request: Following, id: string): () => Promise<ApiError | null> {
-    let { principal } = request
-    let looked = performance.now()
-    return async () => {
-      if (performance.now() - looked < recheck) return null
-      looked = performance.now()
-      try {
-        principal = await principals.renew(principal)
-        await openMessage(database, { operation: reading, params: { id }, principal })
-        return null
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error
-        // Without the database nobody knows.
-        return error.status === 503 ? null : error
-      }
-    }
   }
 
   async function resultOf (id: string, principal: Principal): Promise<OwnedMessage> {
@@ -472,68 +353,15 @@ export function createWritings ({ database, listener, principals, events, upstre
   async function finish (writing: Writing, outcome: Outcome): Promise<OwnedMessage | null> {
     const { task, content, citations } = writing
     const db = task.requestId === null ? database : database.forRequest(task.requestId)
-    const price = upstreams.priceOf(task.model)
     for (let tries = 1; ; tries++) {
       try {
-        return await db.transaction(async (tx) => await conclude(tx, events, { ...outcome, id: task.message.id, principal: task.principal, remember: outcome.status !== 'cancelled' || writing.cancelled, content, citations, costMicros: costOf(outcome, price) }))
+        return await db.transaction(async (tx) => await conclude(tx, ending, { ...outcome, id: task.message.id, model: task.model, principal: task.principal, remember: outcome.status !== 'cancelled' || writing.cancelled, content, citations }))
       } catch (error) {
         if (!(error instanceof ApiError && error.status === 503) || tries === 8 || closing.signal.aborted) throw error
         await sleep(250 * 2 ** tries, undefined, { ref: false, signal: closing.signal }).catch(() => {})
       }
     }
   }
-}
-
-interface Conclusion extends Outcome, Draft {
-  id: string
-  principal: Pick<Principal, 'userId' | 'projectIds'> & { keyId: string | null }
-  costMicros: number
-  /** Whether a repetition of the request gets this; what failed is never remembered. */
-  remember: boolean
-}
-
-const close = statement<{ session_id: string | null }>(`
-  UPDATE ai_messages SET status = $2::"MessageStatus", finish_reason = $3, prompt_tokens = $4, completion_tokens = $5, content = $6, citations = $7::jsonb, error = $8::jsonb,
-    beat_at = NULL, key_digest = CASE WHEN $9 THEN key_digest END
-  WHERE id = $1 AND status = 'in_progress' RETURNING session_id`)
-const count = statement(`
-  UPDATE ai_sessions SET prompt_tokens = prompt_tokens + $2, completion_tokens = completion_tokens + $3, last_message_at = now(), updated_at = now() WHERE id = $1`)
-
-/** @returns the message, or null where it is gone or was ended by somebody else. */
-async function conclude (tx: Db, events: Emitter, { id, principal, content, citations, status, finishReason, promptTokens, completionTokens, costMicros, remember, error }: Conclusion): Promise<OwnedMessage | null> {
-  const failure = error === null ? null : JSON.stringify({ code: error.code, message: error.message })
-  const [row] = await tx.sql(close, [id, status, finishReason, promptTokens, completionTokens, content, JSON.stringify(citations), failure, remember && status !== 'failed'])
-  if (row === undefined) return null
-  if (row.session_id !== null) await tx.sql(count, [row.session_id, promptTokens, completionTokens])
-  if (principal.keyId !== null) await addUsage(tx, principal.keyId, { promptTokens, completionTokens, costMicros })
-  const message = (await messageById(tx, id, principal))!
-  const type = status === 'failed' ? 'chat.failed' : status === 'cancelled' ? 'chat.cancelled' : 'chat.completed'
-  await events.emit(tx, type, message, { userId: message.owner_id })
-  return message
-}
-
-const unwritten = statement<{ user_id: string, api_key_id: string | null, prompt_tokens: number, content: string, citations: StoredCitation[] }>(`
-  SELECT user_id, api_key_id, prompt_tokens, content, citations FROM ai_messages WHERE id = $1 AND status = 'in_progress' FOR NO KEY UPDATE`)
-
-/** Ends a message with what is kept of it. Whoever still writes it finds it ended. */
-async function endUnwritten (tx: Db, events: Emitter, { id, status }: { id: string, status: 'failed' | 'cancelled' }): Promise<void> {
-  const [row] = await tx.sql(unwritten, [id])
-  if (row === undefined) return
-  const { user_id: userId, api_key_id: keyId, prompt_tokens: promptTokens, content, citations } = row
-  await conclude(tx, events, {
-    id, principal: { userId, projectIds: null, keyId }, content, citations, status, finishReason: null, promptTokens, completionTokens: countTokens(content), costMicros: 0, remember: true,
-    error: status === 'failed' ? unavailable('The server stopped in the middle of this answer.') : null
-  })
-}
-
-const silent = statement<{ id: string }>(`
-  SELECT id FROM ai_messages WHERE status = 'in_progress' AND beat_at < now() - interval '${patience} seconds' AND ($1::text IS NULL OR id = $1) LIMIT 100`)
-
-/** Ends as failed what nobody writes any more, because its process died: all of them, or the one of that id. @returns how many. */
-export async function endSilent (tx: Db, events: Emitter, id: string | null = null): Promise<number> {
-  const rows = await tx.sql(silent, [id])
-  for (const { id } of rows) await endUnwritten(tx, events, { id, status: 'failed' })
-  return rows.length
 }
 
 /** Tokens that a server says, where it can be so. */
@@ -544,10 +372,4 @@ function plausible (tokens: number | undefined): number | null {
 function citationOf (passage: RetrievedPassage): Omit<StoredCitation, 'at'> {
   const { document_id, file_id, chunk_id, name, page, start_index, end_index, text, score, revision, space_id } = passage
   return { document_id, file_id, chunk_id, name, page, start_index, end_index, quote: text, score, revision, space_id }
-}
-
-function failureOf (message: OwnedMessage): ApiError | null {
-  if (message.status !== 'failed') return null
-  const { code, message: text } = message.error ?? { code: 'UNAVAILABLE', message: 'The answer failed.' }
-  return new ApiError(code === 'RATE_LIMITED' ? 429 : code === 'INVALID_REQUEST' ? 400 : 503, code as ApiError['code'], text)
 }

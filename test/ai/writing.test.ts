@@ -12,7 +12,7 @@ import type { Asked } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait.ts'
 import { addBase, addDocument } from '../support/collection/shelf.ts'
 
-const stage = await openStage(t, { models: [{ id: 'small', context_window: 8000, max_output_tokens: 1000 }, { id: 'large', max_output_tokens: 1_000_000 }] })
+const stage = await openStage(t, { models: [{ id: 'small', context_window: 8000, max_output_tokens: 1000, input_price: 2, output_price: 4 }, { id: 'large', max_output_tokens: 1_000_000 }] })
 const { server, person, upstream } = stage
 const { database, principals, writings } = server.services
 const principal = await principals.authenticate(`Bearer ${person.key}`)
@@ -114,10 +114,12 @@ t.test('of a writer that died it is counted too', async (t) => {
   upstream.script = { answer: 'Hi.' }
   const { body: { id, session_id: session } } = await person.client.post('/ai/chat', { message: 'Hi' })
   await database.prisma.message.update({ where: { id }, data: { status: 'in_progress', promptTokens: 123, beatAt: new Date(Date.now() - 60_000) } })
-  const before = (await person.client.get('/ai/usage')).body.prompt_tokens
+  const before = (await person.client.get('/ai/usage')).body
   t.equal((await person.client.post('/ai/chat', { message: 'And?', session_id: session, model: 'extractive-1' })).status, 200)
   t.match((await person.client.get(`/ai/messages/${id}`)).body, { status: 'failed', usage: { prompt_tokens: 123 } })
-  t.ok((await person.client.get('/ai/usage')).body.prompt_tokens >= before + 123)
+  const after = (await person.client.get('/ai/usage')).body
+  t.ok(after.prompt_tokens >= before.prompt_tokens + 123)
+  t.ok(after.cost_micros > before.cost_micros, 'and what it cost')
 })
 
 t.test('numbers of tokens that cannot be are not believed', async (t) => {
