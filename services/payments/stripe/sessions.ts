@@ -16,8 +16,8 @@ import { learn, paymentAt, settleOnce, stripeName, type Settle } from './told.ts
 
 type Session = Stripe.Checkout.Session
 
-/** Stripe takes times from 30 minutes to 24 hours after a session's beginning; a bit less, because clocks differ. */
-const shortest = 31 * 60_000
+/** Stripe takes times from 30 minutes to 24 hours after a session's beginning; a bit more and a bit less, because clocks differ. */
+const shortest = 33 * 60_000
 const longest = 86_400_000 - 120_000
 
 /** When Stripe lets a session end. Two values at most for each, which its key tells apart. */
@@ -38,14 +38,16 @@ async function lineItems (db: Db, checkout: OwnedCheckout, order: OwnedOrder): P
   }))
 }
 
-const keep = statement<{ id: string }>(`
-  UPDATE checkouts SET gateway_reference = $2, gateway_url = $3 WHERE id = $1 AND status = 'open' AND gateway_reference IS NULL RETURNING id`)
+/** Milliseconds that the time of payments is ahead of Stripe's. */
+async function aheadBy (db: Db): Promise<number> {
+  return (await testClock(db)).offset_seconds * 1000
+}
 
-/** The address of Stripe's page for an open session; the same for everybody who comes. Throws 503 when Stripe cannot be reached. */
-export async function pageOf (stripe: StripeConnection, jobs: Queue<GatewayJob>, db: Db, checkout: OwnedCheckout, order: OwnedOrder): Promise<string> {
-  if (checkout.gateway_url !== null) return checkout.gateway_url
-  const { offset_seconds: offset } = await testClock(db)
-  const { at, key } = endsAt(checkout, { now: Date.now(), offset: offset * 1000 })
+interface Page { id: string, url: string }
+
+/** Makes the session at Stripe, or finds it made. */
+async function makePage (stripe: StripeConnection, db: Db, checkout: OwnedCheckout, order: OwnedOrder): Promise<Page> {
+  const { at, key } = endsAt(checkout, { now: Date.now(), offset: await aheadBy(db) })
   const metadata = { checkout_id: checkout.id, order_id: order.id, ...(checkout.subscription_id !== null && { subscription_id: checkout.subscription_id }) }
   const items = await lineItems(db, checkout, order)
   const { id, url } = await stripe.ask((api) => api.checkout.sessions.create({
@@ -57,21 +59,34 @@ export async function pageOf (stripe: StripeConnection, jobs: Queue<GatewayJob>,
     success_url: `${checkout.url}/return`,
     cancel_url: addressFor(checkout, 'cancel'),
     expires_at: Math.floor(at / 1000)
-  }, { idempotencyKey: `checkout:${key}` })).catch((error) => { throw asUnavailable(error) })
-  const kept = await db.transaction(async (tx) => {
-    if ((await tx.sql(keep, [checkout.id, id, url])).length === 1) {
-      const startAfter = new Date(new Date(checkout.expires_at).getTime() - offset * 1000)
-      await jobs.add(tx, [{ data: { task: 'close', id: checkout.id, tries: 0 }, group: checkout.id, startAfter }])
-      return url
-    }
-    const now = (await checkoutById(tx, checkout.id))!
-    if (now.gateway_reference === id && now.status === 'open') return now.gateway_url
-    // Somebody came at the same time and got another, or nobody is to pay any more: nobody ever sees this one.
-    if (now.gateway_reference !== id) await jobs.add(tx, [{ data: { task: 'close', id: checkout.id, reference: id, tries: 0 }, group: checkout.id }])
-    return now.status === 'open' ? now.gateway_url : null
-  })
-  // Our own page says why there is none.
-  return kept ?? checkout.url
+  }, { idempotencyKey: `checkout:${key}` }))
+  if (url === null) throw new Error(`${id} has no page`)
+  return { id, url }
+}
+
+const keep = statement<{ id: string }>(`
+  UPDATE checkouts SET gateway_reference = $2, gateway_url = $3 WHERE id = $1 AND status = 'open' AND gateway_reference IS NULL RETURNING id`)
+
+/** Keeps the page of a session that is open and has none. @returns the one that it has; null where nobody is to pay any more. */
+async function keepPage (tx: Db, jobs: Queue<GatewayJob>, checkout: OwnedCheckout, { id, url }: Page): Promise<string | null> {
+  const job: GatewayJob = { task: 'close', id: checkout.id, tries: 0 }
+  if ((await tx.sql(keep, [checkout.id, id, url])).length === 1) {
+    const startAfter = new Date(new Date(checkout.expires_at).getTime() - await aheadBy(tx))
+    await jobs.add(tx, [{ data: job, group: checkout.id, startAfter }])
+    return url
+  }
+  const now = (await checkoutById(tx, checkout.id))!
+  // Somebody came at the same time and got another, or nobody is to pay any more: nobody ever sees this one.
+  if (now.gateway_reference !== id) await jobs.add(tx, [{ data: { ...job, reference: id }, group: checkout.id }])
+  return now.status === 'open' ? now.gateway_url : null
+}
+
+/** The address of Stripe's page for an open session; the same for everybody who comes. Throws 503 when Stripe cannot be reached. */
+export async function pageOf (stripe: StripeConnection, jobs: Queue<GatewayJob>, db: Db, checkout: OwnedCheckout, order: OwnedOrder): Promise<string> {
+  if (checkout.gateway_url !== null) return checkout.gateway_url
+  const page = await makePage(stripe, db, checkout, order).catch((error) => { throw asUnavailable(error) })
+  // Where there is none any more our own says why.
+  return await db.transaction((tx) => keepPage(tx, jobs, checkout, page)) ?? checkout.url
 }
 
 /** Asks how a session went. */

@@ -3,7 +3,7 @@
 import { statement, type Db } from '../../database.ts'
 import { RolledBack } from '../../errors.ts'
 import type { Kind } from '../../housekeeping.ts'
-import { lockDeal, settlePayment, type Deal, type SettleServices, type Told } from '../settle.ts'
+import { lockDeal, settlePayment, type SettleServices, type Told } from '../settle.ts'
 
 /** The name of this gateway in rows. */
 export const stripeName = 'stripe'
@@ -36,9 +36,9 @@ export async function learn (db: Db, services: SettleServices, ask: () => Promis
   }
 }
 
-const payment = statement<{ id: string, order_id: string, status: string }>('SELECT id, order_id, status::text FROM payments WHERE gateway = $1 AND gateway_reference = $2')
-
 export interface KnownPayment { id: string, order_id: string, status: string }
+
+const payment = statement<KnownPayment>('SELECT id, order_id, status::text FROM payments WHERE gateway = $1 AND gateway_reference = $2')
 
 /** The payment that Stripe calls so. To be asked with its order held: nobody else keeps it then. */
 export async function paymentAt (tx: Db, reference: string): Promise<KnownPayment | undefined> {
@@ -48,7 +48,7 @@ export async function paymentAt (tx: Db, reference: string): Promise<KnownPaymen
 
 /** Money has come, whether or not it was on its way here before. @returns whether it paid its order. */
 export async function settleOnce (tx: Db, services: SettleServices, orderId: string, told: Omit<Told, 'gateway' | 'card' | 'id'> & { reference: string }): Promise<boolean> {
-  const deal: Deal = await lockDeal(tx, orderId)
+  const deal = await lockDeal(tx, orderId)
   const known = await paymentAt(tx, told.reference)
   return await settlePayment(tx, services, deal, { ...told, gateway: stripeName, card: null, ...(known?.status === 'processing' && { id: known.id }) })
 }
