@@ -2290,7 +2290,7 @@ export const operations: Record<OperationId, OperationInfo> = {
     scopes: ["ai:write"],
     rateLimit: "ai",
     validators: {"path":"pathMessageId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyRegenerateRequest"},
-    body: {"required":true,"contentTypes":["application/json"]},
+    body: {"required":false,"contentTypes":["application/json"]},
     replies: {
       200: {"contentType":"application/json","serializer":"replyChatResponse"},
       400: {"contentType":"application/json","serializer":"replyError"},

@@ -768,7 +768,8 @@ export interface paths {
          * @description Answers with the whole message. Either `message`, which is added to the session and answered in its light; without
          *     `session_id` a new one is begun, unless your settings say not to store history. Or `messages`, the whole conversation, of which
          *     nothing is stored but the answer, for a day. Answers draw on `knowledge_base_ids`, or else those of the session, as far as
-         *     you may read them at that moment, and cite what they use.
+         *     you may read them at that moment, and cite what they use. Where neither names any, `extractive-1` draws on all knowledge
+         *     bases of the session's project, or of your own that are in no project, the newest hundred of them; other models on none.
          *
          *     A client that leaves stops it; what was written so far is kept as `cancelled`. A server of models that is busy is 429, one that fails
          *     503. A session takes one message at a time: 409.
@@ -5427,10 +5428,12 @@ export interface components {
             }[];
             /** @description Only with `message`. */
             session_id?: components["schemas"]["SessionId"];
+            /** @description What the answer draws on; by default those of the session, and else, for `extractive-1` only, all of the session's project, or of your own in none. */
             knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
             temperature?: number;
-            /** @description At most so many tokens of an answer. */
+            /** @description At most so many tokens of an answer; one that is cut off there is `incomplete`, with the reason `length`. */
             max_tokens?: number;
+            /** @description Texts that an answer ends before. */
             stop?: string[];
             metadata?: components["schemas"]["Metadata"];
         } & (unknown | unknown);
@@ -5544,6 +5547,7 @@ export interface components {
             title?: string;
             model?: components["schemas"]["ModelId"];
             system_prompt?: components["schemas"]["SystemPrompt"];
+            /** @description What its answers draw on, where a chat names none. Of a session of a project they are of that project. */
             knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
             metadata?: components["schemas"]["Metadata"];
         };
@@ -5558,6 +5562,7 @@ export interface components {
             title?: string | null;
             model?: string | null;
             system_prompt?: components["schemas"]["SystemPrompt"];
+            /** @description What its answers draw on, where a chat names none. Of a session of a project they are of that project. */
             knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
             status?: components["schemas"]["SessionStatus"];
             metadata?: components["schemas"]["Metadata"];
@@ -5582,6 +5587,7 @@ export interface components {
          */
         RegenerateRequest: {
             model?: components["schemas"]["ModelId"];
+            /** @description As of a chat. */
             knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
             temperature?: number;
             max_tokens?: number;
@@ -11162,7 +11168,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["RegenerateRequest"];
             };

@@ -4,7 +4,7 @@ import type { components } from '../../generated/types.ts'
 import type { AskedWord } from './asked.ts'
 import { createReader } from './kinship.ts'
 import type { RetrievedPassage } from './retrieval.ts'
-import { narrowed, sentencesOf, wordsIn, type Sentence } from './sentences.ts'
+import { namesIn, narrowed, sentencesOf, wordsIn, type Sentence } from './sentences.ts'
 
 /** A citation as it is kept: whether it is stale shows by the revision that its document has later. */
 export type NewCitation = Omit<components['schemas']['Citation'], 'stale'> & Pick<RetrievedPassage, 'space_id' | 'revision'>
@@ -24,7 +24,8 @@ const context = { above: 0.5, around: 0.2 }
 const ofPassage = 0.3
 /**
  * Below this part of what is asked, weighted by rarity, there is no answer: said by all passages together, since they are not
- * of the subject then; and by the best sentence with what stands above it, since it is mere chance then.
+ * of the subject then, unless what is asked for is the name of an entry; and by the best sentence with what stands above
+ * it, since it is mere chance then.
  */
 const enough = { together: 0.5, sentence: 0.3 }
 /** Of a question with more words, one need not say so large a part. */
@@ -53,35 +54,57 @@ function still (unread: number): string {
   return unread === 1 ? 'But 1 document is still being read: ask again when it is ready.' : `But ${unread} documents are still being read: ask again when they are ready.`
 }
 
+interface Candidate extends Quote {
+  /** The weight of what of the question it says, with what stands above it. */
+  says: number
+  /** Whether a name in it is asked for word by word. */
+  named: boolean
+}
+
 /** None where too little of what is asked is said. `passages` come with the best first. */
 export function quotesOf (asked: AskedWord[], passages: RetrievedPassage[]): Quote[] {
   const saidBy = createReader(asked)
   const weigh = (extents: number[]): number => extents.reduce((sum, extent, i) => sum + asked[i].weight * extent, 0)
+  const isAsked = (name: string): boolean => {
+    const words = [...wordsIn(name)].filter((word) => !/^[a-z]{1,3}$/.test(word))
+    return words.length > 0 && words.every((word) => weigh(saidBy(new Set([word]))) > 0)
+  }
   const demanded = demandOf(asked)
   const highest = Math.max(...passages.map(({ score }) => score), Number.EPSILON)
   let together = asked.map(() => 0)
-  let best = 0
-  const scored: Quote[] = []
+  const candidates: Candidate[] = []
   for (const passage of passages) {
     const heading = wordsIn(passage.heading ?? '')
     const above = saidBy(new Set([...heading, ...wordsIn(passage.name)]))
-    const underIt = weigh(saidBy(heading)) > 0
     const around = saidBy(wordsIn(passage.text))
     together = together.map((extent, i) => Math.max(extent, above[i], around[i]))
+    const underIt = weigh(saidBy(heading)) > 0
     for (const sentence of sentencesOf(passage)) {
       const said = saidBy(sentence.words)
       if (!underIt && weigh(said) === 0) continue
-      best = Math.max(best, weigh(said.map((extent, i) => Math.max(extent, context.above * above[i]))))
       const all = weigh(said.map((extent, i) => extent + Math.max(context.above * above[i], context.around * around[i])))
-      scored.push({ ...sentence, score: Math.min(1, all / demanded) * (1 - ofPassage + ofPassage * passage.score / highest) })
+      candidates.push({
+        ...sentence,
+        says: weigh(said.map((extent, i) => Math.max(extent, context.above * above[i]))),
+        named: namesIn(sentence).some(isAsked),
+        score: Math.min(1, all / demanded) * (1 - ofPassage + ofPassage * passage.score / highest)
+      })
     }
   }
-  if (weigh(together) < enough.together * demanded || best < enough.sentence * demanded) return []
+  const suited = weigh(together) >= enough.together * demanded ? candidates : candidates.filter(({ named }) => named)
+  if (!suited.some(({ says }) => says >= enough.sentence * demanded)) return []
+  return theBest(suited, (sentence) => sentence.record ? narrowed(sentence, (text) => weigh(saidBy(wordsIn(text)))) : sentence)
+}
+
+/** `partOf` gives what of a sentence to quote. */
+function theBest (candidates: Candidate[], partOf: (sentence: Sentence) => { start: number, end: number }): Quote[] {
   const quotes: Quote[] = []
-  for (const sentence of scored.sort((a, b) => b.score - a.score)) {
+  for (const { says: _says, named: _named, ...sentence } of candidates.sort((a, b) => b.score - a.score)) {
     if (quotes.length === mostQuotes || sentence.score < worth * (quotes[0]?.score ?? 0)) break
-    const quote = sentence.record ? { ...sentence, ...narrowed(sentence, (text) => weigh(saidBy(wordsIn(text)))) } : sentence
-    if (!quotes.some((other) => overlap(other, quote) || alike(other.words, quote.words) >= (quote.record ? sameness.record : sameness.sentence))) quotes.push(quote)
+    const { start, end } = partOf(sentence)
+    const quote = { ...sentence, start, end }
+    const most = quote.record ? sameness.record : sameness.sentence
+    if (!quotes.some((other) => overlap(other, quote) || alike(other.words, quote.words) >= most)) quotes.push(quote)
   }
   return quotes
 }

@@ -56,20 +56,28 @@ function recordsOf (passage: RetrievedPassage): Sentence[] {
   return [...passage.text.matchAll(/\S[^\n]*/g)].map(({ 0: line, index }) => ({ passage, start: index, end: index + line.trimEnd().length, words: wordsIn(line), record: true }))
 }
 
+/** What is named in it: the fields of a record that is one of its kind, or what a sentence begins with before a colon. */
+export function namesIn (sentence: Sentence): string[] {
+  const text = sentence.passage.text.slice(sentence.start, sentence.end)
+  if (!sentence.record) return [/^[^:\n]{1,60}(?=: )/.exec(text)?.[0] ?? '']
+  return isOneOfMany(sentence) ? [] : fieldsOf(text).map(({ start, end }) => /^[^:]{1,60}(?=: )/.exec(text.slice(start, end))?.[0] ?? '')
+}
+
 interface Range { start: number, end: number }
 
-/** One of a list, or a row of a table: its values belong together. */
-const ofList = /^(?:[^\n]* › )?\d+: /
-const isRow = (name: string, type: string): boolean => /\.[ct]sv$/i.test(name) || /^text\/(?:csv|tab-separated-values)$/.test(type)
+/** A row of a table, or an object in a list: its values belong together. */
+function isOneOfMany ({ passage: { name, content_type: type, text }, start, end }: Sentence): boolean {
+  return /\.[ct]sv$/i.test(name) || /^text\/(?:csv|tab-separated-values)$/.test(type) || /^(?:[^\n]* › )?\d+: /.test(text.slice(start, end))
+}
 
 /**
  * What of a record to quote: all of a row or of an object in a list; of any other object the fewest fields that say as much
  * of what is asked, by `said`, as all do, or all of them where its name is what was asked for.
  */
-export function narrowed ({ passage, start, end }: Sentence, said: (text: string) => number): Range {
+export function narrowed (sentence: Sentence, said: (text: string) => number): Range {
+  const { passage, start, end } = sentence
   const record = passage.text.slice(start, end)
-  const whole = end - start <= longestQuote
-  if (whole && (isRow(passage.name, passage.content_type) || ofList.test(record))) return { start, end }
+  if (end - start <= longestQuote && isOneOfMany(sentence)) return { start, end }
   const fields = fieldsOf(record)
   const names = /^[^;]*?: (?=[^;]*?: )/.exec(record)?.[0].length ?? 0
   const own = said(record.slice(names))
