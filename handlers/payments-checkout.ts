@@ -33,7 +33,7 @@ export const paymentsCheckout = {
 
   async expireCheckout (request, { db, events, gateways }) {
     return await db.transaction(async (tx) => {
-      const { id, order_id: orderId } = await openCheckout(tx, request)
+      const { id, order_id: orderId } = await openCheckout(tx, request, { holdProject: true })
       const deal = await lockDeal(tx, orderId)
       return { status: 200, body: shownCheckout(await expireCheckout(tx, { events, gateways }, deal, id, await paymentsNow(tx))) }
     })
@@ -46,7 +46,7 @@ type CheckoutRequest = Request<'createCheckout'>
 async function pendingOrder (tx: Db, { gateways }: SettleServices, { operation, principal, body }: CheckoutRequest, orderId: string): Promise<OwnedOrder> {
   for (const field of ['items', 'project_id'] as const) if (body[field] !== undefined) throw invalidField(field, 'exclusive', `${field} is for a session without order_id`)
   if (body.mode === 'subscription') throw invalidField('mode', 'exclusive', 'A subscription begins with items.')
-  await openOrder(tx, { operation, principal, params: { id: orderId } })
+  await openOrder(tx, { operation, principal, params: { id: orderId } }, { holdProject: true })
   const { order, subscription } = await lockDeal(tx, orderId)
   if (order.status !== 'pending') throw invalidState('order', order.status)
   gateways.current.requireAmount(order.total_amount, order.currency, 'order_id')
@@ -58,9 +58,9 @@ async function pendingOrder (tx: Db, { gateways }: SettleServices, { operation, 
 async function orderAtOnce (tx: Db, { events, gateways }: SettleServices, { operation, principal, body }: CheckoutRequest): Promise<OwnedOrder> {
   const { mode = 'payment', items, project_id: projectId = null, metadata } = body
   if (items === undefined) throw invalidField('items', 'required', 'items or order_id is required')
-  await openSpace(tx, { operation, principal }, projectId, { lock: true })
   const recurring = mode === 'subscription'
   if (recurring && items.length > 1) throw invalidField('items', 'maxItems', 'A subscription has one item.')
+  await openSpace(tx, { operation, principal }, projectId, { lock: true })
   const basket = await priceItems(tx, items, { recurring })
   gateways.current.requireAmount(basket.total, basket.currency, 'items')
   const ownerId = principal.userId

@@ -17,8 +17,8 @@ export const paymentsClock = {
   },
 
   async advanceTestClock ({ body: { to, seconds } }, { database, events, gateways }) {
-    requireSandbox(gateways)
     if ((to === undefined) === (seconds === undefined)) throw invalidField('to', 'exclusive', 'Either to or seconds is required.')
+    requireSandbox(gateways)
     const now = await paymentsNow(database)
     const target = to === undefined ? new Date(now.getTime() + seconds! * 1000) : new Date(to)
     if (target.getTime() > now.getTime() + furthest) throw invalidField('to', 'maximum', 'At most two years at once.')

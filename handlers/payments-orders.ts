@@ -30,7 +30,7 @@ export const paymentsOrders = {
 
   async cancelOrder (request, { db, events, gateways }) {
     return await db.transaction(async (tx) => {
-      requireOwnEnd(await openOrder(tx, request))
+      requireOwnEnd(await openOrder(tx, request, { holdProject: true }))
       const deal = await lockDeal(tx, request.params.id)
       const { owner_id: _owner, ...order } = await cancelOrder(tx, { events, gateways }, deal, await paymentsNow(tx))
       return { status: 200, body: order }

@@ -26,12 +26,14 @@ const columns = `c.id, c.url, c.mode::text, c.status::text, CASE WHEN c.status =
 /** Of a row of checkouts whose alias is c. */
 export const checkoutColumns = `${columns}, c.project_id, c.owner_id`
 
-const read = statement<OwnedCheckout & InSpace>(`SELECT ${columns}, ${accessColumns('c', '$2')} FROM checkouts c WHERE c.id = $1`)
+const read = (holdProject: boolean) => statement<OwnedCheckout & InSpace>(`SELECT ${columns}, ${accessColumns('c', '$2', { lock: holdProject })} FROM checkouts c WHERE c.id = $1`)
+const readCheckout = read(false)
+const readInHeldProject = read(true)
 
-/** The session of the request, when the caller may do with it what the operation does. */
-export async function openCheckout (db: Db, request: { operation: OperationInfo, params: { id: string }, principal: Principal }): Promise<OwnedCheckout> {
+/** The session of the request, when the caller may do with it what the operation does. `holdProject` holds its project, and nothing else. */
+export async function openCheckout (db: Db, request: { operation: OperationInfo, params: { id: string }, principal: Principal }, { holdProject = false } = {}): Promise<OwnedCheckout> {
   const { params: { id }, principal } = request
-  const [row] = await db.sql(read, [id, principal.userId])
+  const [row] = await db.sql(holdProject ? readInHeldProject : readCheckout, [id, principal.userId])
   requireAccess(row, request, { name: 'checkout session', id })
   const { your_role: _role, project_status: _project, ...checkout } = row
   return checkout

@@ -15,7 +15,7 @@ export interface TestClock { now: string, offset_seconds: number }
 
 export async function testClock (db: Db): Promise<TestClock> {
   const [{ now, offset }] = await db.sql(readClock, [])
-  return { now, offset_seconds: Math.floor(offset / 1000) }
+  return { now, offset_seconds: Math.round(offset / 1000) }
 }
 
 // Rounded up: what is due at that time has to be due then.

@@ -26,9 +26,9 @@ const columns = (items = 'order_items'): string => `o.id, o.number, o.status::te
 /** Of a row of orders whose alias is o, and of its items, whose table may be another. */
 export const orderColumns = (items?: string): string => `${columns(items)}, o.project_id, o.owner_id`
 
-const read = (lock: boolean): string => `SELECT ${columns()}, ${accessColumns('o', '$2', { lock })} FROM orders o WHERE o.id = $1`
-const readOrder = statement<Order & InSpace>(read(false))
-const lockOrder = statement<Order & InSpace>(`${read(true)} FOR NO KEY UPDATE OF o`)
+const read = (holdProject: boolean) => statement<Order & InSpace>(`SELECT ${columns()}, ${accessColumns('o', '$2', { lock: holdProject })} FROM orders o WHERE o.id = $1`)
+const readOrder = read(false)
+const readInHeldProject = read(true)
 
 export interface OrderRequest {
   operation: OperationInfo
@@ -36,10 +36,13 @@ export interface OrderRequest {
   principal: Principal
 }
 
-/** The order of the request, when the caller may do with it what the operation does. One statement; `lock` holds it, with its project. */
-export async function openOrder (db: Db, request: OrderRequest, { lock = false } = {}): Promise<OwnedOrder> {
+/**
+ * The order of the request, when the caller may do with it what the operation does. One statement; `holdProject` holds its project, and nothing
+ * else: `lockDeal` holds the order, after its subscription.
+ */
+export async function openOrder (db: Db, request: OrderRequest, { holdProject = false } = {}): Promise<OwnedOrder> {
   const { params: { id }, principal } = request
-  const [row] = await db.sql(lock ? lockOrder : readOrder, [id, principal.userId])
+  const [row] = await db.sql(holdProject ? readInHeldProject : readOrder, [id, principal.userId])
   requireAccess(row, request, { name: 'order', id })
   const { your_role: _role, project_status: _project, ...order } = row
   return order
