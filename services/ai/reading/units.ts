@@ -1,5 +1,5 @@
 // The smallest parts that a chunk is made of: sentences, rows, headings; and parts of those only where one is too long.
-import type { Heading, Range, Structure } from './structure.ts'
+import type { Range, Structure } from './structure.ts'
 import { countTokens } from './tokens.ts'
 
 export interface Unit {
