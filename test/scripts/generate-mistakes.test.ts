@@ -70,6 +70,8 @@ const mistakes: Record<string, Mistake> = {
   'an object that is open without saying so': { change: ['      additionalProperties: false\n      required: [id, name]', '      required: [id, name]'], says: /additionalProperties: false/, at: 'Thing:' },
   '`required` that names no property': { change: ['required: [id, name]', 'required: [id, nome]'], says: /`nome`, which is no property/, at: 'required: [id, nome]' },
   'a pattern that does not compile': { change: ["'^t[0-9]+$'", "'^t([0-9]+$'"], says: /pattern/, at: "'^t([0-9]+$'" },
+  'words for a pattern that is not there': { change: ["pattern: '^t[0-9]+$'", 'x-pattern-says: a t and digits'], says: /stands beside a `pattern`/, at: 'x-pattern-says' },
+  'words for a pattern that are none': { change: ["pattern: '^t[0-9]+$'", "pattern: '^t[0-9]+$', x-pattern-says: 5"], says: /text that follows "must be"/, at: 'x-pattern-says' },
   'an unknown format': { change: ['format: date-time', 'format: datetime'], says: /unknown format `datetime`/, at: 'format: datetime' },
   'an unknown rate limit': { change: ['x-rate-limit: write', 'x-rate-limit: often'], says: /unknown rate limit `often`/, at: 'x-rate-limit: often' },
   'an unknown role': { change: ['role: editor', 'role: author'], says: /unknown role `author`/, at: 'author' },
