@@ -2,6 +2,7 @@
 import t from 'tap'
 import { ranks } from '../../services/access.ts'
 import { askFor, fixtures, infos, projectOf, send, successOf, type Ask, type Fixture, type Rank } from '../support/contract.ts'
+import { catalogueOf, pages } from '../support/contract-purchases.ts'
 import { createDump, insertedKey, insertedProject } from '../support/contract-rows.ts'
 import { startServer } from '../support/server.ts'
 
@@ -53,6 +54,21 @@ t.test('a project in another state than the operation is for is 409 for whoever 
     if (status !== 'deleted') t.match(reply.body, { error: { code: 'INVALID_STATE', details: { field: 'status', constraint: status } } }, ask.id)
   }
   t.same(await dump(), before, 'nothing changes')
+})
+
+t.test('a session of items is begun by who may order in its project', async (t) => {
+  const { price, monthly } = await catalogueOf(server)
+  for (const [mode, id] of [['payment', price], ['subscription', monthly]] as const) {
+    const begin = async (rank: Rank, status: 'active' | 'archived' | 'deleted' = 'active') =>
+      await caller.client.post('/payments/checkout', { mode, items: [{ price_id: id }], project_id: await insertedProject({ server, caller, rank }, status), ...pages })
+    for (const rank of Object.keys(ranks) as Rank[]) {
+      t.equal((await begin(rank)).status, ranks[rank] >= ranks.editor ? 201 : 403, `${mode}: ${rank}`)
+    }
+    t.match(await begin('editor', 'archived'), { status: 409, body: { error: { code: 'INVALID_STATE', details: { constraint: 'archived' } } } })
+    t.equal((await begin('editor', 'deleted')).status, 404)
+  }
+  const { body: { data } } = await caller.client.get('/payments/orders?limit=100')
+  t.same(data.filter((order: { project_id: string | null }) => order.project_id !== null), [], 'and none of it is the caller\'s own')
 })
 
 const inSome = onProjects.filter(({ path }) => !path.includes('/projects'))

@@ -144,6 +144,17 @@ const recover = command('pay overdue', async (books, which: number, card: keyof 
 
 const isOverdue = (books: Books) => ({ status, orders }: ModelSubscription): boolean => status === 'past_due' && books.openSessionOf(orders.at(-1)!) === undefined
 
+/** Pays slowly by a session of an order that was there before, and lets nobody pay by it any more. */
+const payTooLate = command('pay too late', async (books, quantity: number) => {
+  const order = (await post('orders', { items: [{ price_id: shop.price, quantity }] })).body
+  const session = (await post('checkout', { order_id: order.id, ...pages })).body
+  books.addSession(session.id, books.addOrder(order.id, 1999 * quantity), { ownsOrder: false, lasts: day })
+  await payBy(server, session.id, cards.slow)
+  books.pay(books.sessions.at(-1)!, 'slow')
+  assert.equal(gist(await post(`checkout/${session.id}/expire`)), '200')
+  books.expire(books.sessions.at(-1)!)
+})
+
 const answer = command('answer', async (books, which: number, decision: 'confirm' | 'reject') => {
   const asked = books.sessions.filter(({ status, awaits }) => status === 'open' && awaits === 'confirmation')
   const session = pick(asked, which)
@@ -205,9 +216,10 @@ const anyCommand = [
   which.map(checkoutOrder), which.map(checkoutOrder),
   fc.tuple(quantity, fc.constantFrom(1, 5, 24)).map((args) => checkoutItems(...args)),
   fc.tuple(every, quantity).map((args) => subscribe(...args)),
-  ...Array.from({ length: 2 }, () => fc.tuple(every, fc.constantFrom('pays' as const, 'paysOnce' as const)).map((args) => begin(...args))),
+  ...Array.from({ length: 4 }, () => fc.tuple(every, fc.constantFrom('pays' as const, 'paysOnce' as const)).map((args) => begin(...args))),
   ...Array.from({ length: 4 }, () => fc.tuple(which, card).map((args) => pay(...args))),
-  ...Array.from({ length: 2 }, () => fc.tuple(which, card).map((args) => recover(...args))),
+  ...Array.from({ length: 4 }, () => fc.tuple(which, card).map((args) => recover(...args))),
+  quantity.map(payTooLate),
   fc.tuple(which, fc.constantFrom('confirm' as const, 'confirm' as const, 'reject' as const)).map((args) => answer(...args)),
   which.map(expire),
   which.map(cancelOrder),
@@ -215,7 +227,7 @@ const anyCommand = [
   fc.tuple(which, fc.boolean()).map((args) => cancelSubscription(...args)),
   which.map(resume),
   fc.oneof(fc.integer({ min: 1, max: 30 }), fc.integer({ min: 1, max: 10 }).map((days) => days * 24), fc.integer({ min: 1, max: 3 }).map((weeks) => weeks * 168)).map(wait),
-  fc.integer({ min: 1, max: 15 }).map((days) => wait(days * 24))
+  ...Array.from({ length: 3 }, () => fc.integer({ min: 1, max: 15 }).map((days) => wait(days * 24)))
 ]
 
 /** Begins anew: what earlier sequences left would be renewed with every step of the clock. */

@@ -96,6 +96,18 @@ export const operationRules = {
       }
     }
   }),
+  'raw-is-json': eachOperation((operation, { ctx, location }) => {
+    const body = resolved(operation.requestBody, ctx)
+    if (body?.['x-raw'] === undefined || Object.keys(body.content ?? {}).join() === 'application/json') return
+    ctx.report({ message: 'x-raw is for a body that is application/json and nothing else', location: location.child('requestBody').key() })
+  }),
+  /** Nothing in a page's form has a type but text. */
+  'fields-are-text': eachOperation((operation, { ctx, location }) => {
+    const schema = resolved(resolved(operation.requestBody, ctx)?.content?.['application/x-www-form-urlencoded']?.schema, ctx)
+    for (const [name, property] of Object.entries<any>(schema?.properties ?? {})) {
+      if (resolved(property, ctx)?.type !== 'string') ctx.report({ message: `the field \`${name}\` of a form is text`, location: location.child('requestBody').key() })
+    }
+  }),
   'body-has-schema': eachOperation((operation, { ctx, location }) => {
     for (const [status, response] of Object.entries<any>(operation.responses ?? {})) {
       for (const [type, media] of Object.entries<any>(resolved(response, ctx)?.content ?? {})) {
