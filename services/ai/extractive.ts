@@ -66,8 +66,9 @@ export function quotesOf (asked: AskedWord[], passages: RetrievedPassage[]): Quo
   const saidBy = createReader(asked)
   const weigh = (extents: number[]): number => extents.reduce((sum, extent, i) => sum + asked[i].weight * extent, 0)
   const isAsked = (name: string): boolean => {
-    const words = [...wordsIn(name)].filter((word) => !/^[a-z]{1,3}$/.test(word))
-    return words.length > 0 && words.every((word) => weigh(saidBy(new Set([word]))) > 0)
+    const words = [...wordsIn(name)]
+    const long = words.filter((word) => !/^[a-z]{1,3}$/.test(word))
+    return words.length > 0 && (long.length > 0 ? long : words).every((word) => weigh(saidBy(new Set([word]))) > 0)
   }
   const demanded = demandOf(asked)
   const highest = Math.max(...passages.map(({ score }) => score), Number.EPSILON)

@@ -257,6 +257,7 @@ export function createWritings ({ database, listener, principals, events, upstre
     if (task.model === extractive) {
       writing.promptTokens = countTokens(question)
       const { pieces, finishReason } = await quoted(task, found)
+      signal.throwIfAborted()
       for (const piece of pieces) {
         if ('delta' in piece) add(writing, piece.delta)
         else cite(writing, piece.citation)

@@ -147,7 +147,7 @@ t.test('a question of long words that are all but those of the passages is answe
     answer(words(64, letters, 7).join(' '), passages)
     const took = performance.now() - began
     t.comment(`${letters} letters: ${Math.round(took)} ms`)
-    t.ok(took < 1_000, `${Math.round(took)} ms`)
+    t.ok(took < 2_000, `${Math.round(took)} ms`)
   }
 })
 
