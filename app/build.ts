@@ -1,6 +1,7 @@
 // The server without its socket: every operation of the spec as a route, and what surrounds all of them.
 import Fastify, { LogController, type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify'
 import cors from '@fastify/cors'
+import formbody from '@fastify/formbody'
 import glue from 'fastify-openapi-glue'
 import multipart from '@fastify/multipart'
 import type { DestinationStream } from 'pino'
@@ -20,7 +21,7 @@ import { serveMetrics } from './metrics.ts'
 import { abandonBodies, watchBody } from './patience.ts'
 import { routeOf } from './operation.ts'
 import { overrideMethods } from './tus.ts'
-import { isTypedTwice } from './validation.ts'
+import { fieldsType, isTypedTwice, takesFields } from './validation.ts'
 
 export interface BuildOptions {
   services: Services
@@ -70,8 +71,8 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
-      refuseOtherTypes(request)
-      done(null, parseStrictJson(body as Buffer))
+      refuseOtherTypes(request, 'application/json')
+      done(null, request.routeOptions.config.operation?.body?.raw === true ? body : parseStrictJson(body as Buffer))
     } catch (error) {
       done(error as Error)
     }
@@ -122,7 +123,13 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   checkComplete(handlers)
   const edge = { services, limits, publicUrl, streams }
   const route = (id: string) => routeOf(operations[id as OperationId], handlers[id as OperationId] as never, edge)
-  await app.register(glue, { specification: skeletonOf((info) => info.body?.streamed !== true), operationResolver: route } as never)
+  await app.register(glue, { specification: skeletonOf((info) => info.body?.streamed !== true && !takesFields(info)), operationResolver: route } as never)
+  await app.register(async (scope) => {
+    scope.removeContentTypeParser('application/json')
+    scope.addHook('preParsing', async (request) => refuseOtherTypes(request, fieldsType))
+    await scope.register(formbody)
+    await scope.register(glue, { specification: skeletonOf(takesFields), operationResolver: route } as never)
+  })
   // Only where a body is streamed the parser of forms and its hooks are in the way. Where it may be JSON, that is parsed as everywhere.
   for (const json of [true, false]) {
     await app.register(async (scope) => {
@@ -149,10 +156,10 @@ function requestId (header: string | string[] | undefined): string {
   return typeof header === 'string' && /^[\x20-\x7e]{1,128}$/.test(header) ? header : newRequestId()
 }
 
-function refuseOtherTypes (request: FastifyRequest): void {
-  if (isTypedTwice(request)) throw unsupportedMediaType(['application/json, said once'])
+function refuseOtherTypes (request: FastifyRequest, type: string): void {
+  if (isTypedTwice(request)) throw unsupportedMediaType([`${type}, said once`])
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)"?/i.exec(request.headers['content-type'] ?? '')?.[1]
-  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw unsupportedMediaType(['application/json in UTF-8'])
+  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw unsupportedMediaType([`${type} in UTF-8`])
 }
 
 /** The routes of those operations alone. */

@@ -1,12 +1,20 @@
-// Every error answer has one shape, made here and only here: {error: {code, message, details}}.
+// Every error answer has one shape, made here and only here: {error: {code, message, details}}. Where an operation's answers are pages, a browser is
+// shown a page instead.
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
 import { translated } from '../services/database.ts'
 import { ApiError, invalidField, notFound, payloadTooLarge, requestTimeout, unsupportedMediaType } from '../services/errors.ts'
+import { pageHeaders } from '../services/frame.ts'
 import { newRequestId } from '../services/ids.ts'
+import type { OperationInfo } from '../services/operation.ts'
+import { asksForPage } from './accept.ts'
+import { errorPage } from './error-page.ts'
 
 /** The largest JSON body, in bytes. */
 export const bodyLimit = 1024 * 1024
+
+/** The largest body of a page's form, in bytes. */
+export const fieldsLimit = 16 * 1024
 
 function errorBody (error: ApiError, requestId: string): object {
   return { error: { code: error.code, message: error.message, details: { ...error.details, request_id: requestId } } }
@@ -18,13 +26,18 @@ export function answerError (error: unknown, request: FastifyRequest, reply: Fas
   if (known.status >= 500) {
     request.log.error({ err: known.cause ?? error, code: known.code }, 'request failed')
   }
+  const asPage = asksForPage(request.headers.accept) && answersPages(request.routeOptions.config.operation)
   return reply
     .code(known.status)
     // Set here too, because what fails before the hooks has not got them yet.
-    .headers({ ...known.headers, 'cache-control': 'no-store', 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
-    .type('application/json; charset=utf-8')
+    .headers({ ...asPage && pageHeaders, ...known.headers, 'cache-control': 'no-store', 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
+    .type(`${asPage ? 'text/html' : 'application/json'}; charset=utf-8`)
     .serializer((body: unknown) => body as string)
-    .send(JSON.stringify(errorBody(known, request.id)))
+    .send(asPage ? errorPage(known, request.id) : JSON.stringify(errorBody(known, request.id)))
+}
+
+function answersPages (operation: OperationInfo | undefined): boolean {
+  return operation !== undefined && Object.values(operation.replies).some(({ contentType }) => contentType === 'text/html')
 }
 
 function asApiError (error: unknown, request: FastifyRequest): ApiError {
@@ -32,7 +45,7 @@ function asApiError (error: unknown, request: FastifyRequest): ApiError {
   if (found instanceof ApiError) return found
   const { code, statusCode } = (found ?? {}) as FastifyError
   switch (code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE': return payloadTooLarge(bodyLimit)
+    case 'FST_ERR_CTP_BODY_TOO_LARGE': return payloadTooLarge(request.routeOptions.bodyLimit ?? bodyLimit)
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': return unsupportedMediaType(request.routeOptions.config.operation?.body?.contentTypes ?? ['application/json'])
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH': return invalidField('body', 'content_length', 'The body is not as long as Content-Length says.')
     case 'FST_ERR_BAD_URL': return new ApiError(400, 'INVALID_REQUEST', 'The address is malformed.', { field: 'url', constraint: 'format' })

@@ -7,8 +7,10 @@ import type { Db } from '../services/database.ts'
 import type { Bytes, FilePart, HandlerServices, OperationInfo } from '../services/operation.ts'
 import type { Limits } from '../services/limits.ts'
 import type { Services } from '../services/services.ts'
+import { accepts } from './accept.ts'
 import { matches, noneMatches } from './conditional.ts'
 import { sendContent } from './content.ts'
+import { fieldsLimit } from './errors.ts'
 import { EventStream } from './event-stream.ts'
 import { readForm } from './form.ts'
 import { identify, once, Replayed, type KeyedRequest } from './idempotency.ts'
@@ -16,7 +18,7 @@ import { hasBody } from './patience.ts'
 import { entityTag, eventText, pageLinks, render, type Rendered } from './render.ts'
 import { secure } from './security.ts'
 import { isTus, requireTus, sayVersion } from './tus.ts'
-import { isStreamed, isTypedTwice, requireMediaType, validate, type Input } from './validation.ts'
+import { isStreamed, isTypedTwice, requireMediaType, takesFields, validate, type Input } from './validation.ts'
 
 type AnyHandler = (request: any, services: HandlerServices) => Promise<{ status: number, body?: any, headers?: Record<string, string> }>
 
@@ -41,6 +43,7 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
     config: { operation: info, ...(info.method === 'OPTIONS' && { cors: { strictPreflight: false, preflightContinue: true } }) },
     ...(info.rateLimit !== null && { onRequest: isTus(info) ? [sayVersion, secure(info, services, limits)] : secure(info, services, limits) }),
     ...(isTus(info) && { preParsing: requireTus }),
+    ...(takesFields(info) && { bodyLimit: fieldsLimit }),
     handler: serve
   }
 
@@ -161,10 +164,9 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
   }
 
   function send (request: FastifyRequest, reply: FastifyReply, { status, headers, text }: Rendered): FastifyReply {
-    reply.code(status)
+    // What belongs to a caller is in no cache; the contract may be kept and asked about. A handler may say what is stricter.
+    reply.code(status).header('cache-control', info.scopes === null ? 'no-cache' : 'no-store')
     for (const name in headers) reply.header(name, headers[name])
-    // What belongs to a caller is in no cache but the caller's own; the contract may be kept and asked about.
-    reply.header('cache-control', info.scopes === null ? 'no-cache' : 'no-store')
     if (text === null) return reply.send()
     if (info.etag && (request.method === 'GET' || request.method === 'HEAD') && noneMatches(request.headers['if-none-match'], headers.etag)) {
       return reply.code(304).removeHeader('content-type').send()
@@ -233,19 +235,4 @@ function pathOf (request: FastifyRequest): string {
 /** Throws 406 where Accept leaves none of the types. Where they are any, it is asked again when the one is known. */
 function requireAcceptance ({ headers }: FastifyRequest, types: string[]): void {
   if (types.length > 0 && !types.includes('*/*') && !accepts(headers.accept, types)) throw notAcceptable(types)
-}
-
-/** Whether Accept (RFC 9110, section 12.5.1) leaves at least one of the types. */
-export function accepts (header: string | undefined, types: string[]): boolean {
-  if (header === undefined || header === '*/*' || types.includes(header) || header.trim() === '') return true
-  return types.some((type) => {
-    let best = { specificity: -1, quality: 0 }
-    for (const item of header.split(',')) {
-      const [range, ...parameters] = item.split(';').map((part) => part.trim().toLowerCase())
-      const specificity = range === type ? 2 : range === `${type.split('/')[0]}/*` ? 1 : range === '*/*' || range === '*' ? 0 : -1
-      const q = parameters.find((p) => p.startsWith('q='))
-      if (specificity > best.specificity) best = { specificity, quality: q === undefined ? 1 : Number(q.slice(2)) }
-    }
-    return best.specificity >= 0 && best.quality > 0
-  })
 }

@@ -32,7 +32,8 @@ export function validate (info: OperationInfo, request: FastifyRequest, form?: F
   } else {
     if (body !== undefined) requireMediaType(info, request)
     if (body === undefined) body = {}
-    check(form === undefined ? names.body : names.form, body, 'body', problems)
+    // What is signed is read by who knows the signature.
+    if (info.body.raw !== true) check(form === undefined ? names.body : names.form, body, 'body', problems)
   }
   if (problems.length > 0) throw invalidRequest(problems.slice(0, mostProblems))
   return { params, query, body }
@@ -47,6 +48,13 @@ export function requireMediaType ({ body }: OperationInfo, request: FastifyReque
 /** Whether its handler reads the body while it arrives. Where JSON is taken too, that is read before. */
 export function isStreamed ({ body }: OperationInfo, { headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return body?.streamed === true && !(body.contentTypes.includes('application/json') && mediaType(headers['content-type']) === 'application/json')
+}
+
+/** What a page's form without a file sends. */
+export const fieldsType = 'application/x-www-form-urlencoded'
+
+export function takesFields ({ body }: OperationInfo): boolean {
+  return body?.contentTypes.includes(fieldsType) === true
 }
 
 /** Node keeps the first of two Content-Type lines; a proxy before it may have believed the second. */

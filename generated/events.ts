@@ -46,6 +46,22 @@ export interface EventObjects {
   'document.ready': components['schemas']['Document']
   'document.failed': components['schemas']['Document']
   'document.deleted': components['schemas']['Document']
+  'product.created': components['schemas']['Product']
+  'product.updated': components['schemas']['Product']
+  'price.created': components['schemas']['Price']
+  'price.updated': components['schemas']['Price']
+  'order.created': components['schemas']['Order']
+  'order.paid': components['schemas']['Order']
+  'order.canceled': components['schemas']['Order']
+  'order.refunded': components['schemas']['Order']
+  'refund.created': components['schemas']['Refund']
+  'refund.updated': components['schemas']['Refund']
+  'checkout.created': components['schemas']['Checkout']
+  'checkout.completed': components['schemas']['Checkout']
+  'checkout.expired': components['schemas']['Checkout']
+  'subscription.created': components['schemas']['Subscription']
+  'subscription.updated': components['schemas']['Subscription']
+  'subscription.canceled': components['schemas']['Subscription']
   'webhook_endpoint.created': components['schemas']['WebhookEndpoint']
   'webhook_endpoint.updated': components['schemas']['WebhookEndpoint']
   'webhook_endpoint.deleted': components['schemas']['WebhookEndpoint']
@@ -61,7 +77,7 @@ export type EventType = keyof EventObjects
 /** What the spec declares of each type of event: who may read it, where its project stands, and what writes and checks it. */
 export interface EventInfo {
   scope: string
-  audience: 'project' | 'user' | 'admins'
+  audience: 'project' | 'user' | 'admins' | 'everyone'
   project: string | null
   role: 'viewer' | 'editor' | 'admin' | 'owner' | null
   serializer: string
@@ -112,6 +128,22 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'document.ready': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyDocument', payload: 'payloadDocumentReadyEvent' },
   'document.failed': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyDocument', payload: 'payloadDocumentFailedEvent' },
   'document.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyDocument', payload: 'payloadDocumentDeletedEvent' },
+  'product.created': { scope: 'payments:read', audience: 'everyone', project: null, role: null, serializer: 'replyProduct', payload: 'payloadProductCreatedEvent' },
+  'product.updated': { scope: 'payments:read', audience: 'everyone', project: null, role: null, serializer: 'replyProduct', payload: 'payloadProductUpdatedEvent' },
+  'price.created': { scope: 'payments:read', audience: 'everyone', project: null, role: null, serializer: 'replyPrice', payload: 'payloadPriceCreatedEvent' },
+  'price.updated': { scope: 'payments:read', audience: 'everyone', project: null, role: null, serializer: 'replyPrice', payload: 'payloadPriceUpdatedEvent' },
+  'order.created': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderCreatedEvent' },
+  'order.paid': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderPaidEvent' },
+  'order.canceled': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderCanceledEvent' },
+  'order.refunded': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderRefundedEvent' },
+  'refund.created': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyRefund', payload: 'payloadRefundCreatedEvent' },
+  'refund.updated': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyRefund', payload: 'payloadRefundUpdatedEvent' },
+  'checkout.created': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyCheckout', payload: 'payloadCheckoutCreatedEvent' },
+  'checkout.completed': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyCheckout', payload: 'payloadCheckoutCompletedEvent' },
+  'checkout.expired': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyCheckout', payload: 'payloadCheckoutExpiredEvent' },
+  'subscription.created': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionCreatedEvent' },
+  'subscription.updated': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionUpdatedEvent' },
+  'subscription.canceled': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionCanceledEvent' },
   'webhook_endpoint.created': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointCreatedEvent' },
   'webhook_endpoint.updated': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointUpdatedEvent' },
   'webhook_endpoint.deleted': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointDeletedEvent' },

@@ -9,6 +9,14 @@ import { avatar } from '../handlers/avatar.ts'
 import { events } from '../handlers/events.ts'
 import { invitations } from '../handlers/invitations.ts'
 import { members } from '../handlers/members.ts'
+import { paymentsCatalogue } from '../handlers/payments-catalogue.ts'
+import { paymentsCheckout } from '../handlers/payments-checkout.ts'
+import { paymentsClock } from '../handlers/payments-clock.ts'
+import { paymentsGateway } from '../handlers/payments-gateway.ts'
+import { paymentsOrders } from '../handlers/payments-orders.ts'
+import { paymentsPage } from '../handlers/payments-page.ts'
+import { paymentsRefunds } from '../handlers/payments-refunds.ts'
+import { paymentsSubscriptions } from '../handlers/payments-subscriptions.ts'
 import { projects } from '../handlers/projects.ts'
 import { storage } from '../handlers/storage.ts'
 import { storageLinks } from '../handlers/storage-links.ts'
@@ -31,6 +39,14 @@ export const handlers: Operations = {
   ...events,
   ...invitations,
   ...members,
+  ...paymentsCatalogue,
+  ...paymentsCheckout,
+  ...paymentsClock,
+  ...paymentsGateway,
+  ...paymentsOrders,
+  ...paymentsPage,
+  ...paymentsRefunds,
+  ...paymentsSubscriptions,
   ...projects,
   ...storage,
   ...storageLinks,
@@ -96,6 +112,29 @@ export const skeleton = {
     '/v1/ai/knowledge/{id}/documents/{document_id}': { get: route('getDocument'), put: route('updateDocument'), delete: route('deleteDocument') },
     '/v1/ai/knowledge/{id}/documents/{document_id}/text': { get: route('getDocumentText') },
     '/v1/ai/knowledge/{id}/documents/{document_id}/retry': { post: route('retryDocument') },
+    '/v1/payments/products': { get: route('listProducts'), post: route('createProduct') },
+    '/v1/payments/products/{id}': { get: route('getProduct'), put: route('updateProduct') },
+    '/v1/payments/prices': { get: route('listPrices'), post: route('createPrice') },
+    '/v1/payments/prices/{id}': { get: route('getPrice'), put: route('updatePrice') },
+    '/v1/payments/orders': { get: route('listOrders'), post: route('createOrder') },
+    '/v1/payments/orders/{id}': { get: route('getOrder') },
+    '/v1/payments/orders/{id}/cancel': { post: route('cancelOrder') },
+    '/v1/payments/orders/{id}/receipt': { get: route('getReceipt') },
+    '/v1/payments/orders/{id}/refunds': { get: route('listRefunds'), post: route('createRefund') },
+    '/v1/payments/orders/{id}/refunds/{refund_id}': { get: route('getRefund') },
+    '/v1/payments/checkout': { post: route('createCheckout') },
+    '/v1/payments/checkout/{id}': { get: route('getCheckout') },
+    '/v1/payments/checkout/{id}/expire': { post: route('expireCheckout') },
+    '/v1/payments/subscriptions': { get: route('listSubscriptions') },
+    '/v1/payments/subscriptions/{id}': { get: route('getSubscription') },
+    '/v1/payments/subscriptions/{id}/cancel': { post: route('cancelSubscription') },
+    '/v1/payments/subscriptions/{id}/resume': { post: route('resumeSubscription') },
+    '/v1/payments/test-clock': { get: route('getTestClock') },
+    '/v1/payments/test-clock/advance': { post: route('advanceTestClock') },
+    '/v1/payments/webhooks/stripe': { post: route('receiveStripeEvent') },
+    '/pay/{id}': { get: route('showPayPage'), post: route('payCheckout') },
+    '/pay/{id}/confirm': { post: route('confirmPayment') },
+    '/pay/{id}/return': { get: route('returnFromGateway') },
     '/v1/events': { get: route('listEvents') },
     '/v1/events/stream': { get: route('streamEvents') },
     '/v1/events/{id}': { get: route('getEvent') },

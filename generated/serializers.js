@@ -14987,6 +14987,4199 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
+  get replyProductList () { return define(this, 'replyProductList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Metadata"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_8 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_8 ? JSON_STR_COMMA : ((addComma_8 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_8) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Product"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_name_4 = obj["name"]
+      if (value_name_4 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_4 !== 'string') {
+          if (value_name_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_4 instanceof RegExp) {
+            json += asString(value_name_4.source)
+          } else {
+            json += asString(value_name_4.toString())
+          }
+        } else {
+          json += asString(value_name_4)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_description_5 = obj["description"]
+      if (value_description_5 !== undefined) {
+        json += ",\"description\":"
+        
+          if (value_description_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_description_5 === "string" ||
+            value_description_5 === null ||
+            value_description_5 instanceof Date ||
+            value_description_5 instanceof RegExp ||
+            (
+              typeof value_description_5 === "object" &&
+              typeof value_description_5.toString === "function" &&
+              value_description_5.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_description_5 !== 'string') {
+          if (value_description_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_description_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_description_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_description_5 instanceof RegExp) {
+            json += asString(value_description_5.source)
+          } else {
+            json += asString(value_description_5.toString())
+          }
+        } else {
+          json += asString(value_description_5)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Product/properties/description' does not match schema definition.")
+  
+      } else {
+        throw new Error('"description" is required!')
+      }
+      
+      const value_active_6 = obj["active"]
+      if (value_active_6 !== undefined) {
+        json += ",\"active\":"
+        json += asBoolean(value_active_6)
+      } else {
+        throw new Error('"active" is required!')
+      }
+      
+      const value_metadata_7 = obj["metadata"]
+      if (value_metadata_7 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous3(value_metadata_7)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_9 = obj["created_at"]
+      if (value_created_at_9 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_9)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_10 = obj["updated_at"]
+      if (value_updated_at_10 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_10)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/ProductList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/ProductList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_13 = obj["page"]
+      if (value_page_13 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_13)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_14 = obj["limit"]
+      if (value_limit_14 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_14)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_15 = obj["total"]
+      if (value_total_15 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_15)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_16 = obj["total_pages"]
+      if (value_total_pages_16 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_16)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/ProductList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_11 = obj["pagination"]
+      if (value_pagination_11 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous4(value_pagination_11)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyProduct () { return define(this, 'replyProduct', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Metadata"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_6 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_6 ? JSON_STR_COMMA : ((addComma_6 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_6) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Product"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_name_2 = obj["name"]
+      if (value_name_2 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_2 !== 'string') {
+          if (value_name_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_2 instanceof RegExp) {
+            json += asString(value_name_2.source)
+          } else {
+            json += asString(value_name_2.toString())
+          }
+        } else {
+          json += asString(value_name_2)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_description_3 = obj["description"]
+      if (value_description_3 !== undefined) {
+        json += ",\"description\":"
+        
+          if (value_description_3 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_description_3 === "string" ||
+            value_description_3 === null ||
+            value_description_3 instanceof Date ||
+            value_description_3 instanceof RegExp ||
+            (
+              typeof value_description_3 === "object" &&
+              typeof value_description_3.toString === "function" &&
+              value_description_3.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_description_3 !== 'string') {
+          if (value_description_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_description_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_description_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_description_3 instanceof RegExp) {
+            json += asString(value_description_3.source)
+          } else {
+            json += asString(value_description_3.toString())
+          }
+        } else {
+          json += asString(value_description_3)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Product/properties/description' does not match schema definition.")
+  
+      } else {
+        throw new Error('"description" is required!')
+      }
+      
+      const value_active_4 = obj["active"]
+      if (value_active_4 !== undefined) {
+        json += ",\"active\":"
+        json += asBoolean(value_active_4)
+      } else {
+        throw new Error('"active" is required!')
+      }
+      
+      const value_metadata_5 = obj["metadata"]
+      if (value_metadata_5 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous1(value_metadata_5)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_7 = obj["created_at"]
+      if (value_created_at_7 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_7)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_8 = obj["updated_at"]
+      if (value_updated_at_8 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_8)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyPriceList () { return define(this, 'replyPriceList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PriceList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Price"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Price":{"type":"object","additionalProperties":false,"required":["id","product_id","unit_amount","currency","recurring","active","created_at"],"properties":{"id":{"$ref":"spec#/$defs/PriceId"},"product_id":{"$ref":"spec#/$defs/ProductId"},"unit_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"recurring":{"anyOf":[{"$ref":"spec#/$defs/Recurring"},{"type":"null"}]},"active":{"type":"boolean"},"created_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0}}},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProductId":{"type":["string","object"],"pattern":"^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Recurring":{"type":"object","additionalProperties":false,"required":["interval","interval_count"],"properties":{"interval":{"type":["string","object"],"enum":["day","week","month","year"],"fjs_type":"string"},"interval_count":{"type":"integer","minimum":1,"maximum":1095}}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    let validate_0
+    let validate_1
+  
+    
+      // "spec#/$defs/Recurring"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_interval_9 = obj["interval"]
+      if (value_interval_9 !== undefined) {
+        json += "{\"interval\":"
+        
+        if (typeof value_interval_9 !== 'string') {
+          if (value_interval_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_interval_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_interval_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_interval_9 instanceof RegExp) {
+            json += asString(value_interval_9.source)
+          } else {
+            json += asString(value_interval_9.toString())
+          }
+        } else {
+          json += asString(value_interval_9)
+        }
+        
+      } else {
+        throw new Error('"interval" is required!')
+      }
+      
+      const value_interval_count_10 = obj["interval_count"]
+      if (value_interval_count_10 !== undefined) {
+        json += ",\"interval_count\":"
+        json += asInteger(value_interval_count_10)
+      } else {
+        throw new Error('"interval_count" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Price"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_product_id_4 = obj["product_id"]
+      if (value_product_id_4 !== undefined) {
+        json += ",\"product_id\":"
+        
+        if (typeof value_product_id_4 !== 'string') {
+          if (value_product_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_product_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_product_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_product_id_4 instanceof RegExp) {
+            json += asString(value_product_id_4.source)
+          } else {
+            json += asString(value_product_id_4.toString())
+          }
+        } else {
+          json += asString(value_product_id_4)
+        }
+        
+      } else {
+        throw new Error('"product_id" is required!')
+      }
+      
+      const value_unit_amount_5 = obj["unit_amount"]
+      if (value_unit_amount_5 !== undefined) {
+        json += ",\"unit_amount\":"
+        json += asInteger(value_unit_amount_5)
+      } else {
+        throw new Error('"unit_amount" is required!')
+      }
+      
+      const value_currency_6 = obj["currency"]
+      if (value_currency_6 !== undefined) {
+        json += ",\"currency\":"
+        
+        if (typeof value_currency_6 !== 'string') {
+          if (value_currency_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_currency_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_currency_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_currency_6 instanceof RegExp) {
+            json += asString(value_currency_6.source)
+          } else {
+            json += asString(value_currency_6.toString())
+          }
+        } else {
+          json += asString(value_currency_6)
+        }
+        
+      } else {
+        throw new Error('"currency" is required!')
+      }
+      
+      const value_recurring_7 = obj["recurring"]
+      if (value_recurring_7 !== undefined) {
+        json += ",\"recurring\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/Recurring")))(value_recurring_7)) {
+        json += anonymous3(value_recurring_7)
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Price/properties/recurring/anyOf/1")))(value_recurring_7)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Price/properties/recurring' does not match schema definition.")
+  
+      } else {
+        throw new Error('"recurring" is required!')
+      }
+      
+      const value_active_11 = obj["active"]
+      if (value_active_11 !== undefined) {
+        json += ",\"active\":"
+        json += asBoolean(value_active_11)
+      } else {
+        throw new Error('"active" is required!')
+      }
+      
+      const value_created_at_12 = obj["created_at"]
+      if (value_created_at_12 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_12)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/PriceList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/PriceList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_15 = obj["page"]
+      if (value_page_15 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_15)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_16 = obj["limit"]
+      if (value_limit_16 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_16)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_17 = obj["total"]
+      if (value_total_17 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_17)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_18 = obj["total_pages"]
+      if (value_total_pages_18 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_18)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/PriceList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_13 = obj["pagination"]
+      if (value_pagination_13 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous4(value_pagination_13)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyPrice () { return define(this, 'replyPrice', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Price":{"type":"object","additionalProperties":false,"required":["id","product_id","unit_amount","currency","recurring","active","created_at"],"properties":{"id":{"$ref":"spec#/$defs/PriceId"},"product_id":{"$ref":"spec#/$defs/ProductId"},"unit_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"recurring":{"anyOf":[{"$ref":"spec#/$defs/Recurring"},{"type":"null"}]},"active":{"type":"boolean"},"created_at":{"$ref":"spec#/$defs/Timestamp"}}},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProductId":{"type":["string","object"],"pattern":"^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Recurring":{"type":"object","additionalProperties":false,"required":["interval","interval_count"],"properties":{"interval":{"type":["string","object"],"enum":["day","week","month","year"],"fjs_type":"string"},"interval_count":{"type":"integer","minimum":1,"maximum":1095}}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    let validate_0
+    let validate_1
+  
+    
+      // "spec#/$defs/Recurring"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_interval_7 = obj["interval"]
+      if (value_interval_7 !== undefined) {
+        json += "{\"interval\":"
+        
+        if (typeof value_interval_7 !== 'string') {
+          if (value_interval_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_interval_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_interval_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_interval_7 instanceof RegExp) {
+            json += asString(value_interval_7.source)
+          } else {
+            json += asString(value_interval_7.toString())
+          }
+        } else {
+          json += asString(value_interval_7)
+        }
+        
+      } else {
+        throw new Error('"interval" is required!')
+      }
+      
+      const value_interval_count_8 = obj["interval_count"]
+      if (value_interval_count_8 !== undefined) {
+        json += ",\"interval_count\":"
+        json += asInteger(value_interval_count_8)
+      } else {
+        throw new Error('"interval_count" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Price"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_product_id_2 = obj["product_id"]
+      if (value_product_id_2 !== undefined) {
+        json += ",\"product_id\":"
+        
+        if (typeof value_product_id_2 !== 'string') {
+          if (value_product_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_product_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_product_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_product_id_2 instanceof RegExp) {
+            json += asString(value_product_id_2.source)
+          } else {
+            json += asString(value_product_id_2.toString())
+          }
+        } else {
+          json += asString(value_product_id_2)
+        }
+        
+      } else {
+        throw new Error('"product_id" is required!')
+      }
+      
+      const value_unit_amount_3 = obj["unit_amount"]
+      if (value_unit_amount_3 !== undefined) {
+        json += ",\"unit_amount\":"
+        json += asInteger(value_unit_amount_3)
+      } else {
+        throw new Error('"unit_amount" is required!')
+      }
+      
+      const value_currency_4 = obj["currency"]
+      if (value_currency_4 !== undefined) {
+        json += ",\"currency\":"
+        
+        if (typeof value_currency_4 !== 'string') {
+          if (value_currency_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_currency_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_currency_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_currency_4 instanceof RegExp) {
+            json += asString(value_currency_4.source)
+          } else {
+            json += asString(value_currency_4.toString())
+          }
+        } else {
+          json += asString(value_currency_4)
+        }
+        
+      } else {
+        throw new Error('"currency" is required!')
+      }
+      
+      const value_recurring_5 = obj["recurring"]
+      if (value_recurring_5 !== undefined) {
+        json += ",\"recurring\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/Recurring")))(value_recurring_5)) {
+        json += anonymous1(value_recurring_5)
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Price/properties/recurring/anyOf/1")))(value_recurring_5)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Price/properties/recurring' does not match schema definition.")
+  
+      } else {
+        throw new Error('"recurring" is required!')
+      }
+      
+      const value_active_9 = obj["active"]
+      if (value_active_9 !== undefined) {
+        json += ",\"active\":"
+        json += asBoolean(value_active_9)
+      } else {
+        throw new Error('"active" is required!')
+      }
+      
+      const value_created_at_10 = obj["created_at"]
+      if (value_created_at_10 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_10)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyOrderList () { return define(this, 'replyOrderList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"OrderList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Order"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Order":{"type":"object","additionalProperties":false,"required":["id","number","project_id","status","items","subtotal_amount","total_amount","refunded_amount","currency","checkout_id","subscription_id","metadata","paid_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/OrderId"},"number":{"type":["string","object"],"fjs_type":"string"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"status":{"$ref":"spec#/$defs/OrderStatus"},"items":{"type":"array","items":{"$ref":"spec#/$defs/OrderItem"}},"subtotal_amount":{"$ref":"spec#/$defs/Amount"},"total_amount":{"$ref":"spec#/$defs/Amount"},"refunded_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"checkout_id":{"anyOf":[{"$ref":"spec#/$defs/CheckoutId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec#/$defs/SubscriptionId"},{"type":"null"}]},"metadata":{"$ref":"spec#/$defs/Metadata"},"paid_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0}}},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrderStatus":{"type":["string","object"],"enum":["pending","paid","partially_refunded","refunded","canceled"],"fjs_type":"string"},"OrderItem":{"type":"object","additionalProperties":false,"required":["price_id","description","quantity","unit_amount","amount"],"properties":{"price_id":{"$ref":"spec#/$defs/PriceId"},"description":{"type":["string","object"],"fjs_type":"string"},"quantity":{"type":"integer","minimum":1},"unit_amount":{"$ref":"spec#/$defs/Amount"},"amount":{"$ref":"spec#/$defs/Amount"}}},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"CheckoutId":{"type":["string","object"],"pattern":"^chk_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    let validate_0
+    let validate_1
+    let validate_2
+    let validate_3
+    let validate_4
+    let validate_5
+    let validate_6
+    let validate_7
+  
+    
+      // "spec#/$defs/OrderItem"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_price_id_9 = obj["price_id"]
+      if (value_price_id_9 !== undefined) {
+        json += "{\"price_id\":"
+        
+        if (typeof value_price_id_9 !== 'string') {
+          if (value_price_id_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_price_id_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_price_id_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_price_id_9 instanceof RegExp) {
+            json += asString(value_price_id_9.source)
+          } else {
+            json += asString(value_price_id_9.toString())
+          }
+        } else {
+          json += asString(value_price_id_9)
+        }
+        
+      } else {
+        throw new Error('"price_id" is required!')
+      }
+      
+      const value_description_10 = obj["description"]
+      if (value_description_10 !== undefined) {
+        json += ",\"description\":"
+        
+        if (typeof value_description_10 !== 'string') {
+          if (value_description_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_description_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_description_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_description_10 instanceof RegExp) {
+            json += asString(value_description_10.source)
+          } else {
+            json += asString(value_description_10.toString())
+          }
+        } else {
+          json += asString(value_description_10)
+        }
+        
+      } else {
+        throw new Error('"description" is required!')
+      }
+      
+      const value_quantity_11 = obj["quantity"]
+      if (value_quantity_11 !== undefined) {
+        json += ",\"quantity\":"
+        json += asInteger(value_quantity_11)
+      } else {
+        throw new Error('"quantity" is required!')
+      }
+      
+      const value_unit_amount_12 = obj["unit_amount"]
+      if (value_unit_amount_12 !== undefined) {
+        json += ",\"unit_amount\":"
+        json += asInteger(value_unit_amount_12)
+      } else {
+        throw new Error('"unit_amount" is required!')
+      }
+      
+      const value_amount_13 = obj["amount"]
+      if (value_amount_13 !== undefined) {
+        json += ",\"amount\":"
+        json += asInteger(value_amount_13)
+      } else {
+        throw new Error('"amount" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous3 (obj) {
+      // "spec#/$defs/Order/properties/items"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/Order/properties/items' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous4(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous4(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Metadata"
+      function anonymous5 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_21 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_21 ? JSON_STR_COMMA : ((addComma_21 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_21) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Order"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_number_4 = obj["number"]
+      if (value_number_4 !== undefined) {
+        json += ",\"number\":"
+        
+        if (typeof value_number_4 !== 'string') {
+          if (value_number_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_number_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_number_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_number_4 instanceof RegExp) {
+            json += asString(value_number_4.source)
+          } else {
+            json += asString(value_number_4.toString())
+          }
+        } else {
+          json += asString(value_number_4)
+        }
+        
+      } else {
+        throw new Error('"number" is required!')
+      }
+      
+      const value_project_id_5 = obj["project_id"]
+      if (value_project_id_5 !== undefined) {
+        json += ",\"project_id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ProjectId")))(value_project_id_5)) {
+        
+        if (typeof value_project_id_5 !== 'string') {
+          if (value_project_id_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_5 instanceof RegExp) {
+            json += asString(value_project_id_5.source)
+          } else {
+            json += asString(value_project_id_5.toString())
+          }
+        } else {
+          json += asString(value_project_id_5)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Order/properties/project_id/anyOf/1")))(value_project_id_5)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Order/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_status_6 = obj["status"]
+      if (value_status_6 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_6 !== 'string') {
+          if (value_status_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_6 instanceof RegExp) {
+            json += asString(value_status_6.source)
+          } else {
+            json += asString(value_status_6.toString())
+          }
+        } else {
+          json += asString(value_status_6)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_items_7 = obj["items"]
+      if (value_items_7 !== undefined) {
+        json += ",\"items\":"
+        json += anonymous3(value_items_7)
+      } else {
+        throw new Error('"items" is required!')
+      }
+      
+      const value_subtotal_amount_14 = obj["subtotal_amount"]
+      if (value_subtotal_amount_14 !== undefined) {
+        json += ",\"subtotal_amount\":"
+        json += asInteger(value_subtotal_amount_14)
+      } else {
+        throw new Error('"subtotal_amount" is required!')
+      }
+      
+      const value_total_amount_15 = obj["total_amount"]
+      if (value_total_amount_15 !== undefined) {
+        json += ",\"total_amount\":"
+        json += asInteger(value_total_amount_15)
+      } else {
+        throw new Error('"total_amount" is required!')
+      }
+      
+      const value_refunded_amount_16 = obj["refunded_amount"]
+      if (value_refunded_amount_16 !== undefined) {
+        json += ",\"refunded_amount\":"
+        json += asInteger(value_refunded_amount_16)
+      } else {
+        throw new Error('"refunded_amount" is required!')
+      }
+      
+      const value_currency_17 = obj["currency"]
+      if (value_currency_17 !== undefined) {
+        json += ",\"currency\":"
+        
+        if (typeof value_currency_17 !== 'string') {
+          if (value_currency_17 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_currency_17 instanceof Date) {
+            json += JSON_STR_QUOTE + value_currency_17.toISOString() + JSON_STR_QUOTE
+          } else if (value_currency_17 instanceof RegExp) {
+            json += asString(value_currency_17.source)
+          } else {
+            json += asString(value_currency_17.toString())
+          }
+        } else {
+          json += asString(value_currency_17)
+        }
+        
+      } else {
+        throw new Error('"currency" is required!')
+      }
+      
+      const value_checkout_id_18 = obj["checkout_id"]
+      if (value_checkout_id_18 !== undefined) {
+        json += ",\"checkout_id\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/CheckoutId")))(value_checkout_id_18)) {
+        
+        if (typeof value_checkout_id_18 !== 'string') {
+          if (value_checkout_id_18 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_checkout_id_18 instanceof Date) {
+            json += JSON_STR_QUOTE + value_checkout_id_18.toISOString() + JSON_STR_QUOTE
+          } else if (value_checkout_id_18 instanceof RegExp) {
+            json += asString(value_checkout_id_18.source)
+          } else {
+            json += asString(value_checkout_id_18.toString())
+          }
+        } else {
+          json += asString(value_checkout_id_18)
+        }
+        
+      }
+    
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Order/properties/checkout_id/anyOf/1")))(value_checkout_id_18)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Order/properties/checkout_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"checkout_id" is required!')
+      }
+      
+      const value_subscription_id_19 = obj["subscription_id"]
+      if (value_subscription_id_19 !== undefined) {
+        json += ",\"subscription_id\":"
+        
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/SubscriptionId")))(value_subscription_id_19)) {
+        
+        if (typeof value_subscription_id_19 !== 'string') {
+          if (value_subscription_id_19 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_subscription_id_19 instanceof Date) {
+            json += JSON_STR_QUOTE + value_subscription_id_19.toISOString() + JSON_STR_QUOTE
+          } else if (value_subscription_id_19 instanceof RegExp) {
+            json += asString(value_subscription_id_19.source)
+          } else {
+            json += asString(value_subscription_id_19.toString())
+          }
+        } else {
+          json += asString(value_subscription_id_19)
+        }
+        
+      }
+    
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Order/properties/subscription_id/anyOf/1")))(value_subscription_id_19)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Order/properties/subscription_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"subscription_id" is required!')
+      }
+      
+      const value_metadata_20 = obj["metadata"]
+      if (value_metadata_20 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous5(value_metadata_20)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_paid_at_22 = obj["paid_at"]
+      if (value_paid_at_22 !== undefined) {
+        json += ",\"paid_at\":"
+        
+      if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_paid_at_22)) {
+        json += asDateTime(value_paid_at_22)
+      }
+    
+      else if((validate_7 || (validate_7 = validator.getSchemaValidator("spec#/$defs/Order/properties/paid_at/anyOf/1")))(value_paid_at_22)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Order/properties/paid_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"paid_at" is required!')
+      }
+      
+      const value_created_at_23 = obj["created_at"]
+      if (value_created_at_23 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_23)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_24 = obj["updated_at"]
+      if (value_updated_at_24 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_24)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/OrderList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/OrderList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous6 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_27 = obj["page"]
+      if (value_page_27 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_27)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_28 = obj["limit"]
+      if (value_limit_28 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_28)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_29 = obj["total"]
+      if (value_total_29 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_29)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_30 = obj["total_pages"]
+      if (value_total_pages_30 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_30)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/OrderList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_25 = obj["pagination"]
+      if (value_pagination_25 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous6(value_pagination_25)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyOrder () { return define(this, 'replyOrder', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Order":{"type":"object","additionalProperties":false,"required":["id","number","project_id","status","items","subtotal_amount","total_amount","refunded_amount","currency","checkout_id","subscription_id","metadata","paid_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/OrderId"},"number":{"type":["string","object"],"fjs_type":"string"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"status":{"$ref":"spec#/$defs/OrderStatus"},"items":{"type":"array","items":{"$ref":"spec#/$defs/OrderItem"}},"subtotal_amount":{"$ref":"spec#/$defs/Amount"},"total_amount":{"$ref":"spec#/$defs/Amount"},"refunded_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"checkout_id":{"anyOf":[{"$ref":"spec#/$defs/CheckoutId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec#/$defs/SubscriptionId"},{"type":"null"}]},"metadata":{"$ref":"spec#/$defs/Metadata"},"paid_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrderStatus":{"type":["string","object"],"enum":["pending","paid","partially_refunded","refunded","canceled"],"fjs_type":"string"},"OrderItem":{"type":"object","additionalProperties":false,"required":["price_id","description","quantity","unit_amount","amount"],"properties":{"price_id":{"$ref":"spec#/$defs/PriceId"},"description":{"type":["string","object"],"fjs_type":"string"},"quantity":{"type":"integer","minimum":1},"unit_amount":{"$ref":"spec#/$defs/Amount"},"amount":{"$ref":"spec#/$defs/Amount"}}},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"CheckoutId":{"type":["string","object"],"pattern":"^chk_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    let validate_0
+    let validate_1
+    let validate_2
+    let validate_3
+    let validate_4
+    let validate_5
+    let validate_6
+    let validate_7
+  
+    
+      // "spec#/$defs/OrderItem"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_price_id_7 = obj["price_id"]
+      if (value_price_id_7 !== undefined) {
+        json += "{\"price_id\":"
+        
+        if (typeof value_price_id_7 !== 'string') {
+          if (value_price_id_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_price_id_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_price_id_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_price_id_7 instanceof RegExp) {
+            json += asString(value_price_id_7.source)
+          } else {
+            json += asString(value_price_id_7.toString())
+          }
+        } else {
+          json += asString(value_price_id_7)
+        }
+        
+      } else {
+        throw new Error('"price_id" is required!')
+      }
+      
+      const value_description_8 = obj["description"]
+      if (value_description_8 !== undefined) {
+        json += ",\"description\":"
+        
+        if (typeof value_description_8 !== 'string') {
+          if (value_description_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_description_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_description_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_description_8 instanceof RegExp) {
+            json += asString(value_description_8.source)
+          } else {
+            json += asString(value_description_8.toString())
+          }
+        } else {
+          json += asString(value_description_8)
+        }
+        
+      } else {
+        throw new Error('"description" is required!')
+      }
+      
+      const value_quantity_9 = obj["quantity"]
+      if (value_quantity_9 !== undefined) {
+        json += ",\"quantity\":"
+        json += asInteger(value_quantity_9)
+      } else {
+        throw new Error('"quantity" is required!')
+      }
+      
+      const value_unit_amount_10 = obj["unit_amount"]
+      if (value_unit_amount_10 !== undefined) {
+        json += ",\"unit_amount\":"
+        json += asInteger(value_unit_amount_10)
+      } else {
+        throw new Error('"unit_amount" is required!')
+      }
+      
+      const value_amount_11 = obj["amount"]
+      if (value_amount_11 !== undefined) {
+        json += ",\"amount\":"
+        json += asInteger(value_amount_11)
+      } else {
+        throw new Error('"amount" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/Order/properties/items"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/Order/properties/items' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Metadata"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_19 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_19 ? JSON_STR_COMMA : ((addComma_19 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_19) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Order"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_number_2 = obj["number"]
+      if (value_number_2 !== undefined) {
+        json += ",\"number\":"
+        
+        if (typeof value_number_2 !== 'string') {
+          if (value_number_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_number_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_number_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_number_2 instanceof RegExp) {
+            json += asString(value_number_2.source)
+          } else {
+            json += asString(value_number_2.toString())
+          }
+        } else {
+          json += asString(value_number_2)
+        }
+        
+      } else {
+        throw new Error('"number" is required!')
+      }
+      
+      const value_project_id_3 = obj["project_id"]
+      if (value_project_id_3 !== undefined) {
+        json += ",\"project_id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ProjectId")))(value_project_id_3)) {
+        
+        if (typeof value_project_id_3 !== 'string') {
+          if (value_project_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_3 instanceof RegExp) {
+            json += asString(value_project_id_3.source)
+          } else {
+            json += asString(value_project_id_3.toString())
+          }
+        } else {
+          json += asString(value_project_id_3)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Order/properties/project_id/anyOf/1")))(value_project_id_3)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Order/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_status_4 = obj["status"]
+      if (value_status_4 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_4 !== 'string') {
+          if (value_status_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_4 instanceof RegExp) {
+            json += asString(value_status_4.source)
+          } else {
+            json += asString(value_status_4.toString())
+          }
+        } else {
+          json += asString(value_status_4)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_items_5 = obj["items"]
+      if (value_items_5 !== undefined) {
+        json += ",\"items\":"
+        json += anonymous1(value_items_5)
+      } else {
+        throw new Error('"items" is required!')
+      }
+      
+      const value_subtotal_amount_12 = obj["subtotal_amount"]
+      if (value_subtotal_amount_12 !== undefined) {
+        json += ",\"subtotal_amount\":"
+        json += asInteger(value_subtotal_amount_12)
+      } else {
+        throw new Error('"subtotal_amount" is required!')
+      }
+      
+      const value_total_amount_13 = obj["total_amount"]
+      if (value_total_amount_13 !== undefined) {
+        json += ",\"total_amount\":"
+        json += asInteger(value_total_amount_13)
+      } else {
+        throw new Error('"total_amount" is required!')
+      }
+      
+      const value_refunded_amount_14 = obj["refunded_amount"]
+      if (value_refunded_amount_14 !== undefined) {
+        json += ",\"refunded_amount\":"
+        json += asInteger(value_refunded_amount_14)
+      } else {
+        throw new Error('"refunded_amount" is required!')
+      }
+      
+      const value_currency_15 = obj["currency"]
+      if (value_currency_15 !== undefined) {
+        json += ",\"currency\":"
+        
+        if (typeof value_currency_15 !== 'string') {
+          if (value_currency_15 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_currency_15 instanceof Date) {
+            json += JSON_STR_QUOTE + value_currency_15.toISOString() + JSON_STR_QUOTE
+          } else if (value_currency_15 instanceof RegExp) {
+            json += asString(value_currency_15.source)
+          } else {
+            json += asString(value_currency_15.toString())
+          }
+        } else {
+          json += asString(value_currency_15)
+        }
+        
+      } else {
+        throw new Error('"currency" is required!')
+      }
+      
+      const value_checkout_id_16 = obj["checkout_id"]
+      if (value_checkout_id_16 !== undefined) {
+        json += ",\"checkout_id\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/CheckoutId")))(value_checkout_id_16)) {
+        
+        if (typeof value_checkout_id_16 !== 'string') {
+          if (value_checkout_id_16 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_checkout_id_16 instanceof Date) {
+            json += JSON_STR_QUOTE + value_checkout_id_16.toISOString() + JSON_STR_QUOTE
+          } else if (value_checkout_id_16 instanceof RegExp) {
+            json += asString(value_checkout_id_16.source)
+          } else {
+            json += asString(value_checkout_id_16.toString())
+          }
+        } else {
+          json += asString(value_checkout_id_16)
+        }
+        
+      }
+    
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Order/properties/checkout_id/anyOf/1")))(value_checkout_id_16)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Order/properties/checkout_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"checkout_id" is required!')
+      }
+      
+      const value_subscription_id_17 = obj["subscription_id"]
+      if (value_subscription_id_17 !== undefined) {
+        json += ",\"subscription_id\":"
+        
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/SubscriptionId")))(value_subscription_id_17)) {
+        
+        if (typeof value_subscription_id_17 !== 'string') {
+          if (value_subscription_id_17 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_subscription_id_17 instanceof Date) {
+            json += JSON_STR_QUOTE + value_subscription_id_17.toISOString() + JSON_STR_QUOTE
+          } else if (value_subscription_id_17 instanceof RegExp) {
+            json += asString(value_subscription_id_17.source)
+          } else {
+            json += asString(value_subscription_id_17.toString())
+          }
+        } else {
+          json += asString(value_subscription_id_17)
+        }
+        
+      }
+    
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Order/properties/subscription_id/anyOf/1")))(value_subscription_id_17)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Order/properties/subscription_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"subscription_id" is required!')
+      }
+      
+      const value_metadata_18 = obj["metadata"]
+      if (value_metadata_18 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous3(value_metadata_18)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_paid_at_20 = obj["paid_at"]
+      if (value_paid_at_20 !== undefined) {
+        json += ",\"paid_at\":"
+        
+      if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_paid_at_20)) {
+        json += asDateTime(value_paid_at_20)
+      }
+    
+      else if((validate_7 || (validate_7 = validator.getSchemaValidator("spec#/$defs/Order/properties/paid_at/anyOf/1")))(value_paid_at_20)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Order/properties/paid_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"paid_at" is required!')
+      }
+      
+      const value_created_at_21 = obj["created_at"]
+      if (value_created_at_21 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_21)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_22 = obj["updated_at"]
+      if (value_updated_at_22 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_22)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyRefundList () { return define(this, 'replyRefundList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"RefundList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Refund"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Refund":{"type":"object","additionalProperties":false,"required":["id","order_id","project_id","amount","currency","status","reason","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/RefundId"},"order_id":{"$ref":"spec#/$defs/OrderId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"status":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"reason":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0}}},"RefundId":{"type":["string","object"],"pattern":"^ref_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    let validate_0
+    let validate_1
+  
+    
+      // "spec#/$defs/Metadata"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_11 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_11 ? JSON_STR_COMMA : ((addComma_11 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_11) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Refund"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_order_id_4 = obj["order_id"]
+      if (value_order_id_4 !== undefined) {
+        json += ",\"order_id\":"
+        
+        if (typeof value_order_id_4 !== 'string') {
+          if (value_order_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_order_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_order_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_order_id_4 instanceof RegExp) {
+            json += asString(value_order_id_4.source)
+          } else {
+            json += asString(value_order_id_4.toString())
+          }
+        } else {
+          json += asString(value_order_id_4)
+        }
+        
+      } else {
+        throw new Error('"order_id" is required!')
+      }
+      
+      const value_project_id_5 = obj["project_id"]
+      if (value_project_id_5 !== undefined) {
+        json += ",\"project_id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ProjectId")))(value_project_id_5)) {
+        
+        if (typeof value_project_id_5 !== 'string') {
+          if (value_project_id_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_5 instanceof RegExp) {
+            json += asString(value_project_id_5.source)
+          } else {
+            json += asString(value_project_id_5.toString())
+          }
+        } else {
+          json += asString(value_project_id_5)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Refund/properties/project_id/anyOf/1")))(value_project_id_5)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Refund/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_amount_6 = obj["amount"]
+      if (value_amount_6 !== undefined) {
+        json += ",\"amount\":"
+        json += asInteger(value_amount_6)
+      } else {
+        throw new Error('"amount" is required!')
+      }
+      
+      const value_currency_7 = obj["currency"]
+      if (value_currency_7 !== undefined) {
+        json += ",\"currency\":"
+        
+        if (typeof value_currency_7 !== 'string') {
+          if (value_currency_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_currency_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_currency_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_currency_7 instanceof RegExp) {
+            json += asString(value_currency_7.source)
+          } else {
+            json += asString(value_currency_7.toString())
+          }
+        } else {
+          json += asString(value_currency_7)
+        }
+        
+      } else {
+        throw new Error('"currency" is required!')
+      }
+      
+      const value_status_8 = obj["status"]
+      if (value_status_8 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_8 !== 'string') {
+          if (value_status_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_8 instanceof RegExp) {
+            json += asString(value_status_8.source)
+          } else {
+            json += asString(value_status_8.toString())
+          }
+        } else {
+          json += asString(value_status_8)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_reason_9 = obj["reason"]
+      if (value_reason_9 !== undefined) {
+        json += ",\"reason\":"
+        
+          if (value_reason_9 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_reason_9 === "string" ||
+            value_reason_9 === null ||
+            value_reason_9 instanceof Date ||
+            value_reason_9 instanceof RegExp ||
+            (
+              typeof value_reason_9 === "object" &&
+              typeof value_reason_9.toString === "function" &&
+              value_reason_9.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_reason_9 !== 'string') {
+          if (value_reason_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_reason_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_reason_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_reason_9 instanceof RegExp) {
+            json += asString(value_reason_9.source)
+          } else {
+            json += asString(value_reason_9.toString())
+          }
+        } else {
+          json += asString(value_reason_9)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Refund/properties/reason' does not match schema definition.")
+  
+      } else {
+        throw new Error('"reason" is required!')
+      }
+      
+      const value_metadata_10 = obj["metadata"]
+      if (value_metadata_10 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous3(value_metadata_10)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_12 = obj["created_at"]
+      if (value_created_at_12 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_12)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_13 = obj["updated_at"]
+      if (value_updated_at_13 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_13)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/RefundList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/RefundList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_16 = obj["page"]
+      if (value_page_16 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_16)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_17 = obj["limit"]
+      if (value_limit_17 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_17)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_18 = obj["total"]
+      if (value_total_18 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_18)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_19 = obj["total_pages"]
+      if (value_total_pages_19 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_19)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/RefundList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_14 = obj["pagination"]
+      if (value_pagination_14 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous4(value_pagination_14)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyRefund () { return define(this, 'replyRefund', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Refund":{"type":"object","additionalProperties":false,"required":["id","order_id","project_id","amount","currency","status","reason","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/RefundId"},"order_id":{"$ref":"spec#/$defs/OrderId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"status":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"reason":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"RefundId":{"type":["string","object"],"pattern":"^ref_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    let validate_0
+    let validate_1
+  
+    
+      // "spec#/$defs/Metadata"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_9 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_9 ? JSON_STR_COMMA : ((addComma_9 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_9) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Refund"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_order_id_2 = obj["order_id"]
+      if (value_order_id_2 !== undefined) {
+        json += ",\"order_id\":"
+        
+        if (typeof value_order_id_2 !== 'string') {
+          if (value_order_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_order_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_order_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_order_id_2 instanceof RegExp) {
+            json += asString(value_order_id_2.source)
+          } else {
+            json += asString(value_order_id_2.toString())
+          }
+        } else {
+          json += asString(value_order_id_2)
+        }
+        
+      } else {
+        throw new Error('"order_id" is required!')
+      }
+      
+      const value_project_id_3 = obj["project_id"]
+      if (value_project_id_3 !== undefined) {
+        json += ",\"project_id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ProjectId")))(value_project_id_3)) {
+        
+        if (typeof value_project_id_3 !== 'string') {
+          if (value_project_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_3 instanceof RegExp) {
+            json += asString(value_project_id_3.source)
+          } else {
+            json += asString(value_project_id_3.toString())
+          }
+        } else {
+          json += asString(value_project_id_3)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Refund/properties/project_id/anyOf/1")))(value_project_id_3)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Refund/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_amount_4 = obj["amount"]
+      if (value_amount_4 !== undefined) {
+        json += ",\"amount\":"
+        json += asInteger(value_amount_4)
+      } else {
+        throw new Error('"amount" is required!')
+      }
+      
+      const value_currency_5 = obj["currency"]
+      if (value_currency_5 !== undefined) {
+        json += ",\"currency\":"
+        
+        if (typeof value_currency_5 !== 'string') {
+          if (value_currency_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_currency_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_currency_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_currency_5 instanceof RegExp) {
+            json += asString(value_currency_5.source)
+          } else {
+            json += asString(value_currency_5.toString())
+          }
+        } else {
+          json += asString(value_currency_5)
+        }
+        
+      } else {
+        throw new Error('"currency" is required!')
+      }
+      
+      const value_status_6 = obj["status"]
+      if (value_status_6 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_6 !== 'string') {
+          if (value_status_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_6 instanceof RegExp) {
+            json += asString(value_status_6.source)
+          } else {
+            json += asString(value_status_6.toString())
+          }
+        } else {
+          json += asString(value_status_6)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_reason_7 = obj["reason"]
+      if (value_reason_7 !== undefined) {
+        json += ",\"reason\":"
+        
+          if (value_reason_7 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_reason_7 === "string" ||
+            value_reason_7 === null ||
+            value_reason_7 instanceof Date ||
+            value_reason_7 instanceof RegExp ||
+            (
+              typeof value_reason_7 === "object" &&
+              typeof value_reason_7.toString === "function" &&
+              value_reason_7.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_reason_7 !== 'string') {
+          if (value_reason_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_reason_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_reason_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_reason_7 instanceof RegExp) {
+            json += asString(value_reason_7.source)
+          } else {
+            json += asString(value_reason_7.toString())
+          }
+        } else {
+          json += asString(value_reason_7)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Refund/properties/reason' does not match schema definition.")
+  
+      } else {
+        throw new Error('"reason" is required!')
+      }
+      
+      const value_metadata_8 = obj["metadata"]
+      if (value_metadata_8 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous1(value_metadata_8)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_10 = obj["created_at"]
+      if (value_created_at_10 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_10)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_11 = obj["updated_at"]
+      if (value_updated_at_11 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_11)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyCheckout () { return define(this, 'replyCheckout', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Checkout":{"type":"object","additionalProperties":false,"required":["id","url","mode","status","payment_status","order_id","subscription_id","project_id","amount_total","currency","success_url","cancel_url","expires_at","metadata","created_at"],"properties":{"id":{"$ref":"spec#/$defs/CheckoutId"},"url":{"type":["string","object"],"fjs_type":"string"},"mode":{"$ref":"spec#/$defs/CheckoutMode"},"status":{"type":["string","object"],"enum":["open","complete","expired"],"fjs_type":"string"},"payment_status":{"type":["string","object"],"enum":["unpaid","paid"],"fjs_type":"string"},"order_id":{"anyOf":[{"$ref":"spec#/$defs/OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec#/$defs/SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"amount_total":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"success_url":{"type":["string","object"],"fjs_type":"string"},"cancel_url":{"type":["string","object"],"fjs_type":"string"},"expires_at":{"$ref":"spec#/$defs/Timestamp"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"}}},"CheckoutId":{"type":["string","object"],"pattern":"^chk_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"CheckoutMode":{"type":["string","object"],"enum":["payment","subscription"],"fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
+const validator = Validator.restoreFromState(validatorState)
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    let validate_0
+    let validate_1
+    let validate_2
+    let validate_3
+    let validate_4
+    let validate_5
+  
+    
+      // "spec#/$defs/Metadata"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_15 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_15 ? JSON_STR_COMMA : ((addComma_15 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_15) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Checkout"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_url_2 = obj["url"]
+      if (value_url_2 !== undefined) {
+        json += ",\"url\":"
+        
+        if (typeof value_url_2 !== 'string') {
+          if (value_url_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_url_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_url_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_url_2 instanceof RegExp) {
+            json += asString(value_url_2.source)
+          } else {
+            json += asString(value_url_2.toString())
+          }
+        } else {
+          json += asString(value_url_2)
+        }
+        
+      } else {
+        throw new Error('"url" is required!')
+      }
+      
+      const value_mode_3 = obj["mode"]
+      if (value_mode_3 !== undefined) {
+        json += ",\"mode\":"
+        
+        if (typeof value_mode_3 !== 'string') {
+          if (value_mode_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_mode_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_mode_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_mode_3 instanceof RegExp) {
+            json += asString(value_mode_3.source)
+          } else {
+            json += asString(value_mode_3.toString())
+          }
+        } else {
+          json += asString(value_mode_3)
+        }
+        
+      } else {
+        throw new Error('"mode" is required!')
+      }
+      
+      const value_status_4 = obj["status"]
+      if (value_status_4 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_4 !== 'string') {
+          if (value_status_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_4 instanceof RegExp) {
+            json += asString(value_status_4.source)
+          } else {
+            json += asString(value_status_4.toString())
+          }
+        } else {
+          json += asString(value_status_4)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_payment_status_5 = obj["payment_status"]
+      if (value_payment_status_5 !== undefined) {
+        json += ",\"payment_status\":"
+        
+        if (typeof value_payment_status_5 !== 'string') {
+          if (value_payment_status_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_payment_status_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_payment_status_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_payment_status_5 instanceof RegExp) {
+            json += asString(value_payment_status_5.source)
+          } else {
+            json += asString(value_payment_status_5.toString())
+          }
+        } else {
+          json += asString(value_payment_status_5)
+        }
+        
+      } else {
+        throw new Error('"payment_status" is required!')
+      }
+      
+      const value_order_id_6 = obj["order_id"]
+      if (value_order_id_6 !== undefined) {
+        json += ",\"order_id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/OrderId")))(value_order_id_6)) {
+        
+        if (typeof value_order_id_6 !== 'string') {
+          if (value_order_id_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_order_id_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_order_id_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_order_id_6 instanceof RegExp) {
+            json += asString(value_order_id_6.source)
+          } else {
+            json += asString(value_order_id_6.toString())
+          }
+        } else {
+          json += asString(value_order_id_6)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Checkout/properties/order_id/anyOf/1")))(value_order_id_6)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Checkout/properties/order_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"order_id" is required!')
+      }
+      
+      const value_subscription_id_7 = obj["subscription_id"]
+      if (value_subscription_id_7 !== undefined) {
+        json += ",\"subscription_id\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/SubscriptionId")))(value_subscription_id_7)) {
+        
+        if (typeof value_subscription_id_7 !== 'string') {
+          if (value_subscription_id_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_subscription_id_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_subscription_id_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_subscription_id_7 instanceof RegExp) {
+            json += asString(value_subscription_id_7.source)
+          } else {
+            json += asString(value_subscription_id_7.toString())
+          }
+        } else {
+          json += asString(value_subscription_id_7)
+        }
+        
+      }
+    
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Checkout/properties/subscription_id/anyOf/1")))(value_subscription_id_7)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Checkout/properties/subscription_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"subscription_id" is required!')
+      }
+      
+      const value_project_id_8 = obj["project_id"]
+      if (value_project_id_8 !== undefined) {
+        json += ",\"project_id\":"
+        
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/ProjectId")))(value_project_id_8)) {
+        
+        if (typeof value_project_id_8 !== 'string') {
+          if (value_project_id_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_8 instanceof RegExp) {
+            json += asString(value_project_id_8.source)
+          } else {
+            json += asString(value_project_id_8.toString())
+          }
+        } else {
+          json += asString(value_project_id_8)
+        }
+        
+      }
+    
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Checkout/properties/project_id/anyOf/1")))(value_project_id_8)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Checkout/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_amount_total_9 = obj["amount_total"]
+      if (value_amount_total_9 !== undefined) {
+        json += ",\"amount_total\":"
+        json += asInteger(value_amount_total_9)
+      } else {
+        throw new Error('"amount_total" is required!')
+      }
+      
+      const value_currency_10 = obj["currency"]
+      if (value_currency_10 !== undefined) {
+        json += ",\"currency\":"
+        
+        if (typeof value_currency_10 !== 'string') {
+          if (value_currency_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_currency_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_currency_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_currency_10 instanceof RegExp) {
+            json += asString(value_currency_10.source)
+          } else {
+            json += asString(value_currency_10.toString())
+          }
+        } else {
+          json += asString(value_currency_10)
+        }
+        
+      } else {
+        throw new Error('"currency" is required!')
+      }
+      
+      const value_success_url_11 = obj["success_url"]
+      if (value_success_url_11 !== undefined) {
+        json += ",\"success_url\":"
+        
+        if (typeof value_success_url_11 !== 'string') {
+          if (value_success_url_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_success_url_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_success_url_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_success_url_11 instanceof RegExp) {
+            json += asString(value_success_url_11.source)
+          } else {
+            json += asString(value_success_url_11.toString())
+          }
+        } else {
+          json += asString(value_success_url_11)
+        }
+        
+      } else {
+        throw new Error('"success_url" is required!')
+      }
+      
+      const value_cancel_url_12 = obj["cancel_url"]
+      if (value_cancel_url_12 !== undefined) {
+        json += ",\"cancel_url\":"
+        
+        if (typeof value_cancel_url_12 !== 'string') {
+          if (value_cancel_url_12 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_cancel_url_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_cancel_url_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_cancel_url_12 instanceof RegExp) {
+            json += asString(value_cancel_url_12.source)
+          } else {
+            json += asString(value_cancel_url_12.toString())
+          }
+        } else {
+          json += asString(value_cancel_url_12)
+        }
+        
+      } else {
+        throw new Error('"cancel_url" is required!')
+      }
+      
+      const value_expires_at_13 = obj["expires_at"]
+      if (value_expires_at_13 !== undefined) {
+        json += ",\"expires_at\":"
+        json += asDateTime(value_expires_at_13)
+      } else {
+        throw new Error('"expires_at" is required!')
+      }
+      
+      const value_metadata_14 = obj["metadata"]
+      if (value_metadata_14 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous1(value_metadata_14)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_16 = obj["created_at"]
+      if (value_created_at_16 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_16)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replySubscriptionList () { return define(this, 'replySubscriptionList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"SubscriptionList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Subscription"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Subscription":{"type":"object","additionalProperties":false,"required":["id","project_id","status","price_id","quantity","current_period_start","current_period_end","cancel_at_period_end","canceled_at","ended_at","latest_order_id","metadata","created_at"],"properties":{"id":{"$ref":"spec#/$defs/SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"status":{"$ref":"spec#/$defs/SubscriptionStatus"},"price_id":{"$ref":"spec#/$defs/PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec#/$defs/OrderId"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0}}},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionStatus":{"type":["string","object"],"enum":["incomplete","active","past_due","canceled"],"fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
+const validator = Validator.restoreFromState(validatorState)
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    let validate_0
+    let validate_1
+    let validate_2
+    let validate_3
+    let validate_4
+    let validate_5
+    let validate_6
+  
+    
+      // "spec#/$defs/Metadata"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_15 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_15 ? JSON_STR_COMMA : ((addComma_15 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_15) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Subscription"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_project_id_4 = obj["project_id"]
+      if (value_project_id_4 !== undefined) {
+        json += ",\"project_id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ProjectId")))(value_project_id_4)) {
+        
+        if (typeof value_project_id_4 !== 'string') {
+          if (value_project_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_4 instanceof RegExp) {
+            json += asString(value_project_id_4.source)
+          } else {
+            json += asString(value_project_id_4.toString())
+          }
+        } else {
+          json += asString(value_project_id_4)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/project_id/anyOf/1")))(value_project_id_4)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Subscription/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_status_5 = obj["status"]
+      if (value_status_5 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_5 !== 'string') {
+          if (value_status_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_5 instanceof RegExp) {
+            json += asString(value_status_5.source)
+          } else {
+            json += asString(value_status_5.toString())
+          }
+        } else {
+          json += asString(value_status_5)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_price_id_6 = obj["price_id"]
+      if (value_price_id_6 !== undefined) {
+        json += ",\"price_id\":"
+        
+        if (typeof value_price_id_6 !== 'string') {
+          if (value_price_id_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_price_id_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_price_id_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_price_id_6 instanceof RegExp) {
+            json += asString(value_price_id_6.source)
+          } else {
+            json += asString(value_price_id_6.toString())
+          }
+        } else {
+          json += asString(value_price_id_6)
+        }
+        
+      } else {
+        throw new Error('"price_id" is required!')
+      }
+      
+      const value_quantity_7 = obj["quantity"]
+      if (value_quantity_7 !== undefined) {
+        json += ",\"quantity\":"
+        json += asInteger(value_quantity_7)
+      } else {
+        throw new Error('"quantity" is required!')
+      }
+      
+      const value_current_period_start_8 = obj["current_period_start"]
+      if (value_current_period_start_8 !== undefined) {
+        json += ",\"current_period_start\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_current_period_start_8)) {
+        json += asDateTime(value_current_period_start_8)
+      }
+    
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/current_period_start/anyOf/1")))(value_current_period_start_8)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Subscription/properties/current_period_start' does not match schema definition.")
+  
+      } else {
+        throw new Error('"current_period_start" is required!')
+      }
+      
+      const value_current_period_end_9 = obj["current_period_end"]
+      if (value_current_period_end_9 !== undefined) {
+        json += ",\"current_period_end\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_current_period_end_9)) {
+        json += asDateTime(value_current_period_end_9)
+      }
+    
+      else if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/current_period_end/anyOf/1")))(value_current_period_end_9)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Subscription/properties/current_period_end' does not match schema definition.")
+  
+      } else {
+        throw new Error('"current_period_end" is required!')
+      }
+      
+      const value_cancel_at_period_end_10 = obj["cancel_at_period_end"]
+      if (value_cancel_at_period_end_10 !== undefined) {
+        json += ",\"cancel_at_period_end\":"
+        json += asBoolean(value_cancel_at_period_end_10)
+      } else {
+        throw new Error('"cancel_at_period_end" is required!')
+      }
+      
+      const value_canceled_at_11 = obj["canceled_at"]
+      if (value_canceled_at_11 !== undefined) {
+        json += ",\"canceled_at\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_canceled_at_11)) {
+        json += asDateTime(value_canceled_at_11)
+      }
+    
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/canceled_at/anyOf/1")))(value_canceled_at_11)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Subscription/properties/canceled_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"canceled_at" is required!')
+      }
+      
+      const value_ended_at_12 = obj["ended_at"]
+      if (value_ended_at_12 !== undefined) {
+        json += ",\"ended_at\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_ended_at_12)) {
+        json += asDateTime(value_ended_at_12)
+      }
+    
+      else if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/ended_at/anyOf/1")))(value_ended_at_12)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Subscription/properties/ended_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"ended_at" is required!')
+      }
+      
+      const value_latest_order_id_13 = obj["latest_order_id"]
+      if (value_latest_order_id_13 !== undefined) {
+        json += ",\"latest_order_id\":"
+        
+        if (typeof value_latest_order_id_13 !== 'string') {
+          if (value_latest_order_id_13 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_latest_order_id_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_latest_order_id_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_latest_order_id_13 instanceof RegExp) {
+            json += asString(value_latest_order_id_13.source)
+          } else {
+            json += asString(value_latest_order_id_13.toString())
+          }
+        } else {
+          json += asString(value_latest_order_id_13)
+        }
+        
+      } else {
+        throw new Error('"latest_order_id" is required!')
+      }
+      
+      const value_metadata_14 = obj["metadata"]
+      if (value_metadata_14 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous3(value_metadata_14)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_16 = obj["created_at"]
+      if (value_created_at_16 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_16)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/SubscriptionList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/SubscriptionList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_19 = obj["page"]
+      if (value_page_19 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_19)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_20 = obj["limit"]
+      if (value_limit_20 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_20)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_21 = obj["total"]
+      if (value_total_21 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_21)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_22 = obj["total_pages"]
+      if (value_total_pages_22 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_22)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/SubscriptionList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_17 = obj["pagination"]
+      if (value_pagination_17 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous4(value_pagination_17)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replySubscription () { return define(this, 'replySubscription', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Subscription":{"type":"object","additionalProperties":false,"required":["id","project_id","status","price_id","quantity","current_period_start","current_period_end","cancel_at_period_end","canceled_at","ended_at","latest_order_id","metadata","created_at"],"properties":{"id":{"$ref":"spec#/$defs/SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"status":{"$ref":"spec#/$defs/SubscriptionStatus"},"price_id":{"$ref":"spec#/$defs/PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec#/$defs/OrderId"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"}}},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionStatus":{"type":["string","object"],"enum":["incomplete","active","past_due","canceled"],"fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
+const validator = Validator.restoreFromState(validatorState)
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    let validate_0
+    let validate_1
+    let validate_2
+    let validate_3
+    let validate_4
+    let validate_5
+    let validate_6
+  
+    
+      // "spec#/$defs/Metadata"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_13 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_13 ? JSON_STR_COMMA : ((addComma_13 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_13) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Subscription"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_project_id_2 = obj["project_id"]
+      if (value_project_id_2 !== undefined) {
+        json += ",\"project_id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ProjectId")))(value_project_id_2)) {
+        
+        if (typeof value_project_id_2 !== 'string') {
+          if (value_project_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_2 instanceof RegExp) {
+            json += asString(value_project_id_2.source)
+          } else {
+            json += asString(value_project_id_2.toString())
+          }
+        } else {
+          json += asString(value_project_id_2)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/project_id/anyOf/1")))(value_project_id_2)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Subscription/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_status_3 = obj["status"]
+      if (value_status_3 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_3 !== 'string') {
+          if (value_status_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_3 instanceof RegExp) {
+            json += asString(value_status_3.source)
+          } else {
+            json += asString(value_status_3.toString())
+          }
+        } else {
+          json += asString(value_status_3)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_price_id_4 = obj["price_id"]
+      if (value_price_id_4 !== undefined) {
+        json += ",\"price_id\":"
+        
+        if (typeof value_price_id_4 !== 'string') {
+          if (value_price_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_price_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_price_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_price_id_4 instanceof RegExp) {
+            json += asString(value_price_id_4.source)
+          } else {
+            json += asString(value_price_id_4.toString())
+          }
+        } else {
+          json += asString(value_price_id_4)
+        }
+        
+      } else {
+        throw new Error('"price_id" is required!')
+      }
+      
+      const value_quantity_5 = obj["quantity"]
+      if (value_quantity_5 !== undefined) {
+        json += ",\"quantity\":"
+        json += asInteger(value_quantity_5)
+      } else {
+        throw new Error('"quantity" is required!')
+      }
+      
+      const value_current_period_start_6 = obj["current_period_start"]
+      if (value_current_period_start_6 !== undefined) {
+        json += ",\"current_period_start\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_current_period_start_6)) {
+        json += asDateTime(value_current_period_start_6)
+      }
+    
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/current_period_start/anyOf/1")))(value_current_period_start_6)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Subscription/properties/current_period_start' does not match schema definition.")
+  
+      } else {
+        throw new Error('"current_period_start" is required!')
+      }
+      
+      const value_current_period_end_7 = obj["current_period_end"]
+      if (value_current_period_end_7 !== undefined) {
+        json += ",\"current_period_end\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_current_period_end_7)) {
+        json += asDateTime(value_current_period_end_7)
+      }
+    
+      else if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/current_period_end/anyOf/1")))(value_current_period_end_7)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Subscription/properties/current_period_end' does not match schema definition.")
+  
+      } else {
+        throw new Error('"current_period_end" is required!')
+      }
+      
+      const value_cancel_at_period_end_8 = obj["cancel_at_period_end"]
+      if (value_cancel_at_period_end_8 !== undefined) {
+        json += ",\"cancel_at_period_end\":"
+        json += asBoolean(value_cancel_at_period_end_8)
+      } else {
+        throw new Error('"cancel_at_period_end" is required!')
+      }
+      
+      const value_canceled_at_9 = obj["canceled_at"]
+      if (value_canceled_at_9 !== undefined) {
+        json += ",\"canceled_at\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_canceled_at_9)) {
+        json += asDateTime(value_canceled_at_9)
+      }
+    
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/canceled_at/anyOf/1")))(value_canceled_at_9)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Subscription/properties/canceled_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"canceled_at" is required!')
+      }
+      
+      const value_ended_at_10 = obj["ended_at"]
+      if (value_ended_at_10 !== undefined) {
+        json += ",\"ended_at\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_ended_at_10)) {
+        json += asDateTime(value_ended_at_10)
+      }
+    
+      else if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/ended_at/anyOf/1")))(value_ended_at_10)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Subscription/properties/ended_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"ended_at" is required!')
+      }
+      
+      const value_latest_order_id_11 = obj["latest_order_id"]
+      if (value_latest_order_id_11 !== undefined) {
+        json += ",\"latest_order_id\":"
+        
+        if (typeof value_latest_order_id_11 !== 'string') {
+          if (value_latest_order_id_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_latest_order_id_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_latest_order_id_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_latest_order_id_11 instanceof RegExp) {
+            json += asString(value_latest_order_id_11.source)
+          } else {
+            json += asString(value_latest_order_id_11.toString())
+          }
+        } else {
+          json += asString(value_latest_order_id_11)
+        }
+        
+      } else {
+        throw new Error('"latest_order_id" is required!')
+      }
+      
+      const value_metadata_12 = obj["metadata"]
+      if (value_metadata_12 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous1(value_metadata_12)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_14 = obj["created_at"]
+      if (value_created_at_14 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_14)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyTestClock () { return define(this, 'replyTestClock', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/TestClock"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_now_1 = obj["now"]
+      if (value_now_1 !== undefined) {
+        json += "{\"now\":"
+        json += asDateTime(value_now_1)
+      } else {
+        throw new Error('"now" is required!')
+      }
+      
+      const value_offset_seconds_2 = obj["offset_seconds"]
+      if (value_offset_seconds_2 !== undefined) {
+        json += ",\"offset_seconds\":"
+        json += asInteger(value_offset_seconds_2)
+      } else {
+        throw new Error('"offset_seconds" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyHeard () { return define(this, 'replyHeard', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Heard"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_received_1 = obj["received"]
+      if (value_received_1 !== undefined) {
+        json += "{\"received\":"
+        json += "true"
+      } else {
+        throw new Error('"received" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
   get replyEventList () { return define(this, 'replyEventList', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')

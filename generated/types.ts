@@ -768,7 +768,8 @@ export interface paths {
          * @description Answers with the whole message. Either `message`, which is added to the session and answered in its light; without
          *     `session_id` a new one is begun, unless your settings say not to store history. Or `messages`, the whole conversation, of which
          *     nothing is stored but the answer, for a day. Answers draw on `knowledge_base_ids`, or else those of the session, as far as
-         *     you may read them at that moment, and cite what they use.
+         *     you may read them at that moment, and cite what they use. Where neither names any, `extractive-1` draws on all knowledge
+         *     bases of the session's project, or of your own that are in no project, the newest hundred of them; other models on none.
          *
          *     A client that leaves stops it; what was written so far is kept as `cancelled`. A server of models that is busy is 429, one that fails
          *     503. A session takes one message at a time: 409.
@@ -1121,6 +1122,498 @@ export interface paths {
          * @description One that is `failed` or `ready`; what it had stays searchable until it is read.
          */
         post: operations["retryDocument"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/products": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List products */
+        get: operations["listProducts"];
+        put?: never;
+        /** Add a product */
+        post: operations["createProduct"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/products/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["schemas"]["ProductId"];
+            };
+            cookie?: never;
+        };
+        /** Get a product */
+        get: operations["getProduct"];
+        /**
+         * Change a product
+         * @description Of one that is not active nothing is sold; subscriptions that there are go on.
+         */
+        put: operations["updateProduct"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/prices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List prices */
+        get: operations["listPrices"];
+        put?: never;
+        /**
+         * Add a price to a product
+         * @description A price never changes. For another amount add another price, and archive this one.
+         */
+        post: operations["createPrice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/prices/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["schemas"]["PriceId"];
+            };
+            cookie?: never;
+        };
+        /** Get a price */
+        get: operations["getPrice"];
+        /**
+         * Archive a price, or take it out of the archive
+         * @description Nothing else of a price ever changes. What was ordered at it stays, and subscriptions go on.
+         */
+        put: operations["updatePrice"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/orders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List orders
+         * @description With `project_id` the orders of that project, else your own that are in none.
+         */
+        get: operations["listOrders"];
+        put?: never;
+        /**
+         * Order
+         * @description Its amounts are computed from the prices, which must be active, of one currency, and not recurring (what is recurring is
+         *     subscribed to by a checkout). It is paid by a checkout session.
+         */
+        post: operations["createOrder"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/orders/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        /** Get an order */
+        get: operations["getOrder"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/orders/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an order that is not paid
+         * @description Its open checkout session expires with it. A payment that was on its way is given back. An order of a subscription is
+         *     cancelled with the subscription: 409.
+         */
+        post: operations["cancelOrder"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/orders/{id}/receipt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the receipt of a paid order
+         * @description A page to be read or printed, or a PDF. 409 while the order is not paid.
+         */
+        get: operations["getReceipt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/orders/{id}/refunds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        /** List the refunds of an order */
+        get: operations["listRefunds"];
+        put?: never;
+        /**
+         * Give back what was paid for an order
+         * @description All that is left of it, or `amount`. For operators: whoever bought something does not decide alone to have the money back.
+         *     With some gateways it is `pending` until they confirm it.
+         */
+        post: operations["createRefund"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/orders/{id}/refunds/{refund_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["OrderId"];
+                refund_id: components["schemas"]["RefundId"];
+            };
+            cookie?: never;
+        };
+        /** Get a refund */
+        get: operations["getRefund"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/checkout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin a checkout session
+         * @description Answers with the `url` of the page to send the customer to. Either `order_id`, a pending order, or `items`, of which an
+         *     order is made with the session and cancelled when it expires. With `mode: subscription` there is one item, at a
+         *     recurring price; the subscription begins when its first order is paid. An order has one open session at a time: 409.
+         */
+        post: operations["createCheckout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/checkout/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["CheckoutId"];
+            };
+            cookie?: never;
+        };
+        /** Get a checkout session */
+        get: operations["getCheckout"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/checkout/{id}/expire": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["CheckoutId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Expire a checkout session that is open
+         * @description Nobody can pay by it any more. An order that was made with it is cancelled.
+         */
+        post: operations["expireCheckout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List subscriptions
+         * @description With `project_id` the subscriptions of that project, else your own that are in none.
+         */
+        get: operations["listSubscriptions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/subscriptions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        /** Get a subscription */
+        get: operations["getSubscription"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/subscriptions/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a subscription
+         * @description At the end of the period that is paid, until which it can be resumed; or at once, with `at_period_end: false`. What was paid is not given back
+         *     by this. One whose first order or renewal is not paid ends at once in either case.
+         */
+        post: operations["cancelSubscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/subscriptions/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take back that a subscription ends with its period */
+        post: operations["resumeSubscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/test-clock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the time of the sandbox
+         * @description With another gateway there is none; 404.
+         */
+        get: operations["getTestClock"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/test-clock/advance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move the time of the sandbox forward
+         * @description For all payments of this sandbox: renewals, expiries and retries that are due until then happen before it answers, one after the
+         *     other, each at its own time. It never moves back. At most 1000 things happen in one call: where there is more to do the answer's
+         *     `now` is before `to`; ask again.
+         */
+        post: operations["advanceTestClock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payments/webhooks/stripe": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Hear of Stripe
+         * @description The address to give to Stripe as a webhook endpoint. Its signature is checked, over the bytes as they came and within five minutes; what was
+         *     heard before has no effect. 404 unless the gateway is Stripe.
+         */
+        post: operations["receiveStripeEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pay/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["CheckoutId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The page by which a checkout session is paid
+         * @description Of the sandbox. With another gateway, or when there is nothing left to pay, the browser is sent on.
+         */
+        get: operations["showPayPage"];
+        put?: never;
+        /**
+         * Pay, as the form of the page does
+         * @description A card that is declined, or needs a confirmation, is told of by the page that the browser is sent on to.
+         */
+        post: operations["payCheckout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pay/{id}/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["CheckoutId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Confirm a payment or not, as the form of the confirmation step does */
+        post: operations["confirmPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pay/{id}/return": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["CheckoutId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Where a gateway's own page sends the browser when it is done
+         * @description Asks the gateway how it went, so that the order is paid when the customer comes back, and sends on to `success_url` or back to pay.
+         */
+        get: operations["returnFromGateway"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -3231,6 +3724,662 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "product.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * product.created
+         * @description A product was added to the catalogue. For keys with the scope `payments:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ProductCreatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "product.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * product.updated
+         * @description A product was changed. For keys with the scope `payments:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ProductUpdatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "price.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * price.created
+         * @description A price was added to the catalogue. For keys with the scope `payments:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PriceCreatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "price.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * price.updated
+         * @description A price was archived, or taken out of the archive. For keys with the scope `payments:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PriceUpdatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "order.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * order.created
+         * @description Something was ordered, or a period of a subscription is to be paid. For keys with the scope `payments:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["OrderCreatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "order.paid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * order.paid
+         * @description An order was paid. For keys with the scope `payments:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["OrderPaidEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "order.canceled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * order.canceled
+         * @description An order was cancelled, or its time was over. For keys with the scope `payments:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["OrderCanceledEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "order.refunded": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * order.refunded
+         * @description Some or all of what was paid for an order was given back; `refunded_amount` says how much in all. For keys with the scope `payments:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["OrderRefundedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "refund.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * refund.created
+         * @description A refund was made. For keys with the scope `payments:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["RefundCreatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "refund.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * refund.updated
+         * @description A refund that was pending succeeded, or failed. For keys with the scope `payments:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["RefundUpdatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "checkout.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * checkout.created
+         * @description A checkout session was begun. For keys with the scope `payments:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CheckoutCreatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "checkout.completed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * checkout.completed
+         * @description A checkout session was paid. For keys with the scope `payments:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CheckoutCompletedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "checkout.expired": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * checkout.expired
+         * @description A checkout session is over without a payment. For keys with the scope `payments:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CheckoutExpiredEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "subscription.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * subscription.created
+         * @description A subscription was begun, and is `incomplete` until its first order is paid. For keys with the scope `payments:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["SubscriptionCreatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "subscription.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * subscription.updated
+         * @description A subscription is active, was renewed or could not be, or will end with its period or not. For keys with the scope `payments:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["SubscriptionUpdatedEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "subscription.canceled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * subscription.canceled
+         * @description A subscription has ended. For keys with the scope `payments:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["SubscriptionCanceledEvent"];
+                };
+            };
+            responses: {
+                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "webhook_endpoint.created": {
         parameters: {
             query?: never;
@@ -4279,10 +5428,12 @@ export interface components {
             }[];
             /** @description Only with `message`. */
             session_id?: components["schemas"]["SessionId"];
+            /** @description What the answer draws on; by default those of the session, and else, for `extractive-1` only, all of the session's project, or of your own in none. */
             knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
             temperature?: number;
-            /** @description At most so many tokens of an answer. */
+            /** @description At most so many tokens of an answer; one that is cut off there is `incomplete`, with the reason `length`. */
             max_tokens?: number;
+            /** @description Texts that an answer ends before. */
             stop?: string[];
             metadata?: components["schemas"]["Metadata"];
         } & (unknown | unknown);
@@ -4396,6 +5547,7 @@ export interface components {
             title?: string;
             model?: components["schemas"]["ModelId"];
             system_prompt?: components["schemas"]["SystemPrompt"];
+            /** @description What its answers draw on, where a chat names none. Of a session of a project they are of that project. */
             knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
             metadata?: components["schemas"]["Metadata"];
         };
@@ -4410,6 +5562,7 @@ export interface components {
             title?: string | null;
             model?: string | null;
             system_prompt?: components["schemas"]["SystemPrompt"];
+            /** @description What its answers draw on, where a chat names none. Of a session of a project they are of that project. */
             knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
             status?: components["schemas"]["SessionStatus"];
             metadata?: components["schemas"]["Metadata"];
@@ -4434,6 +5587,7 @@ export interface components {
          */
         RegenerateRequest: {
             model?: components["schemas"]["ModelId"];
+            /** @description As of a chat. */
             knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
             temperature?: number;
             max_tokens?: number;
@@ -4611,12 +5765,337 @@ export interface components {
             /** @description Where each page begins in the text, in UTF-16 code units; null for a document without pages. */
             pages: number[] | null;
         };
+        /** @example prod_01jd6y8m5qe8btc4y5w1r0n3fz */
+        ProductId: string;
+        Product: {
+            id: components["schemas"]["ProductId"];
+            name: string;
+            description: string | null;
+            /** @description Whether it is sold. */
+            active: boolean;
+            metadata: components["schemas"]["Metadata"];
+            created_at: components["schemas"]["Timestamp"];
+            updated_at: components["schemas"]["Timestamp"];
+        };
+        ProductList: {
+            data: components["schemas"]["Product"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * @example {
+         *       "name": "Team plan",
+         *       "description": "Ten seats and their support."
+         *     }
+         */
+        ProductCreate: {
+            /** @description What an order and its receipt call it. */
+            name: string;
+            description?: string;
+            metadata?: components["schemas"]["Metadata"];
+        };
+        /**
+         * @example {
+         *       "active": false
+         *     }
+         */
+        ProductUpdate: {
+            name?: string;
+            description?: string | null;
+            active?: boolean;
+            metadata?: components["schemas"]["Metadata"];
+        };
+        /**
+         * @description ISO 4217, in lower case.
+         * @example eur
+         * @enum {string}
+         */
+        Currency: "aed" | "afn" | "all" | "amd" | "ang" | "aoa" | "ars" | "aud" | "awg" | "azn" | "bam" | "bbd" | "bdt" | "bgn" | "bhd" | "bif" | "bmd" | "bnd" | "bob" | "brl" | "bsd" | "btn" | "bwp" | "byn" | "bzd" | "cad" | "cdf" | "chf" | "clp" | "cny" | "cop" | "crc" | "cve" | "czk" | "djf" | "dkk" | "dop" | "dzd" | "egp" | "etb" | "eur" | "fjd" | "fkp" | "gbp" | "gel" | "ghs" | "gip" | "gmd" | "gnf" | "gtq" | "gyd" | "hkd" | "hnl" | "htg" | "huf" | "idr" | "ils" | "inr" | "iqd" | "isk" | "jmd" | "jod" | "jpy" | "kes" | "kgs" | "khr" | "kmf" | "krw" | "kwd" | "kyd" | "kzt" | "lak" | "lbp" | "lkr" | "lrd" | "lsl" | "lyd" | "mad" | "mdl" | "mga" | "mkd" | "mmk" | "mnt" | "mop" | "mru" | "mur" | "mvr" | "mwk" | "mxn" | "myr" | "mzn" | "nad" | "ngn" | "nio" | "nok" | "npr" | "nzd" | "omr" | "pab" | "pen" | "pgk" | "php" | "pkr" | "pln" | "pyg" | "qar" | "ron" | "rsd" | "rub" | "rwf" | "sar" | "sbd" | "scr" | "sek" | "sgd" | "shp" | "sos" | "srd" | "szl" | "thb" | "tjs" | "tnd" | "top" | "try" | "ttd" | "twd" | "tzs" | "uah" | "ugx" | "usd" | "uyu" | "uzs" | "vnd" | "vuv" | "wst" | "xaf" | "xcd" | "xof" | "xpf" | "yer" | "zar" | "zmw";
+        /** @example prc_01jd6y8m5qe8btc4y5w1r0n3fz */
+        PriceId: string;
+        /** @description In minor units: 1999 is 19.99 USD, and 1999 JPY. */
+        Amount: number;
+        /**
+         * @example {
+         *       "interval": "month",
+         *       "interval_count": 1
+         *     }
+         */
+        Recurring: {
+            /** @enum {string} */
+            interval: "day" | "week" | "month" | "year";
+            /** @description How many of them a period has, at most three years. */
+            interval_count: number;
+        };
+        Price: {
+            id: components["schemas"]["PriceId"];
+            product_id: components["schemas"]["ProductId"];
+            unit_amount: components["schemas"]["Amount"];
+            currency: components["schemas"]["Currency"];
+            /** @description How often it is paid; null where it is paid once. */
+            recurring: components["schemas"]["Recurring"] | null;
+            /** @description Whether something is sold at it. */
+            active: boolean;
+            created_at: components["schemas"]["Timestamp"];
+        };
+        PriceList: {
+            data: components["schemas"]["Price"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * @example {
+         *       "product_id": "prod_01jd6y8m5qe8btc4y5w1r0n3fz",
+         *       "unit_amount": 1999,
+         *       "currency": "eur",
+         *       "recurring": {
+         *         "interval": "month",
+         *         "interval_count": 1
+         *       }
+         *     }
+         */
+        PriceCreate: {
+            product_id: components["schemas"]["ProductId"];
+            /** @description In minor units: 1999 is 19.99 USD, and 1999 JPY. */
+            unit_amount: number;
+            currency: components["schemas"]["Currency"];
+            recurring?: components["schemas"]["Recurring"];
+        };
+        /**
+         * @example {
+         *       "active": false
+         *     }
+         */
+        PriceUpdate: {
+            active?: boolean;
+        };
+        /** @enum {string} */
+        OrderStatus: "pending" | "paid" | "partially_refunded" | "refunded" | "canceled";
+        /** @example sub_01jd6y8m5qe8btc4y5w1r0n3fz */
+        SubscriptionId: string;
+        /** @example ord_01jd6y8m5qe8btc4y5w1r0n3fz */
+        OrderId: string;
+        OrderItem: {
+            price_id: components["schemas"]["PriceId"];
+            /** @description The name of the product when it was ordered. */
+            description: string;
+            quantity: number;
+            unit_amount: components["schemas"]["Amount"];
+            amount: components["schemas"]["Amount"];
+        };
+        /** @example chk_01jd6y8m5qe8btc4y5w1r0n3fz */
+        CheckoutId: string;
+        Order: {
+            id: components["schemas"]["OrderId"];
+            /**
+             * @description For people, as on the receipt.
+             * @example 261121-7K3M9-QX2FT
+             */
+            number: string;
+            project_id: components["schemas"]["ProjectId"] | null;
+            status: components["schemas"]["OrderStatus"];
+            items: components["schemas"]["OrderItem"][];
+            subtotal_amount: components["schemas"]["Amount"];
+            total_amount: components["schemas"]["Amount"];
+            refunded_amount: components["schemas"]["Amount"];
+            currency: components["schemas"]["Currency"];
+            /** @description The session by which it is or was to be paid, the last of them. */
+            checkout_id: components["schemas"]["CheckoutId"] | null;
+            subscription_id: components["schemas"]["SubscriptionId"] | null;
+            metadata: components["schemas"]["Metadata"];
+            paid_at: components["schemas"]["Timestamp"] | null;
+            created_at: components["schemas"]["Timestamp"];
+            updated_at: components["schemas"]["Timestamp"];
+        };
+        OrderList: {
+            data: components["schemas"]["Order"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        OrderItems: {
+            price_id: components["schemas"]["PriceId"];
+            /** @description Default 1. */
+            quantity?: number;
+        }[];
+        /**
+         * @example {
+         *       "items": [
+         *         {
+         *           "price_id": "prc_01jd6y8m5qe8btc4y5w1r0n3fz",
+         *           "quantity": 2
+         *         }
+         *       ]
+         *     }
+         */
+        OrderCreate: {
+            project_id?: components["schemas"]["ProjectId"];
+            items: components["schemas"]["OrderItems"];
+            metadata?: components["schemas"]["Metadata"];
+        };
+        /** @example ref_01jd6y8m5qe8btc4y5w1r0n3fz */
+        RefundId: string;
+        Refund: {
+            id: components["schemas"]["RefundId"];
+            order_id: components["schemas"]["OrderId"];
+            project_id: components["schemas"]["ProjectId"] | null;
+            amount: components["schemas"]["Amount"];
+            currency: components["schemas"]["Currency"];
+            /** @enum {string} */
+            status: "pending" | "succeeded" | "failed";
+            reason: string | null;
+            metadata: components["schemas"]["Metadata"];
+            created_at: components["schemas"]["Timestamp"];
+            updated_at: components["schemas"]["Timestamp"];
+        };
+        RefundList: {
+            data: components["schemas"]["Refund"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * @example {
+         *       "amount": 500,
+         *       "reason": "One of two arrived broken."
+         *     }
+         */
+        RefundCreate: {
+            /** @description Default: all that is left. */
+            amount?: number;
+            reason?: string;
+            metadata?: components["schemas"]["Metadata"];
+        };
+        /** @enum {string} */
+        CheckoutMode: "payment" | "subscription";
+        /**
+         * @description Where the customer goes; `{CHECKOUT_SESSION_ID}` in it stands for the id of the session.
+         * @example https://shop.example/thanks?session={CHECKOUT_SESSION_ID}
+         */
+        PageUrl: string;
+        /**
+         * @example {
+         *       "items": [
+         *         {
+         *           "price_id": "prc_01jd6y8m5qe8btc4y5w1r0n3fz",
+         *           "quantity": 2
+         *         }
+         *       ],
+         *       "success_url": "https://shop.example/thanks",
+         *       "cancel_url": "https://shop.example/cart"
+         *     }
+         */
+        CheckoutCreate: {
+            mode?: components["schemas"]["CheckoutMode"];
+            project_id?: components["schemas"]["ProjectId"];
+            order_id?: components["schemas"]["OrderId"];
+            items?: components["schemas"]["OrderItems"];
+            success_url: components["schemas"]["PageUrl"];
+            cancel_url: components["schemas"]["PageUrl"];
+            /** @description Default a day. */
+            expires_in_seconds?: number;
+            metadata?: components["schemas"]["Metadata"];
+        };
+        Checkout: {
+            id: components["schemas"]["CheckoutId"];
+            /** @description The page to send the customer to. Whoever has it can pay. */
+            url: string;
+            mode: components["schemas"]["CheckoutMode"];
+            /** @enum {string} */
+            status: "open" | "complete" | "expired";
+            /** @enum {string} */
+            payment_status: "unpaid" | "paid";
+            order_id: components["schemas"]["OrderId"] | null;
+            subscription_id: components["schemas"]["SubscriptionId"] | null;
+            project_id: components["schemas"]["ProjectId"] | null;
+            amount_total: components["schemas"]["Amount"];
+            currency: components["schemas"]["Currency"];
+            success_url: string;
+            cancel_url: string;
+            expires_at: components["schemas"]["Timestamp"];
+            metadata: components["schemas"]["Metadata"];
+            created_at: components["schemas"]["Timestamp"];
+        };
+        /** @enum {string} */
+        SubscriptionStatus: "incomplete" | "active" | "past_due" | "canceled";
+        Subscription: {
+            id: components["schemas"]["SubscriptionId"];
+            project_id: components["schemas"]["ProjectId"] | null;
+            status: components["schemas"]["SubscriptionStatus"];
+            price_id: components["schemas"]["PriceId"];
+            quantity: number;
+            /** @description null until its first order is paid. */
+            current_period_start: components["schemas"]["Timestamp"] | null;
+            current_period_end: components["schemas"]["Timestamp"] | null;
+            cancel_at_period_end: boolean;
+            /** @description When it was asked to end. */
+            canceled_at: components["schemas"]["Timestamp"] | null;
+            ended_at: components["schemas"]["Timestamp"] | null;
+            latest_order_id: components["schemas"]["OrderId"];
+            metadata: components["schemas"]["Metadata"];
+            created_at: components["schemas"]["Timestamp"];
+        };
+        SubscriptionList: {
+            data: components["schemas"]["Subscription"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * @example {
+         *       "at_period_end": false
+         *     }
+         */
+        SubscriptionCancel: {
+            /** @description Default true. */
+            at_period_end?: boolean;
+        };
+        TestClock: {
+            now: components["schemas"]["Timestamp"];
+            /** @description How far it is ahead of other clocks. */
+            offset_seconds: number;
+        };
+        /**
+         * @description Either `to` or `seconds`.
+         * @example {
+         *       "seconds": 86400
+         *     }
+         */
+        TestClockAdvance: {
+            to?: components["schemas"]["Timestamp"];
+            /** @description At most two years at once. */
+            seconds?: number;
+        };
+        Heard: {
+            /** @constant */
+            received: true;
+        };
+        /**
+         * @description The card, as it is typed.
+         * @example {
+         *       "number": "4242 4242 4242 4242",
+         *       "expiry": "12 / 34",
+         *       "cvc": "123",
+         *       "name": "Ada Lovelace"
+         *     }
+         */
+        CardForm: {
+            number?: string;
+            expiry?: string;
+            cvc?: string;
+            name?: string;
+        };
+        /** @example pay_01jd6y8m5qe8btc4y5w1r0n3fz */
+        PaymentId: string;
+        /**
+         * @example {
+         *       "payment": "pay_01jd6y8m5qe8btc4y5w1r0n3fz",
+         *       "decision": "confirm"
+         *     }
+         */
+        ConfirmationForm: {
+            payment: components["schemas"]["PaymentId"];
+            /** @enum {string} */
+            decision: "confirm" | "reject";
+        };
         /**
          * @description What happened.
          * @example project.created
          * @enum {string}
          */
-        EventType: "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.cancelled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+        EventType: "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.cancelled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
         /** @example evt_01jd6y8m5qe8btc4y5w1r0n3fz */
         EventId: string;
         /** @description Something that happened. The webhooks of this document say what `data` holds for each type. */
@@ -4674,7 +6153,7 @@ export interface components {
          * @example project.created
          * @enum {string}
          */
-        EventSelector: "*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.cancelled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+        EventSelector: "*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.cancelled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
         EventSelectors: components["schemas"]["EventSelector"][];
         WebhookEndpoint: {
             id: components["schemas"]["WebhookEndpointId"];
@@ -6058,6 +7537,457 @@ export interface components {
             };
         };
         /** @description The former values of the fields that an update changed; else empty. */
+        ProductBefore: {
+            id?: components["schemas"]["ProductId"];
+            name?: string;
+            description?: string | null;
+            /** @description Whether it is sold. */
+            active?: boolean;
+            metadata?: components["schemas"]["Metadata"];
+            created_at?: components["schemas"]["Timestamp"];
+            updated_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description A product was added to the catalogue. */
+        ProductCreatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "product.created";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Product"];
+                previous_attributes: components["schemas"]["ProductBefore"];
+            };
+        };
+        /** @description A product was changed. */
+        ProductUpdatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "product.updated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Product"];
+                previous_attributes: components["schemas"]["ProductBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        PriceBefore: {
+            id?: components["schemas"]["PriceId"];
+            product_id?: components["schemas"]["ProductId"];
+            unit_amount?: components["schemas"]["Amount"];
+            currency?: components["schemas"]["Currency"];
+            /** @description How often it is paid; null where it is paid once. */
+            recurring?: components["schemas"]["Recurring"] | null;
+            /** @description Whether something is sold at it. */
+            active?: boolean;
+            created_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description A price was added to the catalogue. */
+        PriceCreatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "price.created";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Price"];
+                previous_attributes: components["schemas"]["PriceBefore"];
+            };
+        };
+        /** @description A price was archived, or taken out of the archive. */
+        PriceUpdatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "price.updated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Price"];
+                previous_attributes: components["schemas"]["PriceBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        OrderBefore: {
+            id?: components["schemas"]["OrderId"];
+            /**
+             * @description For people, as on the receipt.
+             * @example 261121-7K3M9-QX2FT
+             */
+            number?: string;
+            project_id?: components["schemas"]["ProjectId"] | null;
+            status?: components["schemas"]["OrderStatus"];
+            items?: components["schemas"]["OrderItem"][];
+            subtotal_amount?: components["schemas"]["Amount"];
+            total_amount?: components["schemas"]["Amount"];
+            refunded_amount?: components["schemas"]["Amount"];
+            currency?: components["schemas"]["Currency"];
+            /** @description The session by which it is or was to be paid, the last of them. */
+            checkout_id?: components["schemas"]["CheckoutId"] | null;
+            subscription_id?: components["schemas"]["SubscriptionId"] | null;
+            metadata?: components["schemas"]["Metadata"];
+            paid_at?: components["schemas"]["Timestamp"] | null;
+            created_at?: components["schemas"]["Timestamp"];
+            updated_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description Something was ordered, or a period of a subscription is to be paid. */
+        OrderCreatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "order.created";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Order"];
+                previous_attributes: components["schemas"]["OrderBefore"];
+            };
+        };
+        /** @description An order was paid. */
+        OrderPaidEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "order.paid";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Order"];
+                previous_attributes: components["schemas"]["OrderBefore"];
+            };
+        };
+        /** @description An order was cancelled, or its time was over. */
+        OrderCanceledEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "order.canceled";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Order"];
+                previous_attributes: components["schemas"]["OrderBefore"];
+            };
+        };
+        /** @description Some or all of what was paid for an order was given back; `refunded_amount` says how much in all. */
+        OrderRefundedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "order.refunded";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Order"];
+                previous_attributes: components["schemas"]["OrderBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        RefundBefore: {
+            id?: components["schemas"]["RefundId"];
+            order_id?: components["schemas"]["OrderId"];
+            project_id?: components["schemas"]["ProjectId"] | null;
+            amount?: components["schemas"]["Amount"];
+            currency?: components["schemas"]["Currency"];
+            /** @enum {string} */
+            status?: "pending" | "succeeded" | "failed";
+            reason?: string | null;
+            metadata?: components["schemas"]["Metadata"];
+            created_at?: components["schemas"]["Timestamp"];
+            updated_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description A refund was made. */
+        RefundCreatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "refund.created";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Refund"];
+                previous_attributes: components["schemas"]["RefundBefore"];
+            };
+        };
+        /** @description A refund that was pending succeeded, or failed. */
+        RefundUpdatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "refund.updated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Refund"];
+                previous_attributes: components["schemas"]["RefundBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        CheckoutBefore: {
+            id?: components["schemas"]["CheckoutId"];
+            /** @description The page to send the customer to. Whoever has it can pay. */
+            url?: string;
+            mode?: components["schemas"]["CheckoutMode"];
+            /** @enum {string} */
+            status?: "open" | "complete" | "expired";
+            /** @enum {string} */
+            payment_status?: "unpaid" | "paid";
+            order_id?: components["schemas"]["OrderId"] | null;
+            subscription_id?: components["schemas"]["SubscriptionId"] | null;
+            project_id?: components["schemas"]["ProjectId"] | null;
+            amount_total?: components["schemas"]["Amount"];
+            currency?: components["schemas"]["Currency"];
+            success_url?: string;
+            cancel_url?: string;
+            expires_at?: components["schemas"]["Timestamp"];
+            metadata?: components["schemas"]["Metadata"];
+            created_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description A checkout session was begun. */
+        CheckoutCreatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "checkout.created";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Checkout"];
+                previous_attributes: components["schemas"]["CheckoutBefore"];
+            };
+        };
+        /** @description A checkout session was paid. */
+        CheckoutCompletedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "checkout.completed";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Checkout"];
+                previous_attributes: components["schemas"]["CheckoutBefore"];
+            };
+        };
+        /** @description A checkout session is over without a payment. */
+        CheckoutExpiredEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "checkout.expired";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Checkout"];
+                previous_attributes: components["schemas"]["CheckoutBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
+        SubscriptionBefore: {
+            id?: components["schemas"]["SubscriptionId"];
+            project_id?: components["schemas"]["ProjectId"] | null;
+            status?: components["schemas"]["SubscriptionStatus"];
+            price_id?: components["schemas"]["PriceId"];
+            quantity?: number;
+            /** @description null until its first order is paid. */
+            current_period_start?: components["schemas"]["Timestamp"] | null;
+            current_period_end?: components["schemas"]["Timestamp"] | null;
+            cancel_at_period_end?: boolean;
+            /** @description When it was asked to end. */
+            canceled_at?: components["schemas"]["Timestamp"] | null;
+            ended_at?: components["schemas"]["Timestamp"] | null;
+            latest_order_id?: components["schemas"]["OrderId"];
+            metadata?: components["schemas"]["Metadata"];
+            created_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description A subscription was begun, and is `incomplete` until its first order is paid. */
+        SubscriptionCreatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "subscription.created";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Subscription"];
+                previous_attributes: components["schemas"]["SubscriptionBefore"];
+            };
+        };
+        /** @description A subscription is active, was renewed or could not be, or will end with its period or not. */
+        SubscriptionUpdatedEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "subscription.updated";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Subscription"];
+                previous_attributes: components["schemas"]["SubscriptionBefore"];
+            };
+        };
+        /** @description A subscription has ended. */
+        SubscriptionCanceledEvent: {
+            id: components["schemas"]["EventId"];
+            /** @constant */
+            type: "subscription.canceled";
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * @description The version that the shape of `data` belongs to.
+             * @enum {string}
+             */
+            api_version: "v1";
+            /** @description The project it happened in, if in one. */
+            project_id: string | null;
+            /** @description The request that did it; null for what the platform does by itself. */
+            request_id: string | null;
+            /** @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you. */
+            sequence: number;
+            data: {
+                object: components["schemas"]["Subscription"];
+                previous_attributes: components["schemas"]["SubscriptionBefore"];
+            };
+        };
+        /** @description The former values of the fields that an update changed; else empty. */
         WebhookEndpointBefore: {
             id?: components["schemas"]["WebhookEndpointId"];
             url?: components["schemas"]["WebhookUrl"];
@@ -6504,6 +8434,42 @@ export interface components {
                 "text/event-stream": string;
             };
         };
+        /** @description The page. */
+        PayPage: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "text/html": string;
+            };
+        };
+        /** @description On to where `Location` says. */
+        SentOn: {
+            headers: {
+                /** @description The page, `success_url`, or the page of the gateway. */
+                Location?: string;
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** @description There is no such session. */
+        NoPage: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "text/html": string;
+            };
+        };
+        /** @description The session is over; the page says so, and leads back. */
+        ExpiredPage: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "text/html": string;
+            };
+        };
     };
     parameters: {
         /** @description The `ETag` you have; 304 with no body when it is still the same. */
@@ -6545,6 +8511,10 @@ export interface components {
         MessageId: components["schemas"]["MessageId"];
         KnowledgeBaseId: components["schemas"]["KnowledgeBaseId"];
         DocumentId: components["schemas"]["DocumentId"];
+        IsActive: boolean;
+        OrderId: components["schemas"]["OrderId"];
+        CheckoutId: components["schemas"]["CheckoutId"];
+        SubscriptionId: components["schemas"]["SubscriptionId"];
         /** @description Only events with a higher `sequence`. */
         After: number;
         /** @description Only events of this type. */
@@ -9198,7 +11168,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["RegenerateRequest"];
             };
@@ -9780,6 +11750,1328 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    listProducts: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1. A page past the end is empty. */
+                page?: components["parameters"]["Page"];
+                /** @description How many items a page has. */
+                limit?: components["parameters"]["Limit"];
+                sort?: "created_at" | "name";
+                /** @description The direction of `sort`; ties are broken by id. */
+                order?: components["parameters"]["Order"];
+                active?: components["parameters"]["IsActive"];
+                /** @description Only items whose text contains this, whatever the case. */
+                q?: components["parameters"]["Search"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of products. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProductList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createProduct: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProductCreate"];
+            };
+        };
+        responses: {
+            /** @description The product. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Product"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getProduct: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                id: components["schemas"]["ProductId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The product. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Product"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateProduct: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                id: components["schemas"]["ProductId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProductUpdate"];
+            };
+        };
+        responses: {
+            /** @description The product as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Product"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPrices: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1. A page past the end is empty. */
+                page?: components["parameters"]["Page"];
+                /** @description How many items a page has. */
+                limit?: components["parameters"]["Limit"];
+                sort?: "created_at" | "unit_amount";
+                /** @description The direction of `sort`; ties are broken by id. */
+                order?: components["parameters"]["Order"];
+                product_id?: components["schemas"]["ProductId"];
+                currency?: components["schemas"]["Currency"];
+                active?: components["parameters"]["IsActive"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of prices. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PriceList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createPrice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PriceCreate"];
+            };
+        };
+        responses: {
+            /** @description The price. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Price"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getPrice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                id: components["schemas"]["PriceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The price. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Price"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updatePrice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                id: components["schemas"]["PriceId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PriceUpdate"];
+            };
+        };
+        responses: {
+            /** @description The price as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Price"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listOrders: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1. A page past the end is empty. */
+                page?: components["parameters"]["Page"];
+                /** @description How many items a page has. */
+                limit?: components["parameters"]["Limit"];
+                sort?: "created_at" | "total_amount";
+                /** @description The direction of `sort`; ties are broken by id. */
+                order?: components["parameters"]["Order"];
+                project_id?: components["parameters"]["OfProject"];
+                status?: components["schemas"]["OrderStatus"];
+                subscription_id?: components["schemas"]["SubscriptionId"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of orders. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrderList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createOrder: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OrderCreate"];
+            };
+        };
+        responses: {
+            /** @description The order. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getOrder: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The order. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelOrder: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The order as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getReceipt: {
+        parameters: {
+            query?: {
+                format?: "html" | "pdf";
+            };
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /** @description Without If-None-Match, 304 when it has not changed since this date. */
+                "If-Modified-Since"?: components["parameters"]["IfModifiedSince"];
+                /** @description One range of bytes (RFC 9110, section 14); several are answered with the whole. */
+                Range?: components["parameters"]["Range"];
+                /** @description The range only while this ETag or date still holds, else the whole. */
+                "If-Range"?: components["parameters"]["IfRange"];
+            };
+            path: {
+                id: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Content"];
+            206: components["responses"]["PartialContent"];
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            416: components["responses"]["RangeNotSatisfiable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRefunds: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1. A page past the end is empty. */
+                page?: components["parameters"]["Page"];
+                /** @description How many items a page has. */
+                limit?: components["parameters"]["Limit"];
+                sort?: "created_at" | "amount";
+                /** @description The direction of `sort`; ties are broken by id. */
+                order?: components["parameters"]["Order"];
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of refunds. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefundList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createRefund: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RefundCreate"];
+            };
+        };
+        responses: {
+            /** @description The refund. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refund"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getRefund: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["OrderId"];
+                refund_id: components["schemas"]["RefundId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The refund. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refund"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createCheckout: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckoutCreate"];
+            };
+        };
+        responses: {
+            /** @description The session. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Checkout"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getCheckout: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["CheckoutId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Checkout"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    expireCheckout: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["CheckoutId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Checkout"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSubscriptions: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1. A page past the end is empty. */
+                page?: components["parameters"]["Page"];
+                /** @description How many items a page has. */
+                limit?: components["parameters"]["Limit"];
+                sort?: "created_at" | "current_period_end";
+                /** @description The direction of `sort`; ties are broken by id. */
+                order?: components["parameters"]["Order"];
+                project_id?: components["parameters"]["OfProject"];
+                status?: components["schemas"]["SubscriptionStatus"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of subscriptions. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSubscription: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subscription. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelSubscription: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionCancel"];
+            };
+        };
+        responses: {
+            /** @description The subscription as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resumeSubscription: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subscription as it is now. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getTestClock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The clock. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestClock"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    advanceTestClock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
+                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestClockAdvance"];
+            };
+        };
+        responses: {
+            /** @description The clock as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestClock"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    receiveStripeEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                "Stripe-Signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description It was heard. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Heard"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showPayPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["CheckoutId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["PayPage"];
+            303: components["responses"]["SentOn"];
+            /** @description The request is wrong; `details.errors` lists every problem. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            404: components["responses"]["NoPage"];
+            /** @description None of the media types in `Accept` can be given. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            410: components["responses"]["ExpiredPage"];
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description Something went wrong inside; the log has it under `details.request_id`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description The database or the store of files cannot be reached, is overloaded, or has no room; try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    payCheckout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["CheckoutId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": components["schemas"]["CardForm"];
+            };
+        };
+        responses: {
+            303: components["responses"]["SentOn"];
+            /** @description The request is wrong; `details.errors` lists every problem. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            404: components["responses"]["NoPage"];
+            410: components["responses"]["ExpiredPage"];
+            /** @description The body is larger than it may be: JSON than 1 MiB, an upload than the server takes or the `quota` leaves. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description The body has a media type that this operation does not take. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description The page again, with what is wrong in the form. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description Something went wrong inside; the log has it under `details.request_id`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description The database or the store of files cannot be reached, is overloaded, or has no room; try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    confirmPayment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["CheckoutId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": components["schemas"]["ConfirmationForm"];
+            };
+        };
+        responses: {
+            303: components["responses"]["SentOn"];
+            /** @description The request is wrong; `details.errors` lists every problem. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            404: components["responses"]["NoPage"];
+            410: components["responses"]["ExpiredPage"];
+            /** @description The body is larger than it may be: JSON than 1 MiB, an upload than the server takes or the `quota` leaves. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description The body has a media type that this operation does not take. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description Something went wrong inside; the log has it under `details.request_id`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description The database or the store of files cannot be reached, is overloaded, or has no room; try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    returnFromGateway: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["CheckoutId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            303: components["responses"]["SentOn"];
+            /** @description The request is wrong; `details.errors` lists every problem. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            404: components["responses"]["NoPage"];
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description Something went wrong inside; the log has it under `details.request_id`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description The database or the store of files cannot be reached, is overloaded, or has no room; try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
         };
     };
     listEvents: {
@@ -10459,9 +13751,36 @@ export interface operations {
                 };
             };
             304: components["responses"]["NotModified"];
-            400: components["responses"]["InvalidRequest"];
-            406: components["responses"]["NotAcceptable"];
-            500: components["responses"]["ServerError"];
+            /** @description The request is wrong; `details.errors` lists every problem. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description None of the media types in `Accept` can be given. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
+            /** @description Something went wrong inside; the log has it under `details.request_id`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
         };
     };
 }

@@ -61,6 +61,6 @@ export const aiKnowledge = {
     const { principal, body: { query, limit = 10, filters } } = request
     const embedding = upstreams.embed === null ? null : (await upstreams.embed([query], request.signal))[0]
     const passages = await searchPassages(db, principal, { knowledgeBaseIds: [id], query, limit, filters, embedding })
-    return { status: 200, body: { data: passages.map(({ space_id: _space, revision: _revision, ...passage }) => passage) } }
+    return { status: 200, body: { data: passages.map(({ space_id: _space, revision: _revision, content_type: _type, ...passage }) => passage) } }
   }
 } satisfies Handlers<'ai-knowledge'>

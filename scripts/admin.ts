@@ -1,5 +1,6 @@
 // `npm run admin -- …`: what an operator with no key can do, straight on the database: the one at DATABASE_URL, or the
 // embedded one, whether the server is running or not.
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { ConfigError, loadEnvFile, readConfig } from '../services/config.ts'
 import { openDatabase, type Database } from '../services/database.ts'
@@ -8,7 +9,7 @@ import { createEmitter, type DeliveryJob, type Emitter } from '../services/event
 import { createJobs, deliveryQueue } from '../services/jobs.ts'
 import { newSecret } from '../services/keys.ts'
 import { EmbeddedPostgresError, startEmbedded } from '../services/postgres/embedded.ts'
-import { MigrationError } from '../services/postgres/migrations.ts'
+import { MigrationError, readMigrations } from '../services/postgres/migrations.ts'
 import { prepareDatabase } from '../services/schema.ts'
 import { allScopes, insertKey, insertUser, scopesFor, toApiKey, toUser, type Scope } from '../services/users.ts'
 
@@ -21,12 +22,21 @@ npm run admin -- create-key --user ID|EMAIL --name N [--scopes a,b] [--days N]
 npm run admin -- revoke-key --id KEY_ID                 revokes a key, from the next request on
 npm run admin -- new-key                                prints a well-formed random key for BOOTSTRAP_API_KEY`
 
+const migrationsFolder = fileURLToPath(new URL('../prisma/migrations', import.meta.url))
+const names = ['users', 'keys', 'create-user', 'create-key', 'revoke-key', 'new-key']
+
 /** The command cannot be carried out; the message is one sentence for the operator. */
 class AdminError extends Error {}
 
 const { values, positionals } = parse()
 
 function parse () {
+  const [first] = process.argv.slice(2)
+  // Said before what is wrong with its options.
+  if (first !== undefined && !first.startsWith('-') && !names.includes(first)) {
+    console.error(`There is no command \`${first}\`; there are ${names.join(', ')}.\n\n${usage}`)
+    process.exit(2)
+  }
   try {
     return parseArgs({
       allowPositionals: true,
@@ -111,16 +121,18 @@ async function main (): Promise<void> {
   const [name] = positionals
   if (name === 'new-key') return console.log(newSecret(readConfig({ ...process.env, BOOTSTRAP_API_KEY: undefined }).keyMode))
   if (name === undefined || !Object.hasOwn(commands, name)) {
-    console.error(name === undefined ? usage : `There is no command \`${name}\`.\n\n${usage}`)
+    console.error(usage)
     process.exitCode = 2
     return
   }
   const config = readConfig()
   keyMode = config.keyMode
+  console.error(`Database: ${config.databaseUrl === null ? config.dataDir : placeOf(config.databaseUrl)}`)
   const postgres = config.databaseUrl === null ? await startEmbedded({ dataDir: config.dataDir, whenRunning: 'attach' }) : null
   try {
     const url = config.databaseUrl ?? postgres!.url
-    await prepareDatabase(url)
+    const [applied] = await prepareDatabase(url)
+    if (applied === readMigrations(migrationsFolder)[0].name) console.error(`It is new, made by this command. For the database of a server, give the ${config.databaseUrl === null ? 'DATA_DIR' : 'DATABASE_URL'} that the server has.`)
     const db = openDatabase({ url, poolSize: 2 })
     try {
       const deliveries = createJobs({ database: db }).queue<DeliveryJob>(deliveryQueue)
@@ -132,6 +144,13 @@ async function main (): Promise<void> {
   } finally {
     await postgres?.stop()
   }
+}
+
+/** Host and name of a database, and nothing that lets anybody in. */
+function placeOf (url: string): string {
+  if (!URL.canParse(url)) return 'that of DATABASE_URL'
+  const { host, pathname, searchParams } = new URL(url)
+  return `${host || searchParams.get('host') || 'localhost'}${pathname}`
 }
 
 async function findUser (db: Database, idOrEmail: string) {

@@ -14,6 +14,13 @@ export interface S3Config {
   redirect: boolean
 }
 
+export interface StripeConfig {
+  secretKey: string
+  webhookSecret: string
+  /** STRIPE_API_BASE: where Stripe is, for a stand-in; null for Stripe itself. */
+  apiBase: string | null
+}
+
 /** A setting that cannot be used. The message names the variable and what it takes. */
 export class ConfigError extends Error {}
 
@@ -72,6 +79,12 @@ export interface Config {
   storageQuotaUser: number
   /** STORAGE_QUOTA_PROJECT: bytes that a project's files may have. Default 200 GiB. */
   storageQuotaProject: number
+  /** SELLER_NAME: who sells, as receipts and the pay page say. Default Platform. */
+  sellerName: string
+  /** PAYMENT_GATEWAY: who takes the money: sandbox (nobody) or stripe. Default sandbox. */
+  paymentGateway: 'sandbox' | 'stripe'
+  /** STRIPE_SECRET_KEY (or a restricted one), STRIPE_WEBHOOK_SECRET, STRIPE_API_BASE; null without PAYMENT_GATEWAY=stripe. */
+  stripe: StripeConfig | null
   /** WORKER: false leaves the sending of webhooks and the reading of documents to other processes, such as `npm run worker`. Default true. */
   worker: boolean
   /**
@@ -175,6 +188,18 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
     }
   }
 
+  const paymentGateway = oneOf('PAYMENT_GATEWAY', 'sandbox', ['sandbox', 'stripe'])
+  const stripe = (): StripeConfig => {
+    const secretKey = text('STRIPE_SECRET_KEY')
+    const webhookSecret = text('STRIPE_WEBHOOK_SECRET')
+    if (secretKey === null || webhookSecret === null) throw new ConfigError('PAYMENT_GATEWAY=stripe needs STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET.')
+    if (!/^(sk|rk)_\w+$/.test(secretKey)) throw new ConfigError('STRIPE_SECRET_KEY must be a secret or restricted key, which begins with sk_ or rk_.')
+    if (!/^whsec_\S+$/.test(webhookSecret)) throw new ConfigError("STRIPE_WEBHOOK_SECRET must be the webhook endpoint's signing secret, which begins with whsec_.")
+    const apiBase = url('STRIPE_API_BASE', ['http', 'https'])
+    if (apiBase !== null && new URL(apiBase).href !== `${new URL(apiBase).origin}/`) throw new ConfigError('STRIPE_API_BASE must have no path.')
+    return { secretKey, webhookSecret, apiBase }
+  }
+
   const bootstrapApiKey = text('BOOTSTRAP_API_KEY')
   if (bootstrapApiKey !== null && !isWellFormed(bootstrapApiKey)) {
     throw new ConfigError('BOOTSTRAP_API_KEY is not a well-formed key; make one with `npm run admin -- new-key`.')
@@ -222,7 +247,7 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
     bootstrapEmail,
     keyMode: oneOf('KEY_MODE', 'live', ['live', 'test']),
     logLevel: oneOf('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
-    rateLimits: Object.fromEntries(['default', 'write', 'upload', 'ai'].map((policy) => {
+    rateLimits: Object.fromEntries(['default', 'write', 'upload', 'ai', 'page', 'gateway'].map((policy) => {
       const name = `RATE_LIMIT_${policy.toUpperCase()}`
       return [policy, text(name) === null ? null : integer(name, 0, 1, 1_000_000_000)]
     })),
@@ -240,6 +265,9 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
     resumableUploadHours: integer('RESUMABLE_UPLOAD_HOURS', 24, 1, 720),
     storageQuotaUser: integer('STORAGE_QUOTA_USER', 50 * 1024 ** 3, 0, 2 ** 53 - 1),
     storageQuotaProject: integer('STORAGE_QUOTA_PROJECT', 200 * 1024 ** 3, 0, 2 ** 53 - 1),
+    sellerName: text('SELLER_NAME') ?? 'Platform',
+    paymentGateway,
+    stripe: paymentGateway === 'stripe' ? stripe() : null,
     worker: boolean('WORKER', true),
     webhookConcurrency: integer('WEBHOOK_CONCURRENCY', 100, 1, 10_000),
     webhookAllowedNetworks: networks('WEBHOOK_ALLOWED_NETWORKS'),

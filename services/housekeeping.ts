@@ -4,6 +4,7 @@
 import pg from 'pg'
 import { removeDocumentsOfProject } from './ai/knowledge.ts'
 import { statement, type Database, type Db } from './database.ts'
+import { keepRecords } from './payments/records.ts'
 import { restorableDays } from './projects.ts'
 
 /** A kind of thing that is removed some day. */
@@ -139,6 +140,7 @@ async function removeProject (tx: Db, { id }: OldProject): Promise<{ removed: nu
   if (await removeDocumentsOfProject(tx, found.id)) return { removed: 0, more: true }
   const [{ n: files }] = await tx.sql(filesOfProject, [found.id, most.files])
   if (files === most.files) return { removed: 0, more: true }
+  if (await keepRecords(tx, found.id)) return { removed: 0, more: true }
   await tx.sql(deleteUsage, [found.id])
   await tx.sql(deleteProject, [found.id])
   return { removed: 1, more: false }

@@ -1,14 +1,24 @@
 // Ids: a type prefix and a UUIDv7 in base32 (TypeID 0.3), so that they tell what they name and sort by creation.
-import { randomUUID } from 'node:crypto'
-import { typeid } from 'typeid-js'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { TypeID, typeid } from 'typeid-js'
 
 /** Crockford's base32 in lower case, as TypeID has it. */
 const digits = '0123456789abcdefghjkmnpqrstvwxyz'
 
-export type IdPrefix = 'usr' | 'prj' | 'mem' | 'inv' | 'key' | 'evt' | 'whe' | 'whd' | 'file' | 'lnk' | 'avt' | 'upl' | 'cs' | 'msg' | 'kb' | 'doc' | 'chunk'
+export type IdPrefix = 'usr' | 'prj' | 'mem' | 'inv' | 'key' | 'evt' | 'whe' | 'whd' | 'file' | 'lnk' | 'avt' | 'upl' | 'cs' | 'msg' | 'kb' | 'doc' | 'chunk' |
+  'prod' | 'prc' | 'ord' | 'chk' | 'sub' | 'ref' | 'pay'
 
 export function newId (prefix: IdPrefix): string {
   return typeid(prefix).toString()
+}
+
+/** The same of another time than now: a UUIDv7 (RFC 9562, section 5.7) of that millisecond. */
+export function newIdAt (prefix: IdPrefix, at: Date): string {
+  const bytes = randomBytes(16)
+  bytes.writeUIntBE(at.getTime(), 0, 6)
+  bytes[6] = bytes[6] & 0x0f | 0x70
+  bytes[8] = bytes[8] & 0x3f | 0x80
+  return TypeID.fromUUIDBytes(prefix, bytes).toString()
 }
 
 /** When an id was made, to the millisecond. Rows keep this as created_at, so that both orders are the same. */

@@ -54,14 +54,19 @@ export function requireOwnSpace (principal: Principal): void {
   if (principal.projectIds !== null) throw forbidden('This key is for some projects only: name one with project_id.', 'project_ids')
 }
 
+/** 403 for a key that is for some projects only, of which this is none. */
+export function requireKeyFor (principal: Principal, projectId: string | null): void {
+  if (projectId === null) requireOwnSpace(principal)
+  else if (principal.projectIds !== null && !principal.projectIds.has(projectId)) throw forbidden('This key is for other projects.', 'project_ids')
+}
+
 /** 403 unless the caller has the role in its project, or is its owner where it is in none. */
 export function requireRole (found: InSpace, principal: Principal, role: Rank, name: string): void {
+  requireKeyFor(principal, found.project_id)
   if (found.project_id === null) {
-    requireOwnSpace(principal)
     if (found.owner_id !== principal.userId) throw forbidden(`This ${name} is somebody else's.`, 'owner')
     return
   }
-  if (principal.projectIds !== null && !principal.projectIds.has(found.project_id)) throw forbidden('This key is for other projects.', 'project_ids')
   if (ranks[found.your_role ?? 'none'] < ranks[role]) {
     throw forbidden(found.your_role === null ? `You are no member of the project of this ${name}.` : `This needs the role ${role}; yours is ${found.your_role}.`, 'role')
   }

@@ -81,7 +81,14 @@ export const documentQueue: QueueOptions = {
   // Takers ask for all spaces in turn; this only keeps one from being at work in every process there is.
   groupConcurrency: 8
 }
-const queues = [deliveryQueue, documentQueue]
+/** What a gateway of payments is to do. */
+export const gatewayQueue: QueueOptions = {
+  name: 'gateway',
+  // A job asks the gateway a few times, each for half a minute at most; done by two at once it has one effect.
+  expireInSeconds: 120,
+  groupConcurrency: 1
+}
+const queues = [deliveryQueue, documentQueue, gatewayQueue]
 
 const settings = { schema: 'pgboss', schedule: false, warningQueueSize: 1_000_000, reindex: false, monitorVacuum: false } as const
 

@@ -2,7 +2,7 @@
 // Derived from generated/types.ts, so that an undeclared status or a wrong body does not compile.
 import type { components, operations } from '../generated/types.ts'
 import type { Readable } from 'node:stream'
-import type { BinaryOperationId, FormFiles, KeyOptionalOperationId, PublicOperationId, StreamedOperationId, StreamEvents } from '../generated/operations.ts'
+import type { BinaryOperationId, FormFiles, KeyOptionalOperationId, PublicOperationId, RawOperationId, StreamedOperationId, StreamEvents } from '../generated/operations.ts'
 import type { Db } from './database.ts'
 import type { Principal } from './principals.ts'
 import type { Services } from './services.ts'
@@ -56,9 +56,10 @@ type OfEdge = 206 | 304
 
 /** The answers an operation declares, but for the errors, which are thrown, and those that the edge gives. */
 export type Answer<Id extends OperationId> = {
-  [S in Exclude<keyof Declared<Id>, OfEdge>]: Content<Declared<Id>[S]> extends ErrorBody ? never
-    : Reply<S, Id extends keyof StreamEvents ? Streamed<StreamEvents[Id]>
+  [S in Exclude<keyof Declared<Id>, OfEdge>]: [Extract<Content<Declared<Id>[S]>, ErrorBody>] extends [never]
+    ? Reply<S, Id extends keyof StreamEvents ? Streamed<StreamEvents[Id]>
       : S extends 200 ? Id extends BinaryOperationId ? Bytes : Content<Declared<Id>[S]> : Content<Declared<Id>[S]>>
+    : never
 }[Exclude<keyof Declared<Id>, OfEdge>]
 
 type Parameters<Id extends OperationId, Place extends 'path' | 'query' | 'header'> =
@@ -67,7 +68,7 @@ type Parameters<Id extends OperationId, Place extends 'path' | 'query' | 'header
 /** Of an operation that takes JSON as well as a form, what has the file is the form. */
 type RequestBody<Id extends OperationId> = Id extends keyof FormFiles
   ? FormBody<operations[Id], FormFiles[Id]> | JsonBody<operations[Id]>
-  : Id extends StreamedOperationId ? operations[Id] extends { requestBody: unknown } ? FilePart : FilePart | null
+  : Id extends RawOperationId ? Buffer : Id extends StreamedOperationId ? operations[Id] extends { requestBody: unknown } ? FilePart : FilePart | null
     : DeclaredBody<Id>
 
 type FormBody<O, File extends string> = O extends { requestBody: { content: { 'multipart/form-data': infer F } } } ? Omit<F, File> & { [Name in File]: FilePart } : never
@@ -133,8 +134,11 @@ export interface OperationInfo {
   keyOptional?: boolean
   rateLimit: string | null
   validators: { path?: string, query?: string, header?: string, body?: string, form?: string }
-  /** `form`, where it is or may be one with a file; `streamed`, where its handler reads it, unless it is JSON, while it arrives. */
-  body: { required: boolean, contentTypes: string[], form?: FormInfo, streamed?: boolean } | null
+  /**
+   * `form`, where it is or may be one with a file; `streamed`, where its handler reads it, unless it is JSON, while it arrives;
+   * `raw`, where its handler gets the bytes of JSON as they came.
+   */
+  body: { required: boolean, contentTypes: string[], form?: FormInfo, streamed?: boolean, raw?: boolean } | null
   /**
    * `events`, where the body is a stream: what writes the data of each, by its name. `volatile` are fields that have no part
    * in the ETag. `binary`, where the body is bytes.

@@ -6,9 +6,12 @@ import type { Config } from './config.ts'
 import { openDatabase, type Database } from './database.ts'
 import { createEmitter, type DeliveryJob, type Emitter } from './events/emit.ts'
 import { createTail, type Tail } from './events/tail.ts'
-import { createJobs, deliveryQueue, documentQueue, type Jobs, type Queue } from './jobs.ts'
+import { createJobs, deliveryQueue, documentQueue, gatewayQueue, type Jobs, type Queue } from './jobs.ts'
 import { createLastUsed, type LastUsed } from './last-used.ts'
 import { createListener, type Listener } from './listener.ts'
+import { createGateways, type GatewayJob, type Gateways } from './payments/gateway.ts'
+import { sandbox } from './payments/sandbox.ts'
+import { createStripeGateway } from './payments/stripe/gateway.ts'
 import { createPrincipals, type Principals } from './principals.ts'
 import { createStorage, type Storage } from './storage/storage.ts'
 import { createEgress, type Egress } from './webhooks/egress.ts'
@@ -29,6 +32,9 @@ export interface Services {
   egress: Egress
   storage: Storage
   upstreams: Upstreams
+  gateways: Gateways
+  /** What the gateway of payments is to do. */
+  gatewayJobs: Queue<GatewayJob>
   /** The answers that are written here. */
   writings: Writings
   /** What a request may need, each with a check that throws when it is out of reach. */
@@ -57,6 +63,8 @@ export function createServices ({ config, databaseUrl, onError = () => {}, onSta
   const storage = createStorage(database, config, { onError })
   const upstreams = createUpstreams(config, { onError })
   const writings = createWritings({ database, listener, principals, events, upstreams, onError })
+  const gatewayJobs = jobs.queue<GatewayJob>(gatewayQueue)
+  const gateways = createGateways(sandbox, config.stripe === null ? null : createStripeGateway({ ...config.stripe, jobs: gatewayJobs, onError }))
   const egress = createEgress({ allowed: config.webhookAllowedNetworks })
   // When everybody above has said what to hear.
   listener.start()
@@ -75,6 +83,8 @@ export function createServices ({ config, databaseUrl, onError = () => {}, onSta
     egress,
     storage,
     upstreams,
+    gateways,
+    gatewayJobs,
     writings,
     checks: { database: () => database.ping(), queue: () => jobs.ping(), storage: () => storage.ping() },
     async close () {
@@ -84,6 +94,7 @@ export function createServices ({ config, databaseUrl, onError = () => {}, onSta
       await upstreams.close()
       await listener.close()
       await egress.close()
+      gateways.stripe?.disconnect()
       await storage.close()
       await jobs.close()
       await lastUsed.close()

@@ -1,9 +1,12 @@
-// What goes on beside the requests, in servers and in workers alike: webhooks are sent, documents read, and what time makes
+// What goes on beside the requests, in servers and in workers alike: webhooks are sent, documents read, subscriptions renewed, and what time makes
 // superfluous is removed.
 import { kindsOfChats, kindsOfSilence } from './ai/chat-waste.ts'
 import { createIngestion } from './ai/ingestion.ts'
 import { kindsOfKnowledge, kindsOfRemoved, kindsOfWaiting } from './ai/waste.ts'
 import { kindsOfWaste, startHousekeeping } from './housekeeping.ts'
+import { createBilling } from './payments/billing.ts'
+import { kindsOfHeard } from './payments/stripe/told.ts'
+import { createStripeWorker } from './payments/stripe/worker.ts'
 import type { Services } from './services.ts'
 import { kindsOfEnding, kindsOfRemains } from './storage/waste.ts'
 import { createSender } from './webhooks/sender.ts'
@@ -14,7 +17,7 @@ export interface Work {
 }
 
 export interface WorkOptions {
-  /** Whether this process sends webhooks and reads documents, or leaves them to others. */
+  /** Whether this process sends webhooks, reads documents and renews subscriptions, or leaves them to others. */
   sends: boolean
   onError: (error: Error) => void
   /** How often it is looked for what is due, in ms. Default 1,000; what is new is done at once. */
@@ -22,8 +25,8 @@ export interface WorkOptions {
 }
 
 export async function startWork (services: Services, { sends, onError, interval }: WorkOptions): Promise<Work> {
-  const { config, database, deliveries, documents, egress, events, jobs, storage, tail, upstreams } = services
-  const rare = [...kindsOfWaste({ eventDays: config.eventRetentionDays }), ...kindsOfRemains(services, config), ...kindsOfKnowledge(), ...kindsOfChats()]
+  const { config, database, deliveries, documents, egress, events, gatewayJobs, gateways, jobs, storage, tail, upstreams } = services
+  const rare = [...kindsOfWaste({ eventDays: config.eventRetentionDays }), ...kindsOfRemains(services, config), ...kindsOfKnowledge(), ...kindsOfChats(), ...kindsOfHeard()]
   const rounds = [
     startHousekeeping(database, { kinds: rare, onError }),
     // Deleted files give their room back within a minute, and what cannot go on ends.
@@ -37,15 +40,21 @@ export async function startWork (services: Services, { sends, onError, interval 
   const ingestion = createIngestion({
     database, documents, events, storage, embed: upstreams.embed, maxBytes: config.documentMaxBytes, concurrency: config.documentConcurrency, onError, interval, grace
   })
+  const billing = createBilling({ database, events, gateways, onError, interval })
+  const { stripe } = gateways
+  const payments = stripe === null ? null : createStripeWorker({ database, events, gateways, stripe, jobs: gatewayJobs, onError, interval, grace })
   tail.onGrowth(sender.wake)
   // Whatever is to be read was an event too.
   tail.onGrowth(ingestion.wake)
+  if (payments !== null) tail.onGrowth(payments.wake)
   await jobs.supervise()
   sender.start()
   ingestion.start()
+  billing.start()
+  payments?.start()
   return {
     async stop () {
-      await Promise.all([housekeeping.stop(), sender.close(), ingestion.close()])
+      await Promise.all([housekeeping.stop(), sender.close(), ingestion.close(), billing.close(), payments?.close()])
     }
   }
 }

@@ -163,3 +163,53 @@ export type Message = Prisma.MessageModel
  * What a key has used on a day (UTC).
  */
 export type AiUsage = Prisma.AiUsageModel
+/**
+ * Model Product
+ * What is sold.
+ */
+export type Product = Prisma.ProductModel
+/**
+ * Model Price
+ * Never changes but for `active`; a trigger sees to it.
+ */
+export type Price = Prisma.PriceModel
+/**
+ * Model Order
+ * Kept when its project or its owner goes: it stands for money.
+ */
+export type Order = Prisma.OrderModel
+/**
+ * Model OrderItem
+ * 
+ */
+export type OrderItem = Prisma.OrderItemModel
+/**
+ * Model Checkout
+ * 
+ */
+export type Checkout = Prisma.CheckoutModel
+/**
+ * Model Payment
+ * A try to pay an order. Of those of an order one at most has succeeded.
+ */
+export type Payment = Prisma.PaymentModel
+/**
+ * Model Refund
+ * 
+ */
+export type Refund = Prisma.RefundModel
+/**
+ * Model Subscription
+ * 
+ */
+export type Subscription = Prisma.SubscriptionModel
+/**
+ * Model GatewayEvent
+ * What a gateway has told, so that it is heard once.
+ */
+export type GatewayEvent = Prisma.GatewayEventModel
+/**
+ * Model PaymentClock
+ * One row: how far the sandbox's clock is ahead.
+ */
+export type PaymentClock = Prisma.PaymentClockModel

@@ -630,6 +630,125 @@ export type BytesNullableWithAggregatesFilter<$PrismaModel = never> = {
   _max?: Prisma.NestedBytesNullableFilter<$PrismaModel>
 }
 
+export type EnumPriceIntervalNullableFilter<$PrismaModel = never> = {
+  equals?: $Enums.PriceInterval | Prisma.EnumPriceIntervalFieldRefInput<$PrismaModel> | null
+  in?: $Enums.PriceInterval[] | Prisma.ListEnumPriceIntervalFieldRefInput<$PrismaModel> | null
+  notIn?: $Enums.PriceInterval[] | Prisma.ListEnumPriceIntervalFieldRefInput<$PrismaModel> | null
+  not?: Prisma.NestedEnumPriceIntervalNullableFilter<$PrismaModel> | $Enums.PriceInterval | null
+}
+
+export type EnumPriceIntervalNullableWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.PriceInterval | Prisma.EnumPriceIntervalFieldRefInput<$PrismaModel> | null
+  in?: $Enums.PriceInterval[] | Prisma.ListEnumPriceIntervalFieldRefInput<$PrismaModel> | null
+  notIn?: $Enums.PriceInterval[] | Prisma.ListEnumPriceIntervalFieldRefInput<$PrismaModel> | null
+  not?: Prisma.NestedEnumPriceIntervalNullableWithAggregatesFilter<$PrismaModel> | $Enums.PriceInterval | null
+  _count?: Prisma.NestedIntNullableFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumPriceIntervalNullableFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumPriceIntervalNullableFilter<$PrismaModel>
+}
+
+export type EnumOrderStatusFilter<$PrismaModel = never> = {
+  equals?: $Enums.OrderStatus | Prisma.EnumOrderStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.OrderStatus[] | Prisma.ListEnumOrderStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.OrderStatus[] | Prisma.ListEnumOrderStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumOrderStatusFilter<$PrismaModel> | $Enums.OrderStatus
+}
+
+export type EnumOrderStatusWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.OrderStatus | Prisma.EnumOrderStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.OrderStatus[] | Prisma.ListEnumOrderStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.OrderStatus[] | Prisma.ListEnumOrderStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumOrderStatusWithAggregatesFilter<$PrismaModel> | $Enums.OrderStatus
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumOrderStatusFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumOrderStatusFilter<$PrismaModel>
+}
+
+export type EnumCheckoutModeFilter<$PrismaModel = never> = {
+  equals?: $Enums.CheckoutMode | Prisma.EnumCheckoutModeFieldRefInput<$PrismaModel>
+  in?: $Enums.CheckoutMode[] | Prisma.ListEnumCheckoutModeFieldRefInput<$PrismaModel>
+  notIn?: $Enums.CheckoutMode[] | Prisma.ListEnumCheckoutModeFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumCheckoutModeFilter<$PrismaModel> | $Enums.CheckoutMode
+}
+
+export type EnumCheckoutStatusFilter<$PrismaModel = never> = {
+  equals?: $Enums.CheckoutStatus | Prisma.EnumCheckoutStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.CheckoutStatus[] | Prisma.ListEnumCheckoutStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.CheckoutStatus[] | Prisma.ListEnumCheckoutStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumCheckoutStatusFilter<$PrismaModel> | $Enums.CheckoutStatus
+}
+
+export type EnumCheckoutModeWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.CheckoutMode | Prisma.EnumCheckoutModeFieldRefInput<$PrismaModel>
+  in?: $Enums.CheckoutMode[] | Prisma.ListEnumCheckoutModeFieldRefInput<$PrismaModel>
+  notIn?: $Enums.CheckoutMode[] | Prisma.ListEnumCheckoutModeFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumCheckoutModeWithAggregatesFilter<$PrismaModel> | $Enums.CheckoutMode
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumCheckoutModeFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumCheckoutModeFilter<$PrismaModel>
+}
+
+export type EnumCheckoutStatusWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.CheckoutStatus | Prisma.EnumCheckoutStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.CheckoutStatus[] | Prisma.ListEnumCheckoutStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.CheckoutStatus[] | Prisma.ListEnumCheckoutStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumCheckoutStatusWithAggregatesFilter<$PrismaModel> | $Enums.CheckoutStatus
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumCheckoutStatusFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumCheckoutStatusFilter<$PrismaModel>
+}
+
+export type EnumPaymentStatusFilter<$PrismaModel = never> = {
+  equals?: $Enums.PaymentStatus | Prisma.EnumPaymentStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.PaymentStatus[] | Prisma.ListEnumPaymentStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.PaymentStatus[] | Prisma.ListEnumPaymentStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumPaymentStatusFilter<$PrismaModel> | $Enums.PaymentStatus
+}
+
+export type EnumPaymentStatusWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.PaymentStatus | Prisma.EnumPaymentStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.PaymentStatus[] | Prisma.ListEnumPaymentStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.PaymentStatus[] | Prisma.ListEnumPaymentStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumPaymentStatusWithAggregatesFilter<$PrismaModel> | $Enums.PaymentStatus
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumPaymentStatusFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumPaymentStatusFilter<$PrismaModel>
+}
+
+export type EnumRefundStatusFilter<$PrismaModel = never> = {
+  equals?: $Enums.RefundStatus | Prisma.EnumRefundStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.RefundStatus[] | Prisma.ListEnumRefundStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.RefundStatus[] | Prisma.ListEnumRefundStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumRefundStatusFilter<$PrismaModel> | $Enums.RefundStatus
+}
+
+export type EnumRefundStatusWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.RefundStatus | Prisma.EnumRefundStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.RefundStatus[] | Prisma.ListEnumRefundStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.RefundStatus[] | Prisma.ListEnumRefundStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumRefundStatusWithAggregatesFilter<$PrismaModel> | $Enums.RefundStatus
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumRefundStatusFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumRefundStatusFilter<$PrismaModel>
+}
+
+export type EnumSubscriptionStatusFilter<$PrismaModel = never> = {
+  equals?: $Enums.SubscriptionStatus | Prisma.EnumSubscriptionStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.SubscriptionStatus[] | Prisma.ListEnumSubscriptionStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.SubscriptionStatus[] | Prisma.ListEnumSubscriptionStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumSubscriptionStatusFilter<$PrismaModel> | $Enums.SubscriptionStatus
+}
+
+export type EnumSubscriptionStatusWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.SubscriptionStatus | Prisma.EnumSubscriptionStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.SubscriptionStatus[] | Prisma.ListEnumSubscriptionStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.SubscriptionStatus[] | Prisma.ListEnumSubscriptionStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumSubscriptionStatusWithAggregatesFilter<$PrismaModel> | $Enums.SubscriptionStatus
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumSubscriptionStatusFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumSubscriptionStatusFilter<$PrismaModel>
+}
+
 export type NestedStringFilter<$PrismaModel = never> = {
   equals?: string | Prisma.StringFieldRefInput<$PrismaModel>
   in?: string[] | Prisma.ListStringFieldRefInput<$PrismaModel>
@@ -1203,6 +1322,125 @@ export type NestedBytesNullableWithAggregatesFilter<$PrismaModel = never> = {
   _count?: Prisma.NestedIntNullableFilter<$PrismaModel>
   _min?: Prisma.NestedBytesNullableFilter<$PrismaModel>
   _max?: Prisma.NestedBytesNullableFilter<$PrismaModel>
+}
+
+export type NestedEnumPriceIntervalNullableFilter<$PrismaModel = never> = {
+  equals?: $Enums.PriceInterval | Prisma.EnumPriceIntervalFieldRefInput<$PrismaModel> | null
+  in?: $Enums.PriceInterval[] | Prisma.ListEnumPriceIntervalFieldRefInput<$PrismaModel> | null
+  notIn?: $Enums.PriceInterval[] | Prisma.ListEnumPriceIntervalFieldRefInput<$PrismaModel> | null
+  not?: Prisma.NestedEnumPriceIntervalNullableFilter<$PrismaModel> | $Enums.PriceInterval | null
+}
+
+export type NestedEnumPriceIntervalNullableWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.PriceInterval | Prisma.EnumPriceIntervalFieldRefInput<$PrismaModel> | null
+  in?: $Enums.PriceInterval[] | Prisma.ListEnumPriceIntervalFieldRefInput<$PrismaModel> | null
+  notIn?: $Enums.PriceInterval[] | Prisma.ListEnumPriceIntervalFieldRefInput<$PrismaModel> | null
+  not?: Prisma.NestedEnumPriceIntervalNullableWithAggregatesFilter<$PrismaModel> | $Enums.PriceInterval | null
+  _count?: Prisma.NestedIntNullableFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumPriceIntervalNullableFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumPriceIntervalNullableFilter<$PrismaModel>
+}
+
+export type NestedEnumOrderStatusFilter<$PrismaModel = never> = {
+  equals?: $Enums.OrderStatus | Prisma.EnumOrderStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.OrderStatus[] | Prisma.ListEnumOrderStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.OrderStatus[] | Prisma.ListEnumOrderStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumOrderStatusFilter<$PrismaModel> | $Enums.OrderStatus
+}
+
+export type NestedEnumOrderStatusWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.OrderStatus | Prisma.EnumOrderStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.OrderStatus[] | Prisma.ListEnumOrderStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.OrderStatus[] | Prisma.ListEnumOrderStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumOrderStatusWithAggregatesFilter<$PrismaModel> | $Enums.OrderStatus
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumOrderStatusFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumOrderStatusFilter<$PrismaModel>
+}
+
+export type NestedEnumCheckoutModeFilter<$PrismaModel = never> = {
+  equals?: $Enums.CheckoutMode | Prisma.EnumCheckoutModeFieldRefInput<$PrismaModel>
+  in?: $Enums.CheckoutMode[] | Prisma.ListEnumCheckoutModeFieldRefInput<$PrismaModel>
+  notIn?: $Enums.CheckoutMode[] | Prisma.ListEnumCheckoutModeFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumCheckoutModeFilter<$PrismaModel> | $Enums.CheckoutMode
+}
+
+export type NestedEnumCheckoutStatusFilter<$PrismaModel = never> = {
+  equals?: $Enums.CheckoutStatus | Prisma.EnumCheckoutStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.CheckoutStatus[] | Prisma.ListEnumCheckoutStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.CheckoutStatus[] | Prisma.ListEnumCheckoutStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumCheckoutStatusFilter<$PrismaModel> | $Enums.CheckoutStatus
+}
+
+export type NestedEnumCheckoutModeWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.CheckoutMode | Prisma.EnumCheckoutModeFieldRefInput<$PrismaModel>
+  in?: $Enums.CheckoutMode[] | Prisma.ListEnumCheckoutModeFieldRefInput<$PrismaModel>
+  notIn?: $Enums.CheckoutMode[] | Prisma.ListEnumCheckoutModeFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumCheckoutModeWithAggregatesFilter<$PrismaModel> | $Enums.CheckoutMode
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumCheckoutModeFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumCheckoutModeFilter<$PrismaModel>
+}
+
+export type NestedEnumCheckoutStatusWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.CheckoutStatus | Prisma.EnumCheckoutStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.CheckoutStatus[] | Prisma.ListEnumCheckoutStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.CheckoutStatus[] | Prisma.ListEnumCheckoutStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumCheckoutStatusWithAggregatesFilter<$PrismaModel> | $Enums.CheckoutStatus
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumCheckoutStatusFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumCheckoutStatusFilter<$PrismaModel>
+}
+
+export type NestedEnumPaymentStatusFilter<$PrismaModel = never> = {
+  equals?: $Enums.PaymentStatus | Prisma.EnumPaymentStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.PaymentStatus[] | Prisma.ListEnumPaymentStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.PaymentStatus[] | Prisma.ListEnumPaymentStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumPaymentStatusFilter<$PrismaModel> | $Enums.PaymentStatus
+}
+
+export type NestedEnumPaymentStatusWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.PaymentStatus | Prisma.EnumPaymentStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.PaymentStatus[] | Prisma.ListEnumPaymentStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.PaymentStatus[] | Prisma.ListEnumPaymentStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumPaymentStatusWithAggregatesFilter<$PrismaModel> | $Enums.PaymentStatus
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumPaymentStatusFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumPaymentStatusFilter<$PrismaModel>
+}
+
+export type NestedEnumRefundStatusFilter<$PrismaModel = never> = {
+  equals?: $Enums.RefundStatus | Prisma.EnumRefundStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.RefundStatus[] | Prisma.ListEnumRefundStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.RefundStatus[] | Prisma.ListEnumRefundStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumRefundStatusFilter<$PrismaModel> | $Enums.RefundStatus
+}
+
+export type NestedEnumRefundStatusWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.RefundStatus | Prisma.EnumRefundStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.RefundStatus[] | Prisma.ListEnumRefundStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.RefundStatus[] | Prisma.ListEnumRefundStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumRefundStatusWithAggregatesFilter<$PrismaModel> | $Enums.RefundStatus
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumRefundStatusFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumRefundStatusFilter<$PrismaModel>
+}
+
+export type NestedEnumSubscriptionStatusFilter<$PrismaModel = never> = {
+  equals?: $Enums.SubscriptionStatus | Prisma.EnumSubscriptionStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.SubscriptionStatus[] | Prisma.ListEnumSubscriptionStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.SubscriptionStatus[] | Prisma.ListEnumSubscriptionStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumSubscriptionStatusFilter<$PrismaModel> | $Enums.SubscriptionStatus
+}
+
+export type NestedEnumSubscriptionStatusWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.SubscriptionStatus | Prisma.EnumSubscriptionStatusFieldRefInput<$PrismaModel>
+  in?: $Enums.SubscriptionStatus[] | Prisma.ListEnumSubscriptionStatusFieldRefInput<$PrismaModel>
+  notIn?: $Enums.SubscriptionStatus[] | Prisma.ListEnumSubscriptionStatusFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumSubscriptionStatusWithAggregatesFilter<$PrismaModel> | $Enums.SubscriptionStatus
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumSubscriptionStatusFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumSubscriptionStatusFilter<$PrismaModel>
 }
 
 

@@ -125,3 +125,72 @@ export const MessageStatus = {
 } as const
 
 export type MessageStatus = (typeof MessageStatus)[keyof typeof MessageStatus]
+
+
+export const PriceInterval = {
+  day: 'day',
+  week: 'week',
+  month: 'month',
+  year: 'year'
+} as const
+
+export type PriceInterval = (typeof PriceInterval)[keyof typeof PriceInterval]
+
+
+export const OrderStatus = {
+  pending: 'pending',
+  paid: 'paid',
+  partially_refunded: 'partially_refunded',
+  refunded: 'refunded',
+  canceled: 'canceled'
+} as const
+
+export type OrderStatus = (typeof OrderStatus)[keyof typeof OrderStatus]
+
+
+export const CheckoutMode = {
+  payment: 'payment',
+  subscription: 'subscription'
+} as const
+
+export type CheckoutMode = (typeof CheckoutMode)[keyof typeof CheckoutMode]
+
+
+export const CheckoutStatus = {
+  open: 'open',
+  complete: 'complete',
+  expired: 'expired'
+} as const
+
+export type CheckoutStatus = (typeof CheckoutStatus)[keyof typeof CheckoutStatus]
+
+
+export const PaymentStatus = {
+  requires_confirmation: 'requires_confirmation',
+  processing: 'processing',
+  succeeded: 'succeeded',
+  failed: 'failed',
+  returning: 'returning',
+  returned: 'returned'
+} as const
+
+export type PaymentStatus = (typeof PaymentStatus)[keyof typeof PaymentStatus]
+
+
+export const RefundStatus = {
+  pending: 'pending',
+  succeeded: 'succeeded',
+  failed: 'failed'
+} as const
+
+export type RefundStatus = (typeof RefundStatus)[keyof typeof RefundStatus]
+
+
+export const SubscriptionStatus = {
+  incomplete: 'incomplete',
+  active: 'active',
+  past_due: 'past_due',
+  canceled: 'canceled'
+} as const
+
+export type SubscriptionStatus = (typeof SubscriptionStatus)[keyof typeof SubscriptionStatus]

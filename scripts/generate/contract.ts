@@ -30,7 +30,6 @@ const builtInRules = {
   'operation-summary': 'error',
   'operation-singular-tag': 'error',
   'operation-tag-defined': 'error',
-  'operation-2xx-response': 'error',
   'operation-parameters-unique': 'error',
   'path-parameters-defined': 'error',
   'path-declaration-must-exist': 'error',

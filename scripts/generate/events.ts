@@ -9,7 +9,7 @@ type Json = any
 export interface DeclaredEvent {
   type: string
   scope: string
-  audience: 'project' | 'user' | 'admins'
+  audience: 'project' | 'user' | 'admins' | 'everyone'
   /** The field of the object that holds the project's id. */
   project: string | null
   /** The least role that may read it. */
@@ -118,7 +118,7 @@ export type EventType = keyof EventObjects
 /** What the spec declares of each type of event: who may read it, where its project stands, and what writes and checks it. */
 export interface EventInfo {
   scope: string
-  audience: 'project' | 'user' | 'admins'
+  audience: 'project' | 'user' | 'admins' | 'everyone'
   project: string | null
   role: 'viewer' | 'editor' | 'admin' | 'owner' | null
   serializer: string

@@ -14,7 +14,7 @@ export function withExtensions (types: Record<string, any>): Record<string, any>
         scope: { type: 'string' },
         project: { type: 'string' },
         role: { enum: ['viewer', 'editor', 'admin', 'owner'] },
-        audience: { enum: ['user', 'admins'] }
+        audience: { enum: ['user', 'admins', 'everyone'] }
       },
       required: ['description', 'object', 'scope']
     },

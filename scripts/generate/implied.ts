@@ -1,4 +1,5 @@
-// Writes into each operation the error responses that x-implied-responses derives from what it declares.
+// Writes into each operation the error responses that x-implied-responses derives from what it declares, and into one whose answers are pages
+// that its errors are, too, to a browser.
 import { resolve } from './resolve.ts'
 
 type Json = any
@@ -38,7 +39,17 @@ export function addImpliedResponses (document: Json): void {
         for (const [status, name] of Object.entries(responses)) all[status] = { $ref: `#/components/responses/${name}` }
       }
       Object.assign(all, operation.responses)
-      operation.responses = Object.fromEntries(Object.keys(all).sort().map((status) => [status, all[status]]))
+      const shown = answersPages(document, operation) ? (response: Json): Json => withPage(document, response) : (response: Json): Json => response
+      operation.responses = Object.fromEntries(Object.keys(all).sort().map((status) => [status, shown(all[status])]))
     }
   }
+}
+
+function answersPages (document: Json, { responses }: Json): boolean {
+  return Object.values<Json>(responses).some((response) => resolve(document, response).content?.['text/html'] !== undefined)
+}
+
+function withPage (document: Json, response: Json): Json {
+  const { content, ...rest } = resolve(document, response)
+  return content?.['application/json'] === undefined ? response : { ...rest, content: { ...content, 'text/html': { schema: { type: 'string' } } } }
 }

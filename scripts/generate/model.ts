@@ -30,7 +30,7 @@ export interface Parameter {
 export interface Body {
   required: boolean
   contentTypes: string[]
-  /** What JSON has to be. */
+  /** What JSON, or the fields of a short form, have to be. */
   schema: Json | null
   /** The form's file, whether it has a field for the file's name, and which fields are JSON or may come several times. */
   form: { file: string, named: boolean, json: string[], lists: string[] } | null
@@ -38,6 +38,8 @@ export interface Body {
   fields: Json | null
   /** Whether it is bytes, or has them in it: then its handler reads it while it arrives. JSON is not, where it is taken too. */
   streamed: boolean
+  /** Whether its handler gets the bytes of JSON as they came, because they are signed. */
+  raw: boolean
 }
 
 export interface Operation {
@@ -122,7 +124,8 @@ function volatileOf (document: Json, schema: Json): string[] {
 
 function bodyOf (document: Json, body: Json): Body {
   const contentTypes = Object.keys(body.content)
-  const shared = { required: body.required === true, contentTypes, schema: body.content['application/json']?.schema ?? null }
+  const text = body.content['application/json'] ?? body.content['application/x-www-form-urlencoded']
+  const shared = { required: body.required === true, contentTypes, schema: text?.schema ?? null, raw: body['x-raw'] === true }
   const media = body.content['multipart/form-data']
   if (media === undefined) return { ...shared, form: null, fields: null, streamed: contentTypes.some((type) => resolve(document, body.content[type].schema)?.format === 'binary') }
   const { properties, required = [], ...rest } = resolve(document, media.schema)

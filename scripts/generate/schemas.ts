@@ -10,17 +10,20 @@ const componentRef = /^#\/components\/schemas\/([^/]+)(.*)$/
 /** Keywords whose value maps names of the spec's author to schemas. */
 const mapsOfSchemas = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs'])
 
-/** A schema for JSON Schema tools: annotations gone, references to components as `refTo` writes them. */
-export function plain (node: Json, refTo: (component: string, rest: string) => string): Json {
-  if (Array.isArray(node)) return node.map((item) => plain(item, refTo))
+/** What a pattern wants, in words that follow "must be": for the messages of validators. */
+export const patternSays = 'x-pattern-says'
+
+/** A schema for JSON Schema tools: annotations gone but for those `kept`, references to components as `refTo` writes them. */
+export function plain (node: Json, refTo: (component: string, rest: string) => string, kept: string[] = []): Json {
+  if (Array.isArray(node)) return node.map((item) => plain(item, refTo, kept))
   if (typeof node !== 'object' || node === null) return node
   return Object.fromEntries(Object.entries<Json>(node)
-    .filter(([key]) => !annotations.has(key) && !key.startsWith('x-'))
+    .filter(([key]) => !annotations.has(key) && (!key.startsWith('x-') || kept.includes(key)))
     .map(([key, value]) => {
       if (key === '$ref') return [key, String(value).replace(componentRef, (_, name, rest) => refTo(name, rest))]
       if (key === 'const' || key === 'enum' || key === 'default') return [key, value]
-      if (mapsOfSchemas.has(key)) return [key, Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, plain(schema, refTo)]))]
-      return [key, plain(value, refTo)]
+      if (mapsOfSchemas.has(key)) return [key, Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, plain(schema, refTo, kept)]))]
+      return [key, plain(value, refTo, kept)]
     }))
 }
 

@@ -35,6 +35,9 @@ export type KeyOptionalOperationId =${union(operations.filter((o) => o.keyOption
 export interface FormFiles {${operations.filter((o) => o.body?.form).map((o) => `\n  ${o.id}: ${text(o.body!.form!.file)}`).join('')}
 }
 
+/** The operations whose handlers get JSON as the bytes that came. */
+export type RawOperationId =${union(operations.filter((o) => o.body?.raw), '  ')}
+
 /** The operations whose body is bytes and nothing else. */
 export type StreamedOperationId =${union(operations.filter((o) => o.body?.streamed && !o.body.form), '  ')}
 
@@ -95,7 +98,7 @@ function tableRow (o: Operation, names: ValidatorNames): object {
     keyOptional: o.keyOptional ? true : undefined,
     rateLimit: o.rateLimit,
     validators: { path: names.path, query: names.query, header: names.header, body: names.body, form: names.form },
-    body: o.body === null ? null : { required: o.body.required, contentTypes: o.body.contentTypes, form: o.body.form ?? undefined, streamed: o.body.streamed ? true : undefined },
+    body: o.body === null ? null : { required: o.body.required, contentTypes: o.body.contentTypes, form: o.body.form ?? undefined, streamed: o.body.streamed ? true : undefined, raw: o.body.raw ? true : undefined },
     replies: Object.fromEntries(o.responses.map((r) => [r.status, { contentType: r.contentType, serializer: names.responses[r.status], events: names.streams[r.status], volatile: r.volatile.length > 0 ? r.volatile : undefined, binary: r.binary ? true : undefined }])),
     produces: [...new Set(success.map((r) => r.contentType).filter((t) => t !== null))],
     // What a body of bytes is of: a key that is used again has to come with the same.

@@ -2,11 +2,13 @@
 // setting, what goes out. What the code calls its parts follows from the schemas, so that one more moves no other.
 import { createHash } from 'node:crypto'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { _ } from 'ajv'
+import { _, stringify } from 'ajv'
 import standalone from 'ajv/dist/standalone/index.js'
+import oneOf from 'ajv/dist/vocabularies/applicator/oneOf.js'
+import pattern from 'ajv/dist/vocabularies/validation/pattern.js'
 import { formats } from '../../services/formats.ts'
 import { GenerateError } from './error.ts'
-import { componentOf, plain } from './schemas.ts'
+import { componentOf, patternSays, plain } from './schemas.ts'
 
 type Json = any
 
@@ -49,7 +51,20 @@ function createAjv (coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> 
     error: { message: 'must NOT have duplicate items' },
     code (cxt) { if (cxt.schema === true) cxt.fail(_`!distinct(${cxt.data})`) }
   })
+  // Ajv's own, whose problems also tell what the spec says of the pattern, and which properties there are to choose from.
+  ajv.addVocabulary([patternSays])
+  replaceErrors(ajv, (pattern as Json).default, ({ schemaCode, parentSchema: { [patternSays]: says } }) => says === undefined ? _`{pattern: ${schemaCode}}` : _`{pattern: ${schemaCode}, says: ${says}}`)
+  replaceErrors(ajv, (oneOf as Json).default, ({ params, schema }) => {
+    const names: Json[] = schema.map(({ required }: Json) => required?.[0])
+    const named = schema.every((alternative: Json) => Object.keys(alternative).join() === 'required' && alternative.required.length === 1)
+    return named ? _`{passingSchemas: ${params.passing}, names: ${stringify(names)}}` : _`{passingSchemas: ${params.passing}}`
+  })
   return ajv
+}
+
+function replaceErrors (ajv: InstanceType<typeof Ajv2020>, definition: Json, params: (cxt: Json) => ReturnType<typeof _>): void {
+  ajv.removeKeyword(definition.keyword)
+  ajv.addKeyword({ ...definition, error: { ...definition.error, params } })
 }
 
 const idOf = (component: string, rest = ''): string => `spec:${component}${rest && `#${rest}`}`
@@ -58,12 +73,12 @@ const idOf = (component: string, rest = ''): string => `spec:${component}${rest 
 function compile (document: Json, coerceTypes: false | 'array', schemas: Map<string, Json>): string {
   const ajv = createAjv(coerceTypes)
   for (const [name, schema] of Object.entries<Json>(document.components?.schemas ?? {})) {
-    ajv.addSchema({ ...plain(schema, idOf), $id: idOf(name) })
+    ajv.addSchema({ ...plain(schema, idOf, [patternSays]), $id: idOf(name) })
   }
   const exported: Record<string, string> = {}
   for (const [name, schema] of schemas) {
     const component = Object.keys(schema).length === 1 ? componentOf(schema) : undefined
-    if (component === undefined) ajv.addSchema({ ...plain(schema, idOf), $id: name })
+    if (component === undefined) ajv.addSchema({ ...plain(schema, idOf, [patternSays]), $id: name })
     exported[name] = component === undefined ? name : idOf(component)
   }
   for (const [name, id] of Object.entries(exported)) {

@@ -12,8 +12,8 @@ import { folded, wordsOf } from './words.ts'
 
 export type Passage = components['schemas']['Passage']
 
-/** A passage with whose knowledge base it is from, the project's or the user's, and with which text of its document. */
-export type RetrievedPassage = Passage & { space_id: string, revision: number }
+/** A passage with whose knowledge base it is from, the project's or the user's, and with which text of its document, of which kind. */
+export type RetrievedPassage = Passage & { space_id: string, revision: number, content_type: string }
 
 export interface PassageSearch {
   knowledgeBaseIds: string[]
@@ -41,21 +41,41 @@ const pairWeight = 0.25
 /** The constant of reciprocal rank fusion (Cormack and others, 2009). */
 const fusion = 60
 
+/** A word of the query that is looked for, and how many chunks have it, in some form; one that none has, as it is most likely meant. */
+export interface SoughtWord { text: string, chunks: number, /** Whether any has it. */ known: boolean }
+
+export interface Found {
+  passages: RetrievedPassage[]
+  /** The rarest first; none where the knowledge bases are empty. */
+  words: SoughtWord[]
+  /** Of the knowledge bases. */
+  chunks: number
+}
+
+/** The passages of `findPassages`. */
+export async function searchPassages (db: Db, principal: Principal, search: PassageSearch): Promise<RetrievedPassage[]> {
+  return (await findPassages(db, principal, search)).passages
+}
+
 /**
  * The best passages first, at most `limit`. `score` is from 0 to 1 and compares passages of one search: by words alone, the
  * share of the query's words, weighted by their rarity, that the passage covers, and more where they stand together; fused with vectors, the share of what
  * being first in both ways would give.
  */
-export async function searchPassages (db: Db, principal: Principal, { knowledgeBaseIds, query, limit, filters = {}, embedding = null }: PassageSearch): Promise<RetrievedPassage[]> {
-  const caller = [principal.userId, principal.projectIds === null ? null : [...principal.projectIds]]
+export async function findPassages (db: Db, principal: Principal, { knowledgeBaseIds, query, limit, filters = {}, embedding = null }: PassageSearch): Promise<Found> {
+  const caller = callerOf(principal)
   const bases = basesOf(await db.sql(readBases, [...caller, knowledgeBaseIds]))
-  if (bases.chunks === 0) return []
+  if (bases.chunks === 0) return { passages: [], words: [], chunks: 0 }
   const words = await lookUp(db, bases, query)
   const named = await rankByWords(db, bases, words, filters)
   const byWords = await rankByPairs(db, named, words)
   const ranked = embedding === null ? byWords : fuse(byWords, await rankByVector(db, bases, embedding, filters, byWords))
-  if (ranked.length === 0) return []
-  return await db.sql(readPassages, [...caller, ranked.map(({ id }) => id), ranked.map(({ score }) => Math.min(1, score)), limit])
+  const passages = ranked.length === 0 ? [] : await db.sql(readPassages, [...caller, ranked.map(({ id }) => id), ranked.map(({ score }) => Math.min(1, score)), limit])
+  return { passages, words: words.map(({ text, known, terms }) => ({ text, known, chunks: chunksWith(terms) })), chunks: bases.chunks }
+}
+
+function callerOf ({ userId, projectIds }: Principal): [string, string[] | null] {
+  return [userId, projectIds === null ? null : [...projectIds]]
 }
 
 /** Of a knowledge base k: whether the user $1 with a key for the projects $2, or all, may read it. */
@@ -65,6 +85,16 @@ const readable = `CASE WHEN k.project_id IS NULL THEN k.owner_id = $1 AND $2::te
 
 // A document that is read again keeps what it had until then; one that has never been read has no chunks.
 const searchable = `d.status <> 'failed'`
+
+const countWaiting = statement<{ count: number }>(`
+  SELECT coalesce(sum(c.count), 0)::int AS count FROM document_counts c JOIN knowledge_bases k ON k.id = c.knowledge_base_id
+  WHERE k.id = ANY($3) AND c.status IN ('queued', 'processing') AND ${readable}`)
+
+/** How many documents of the knowledge bases that the caller may read are still to be read. */
+export async function countUnread (db: Db, principal: Principal, knowledgeBaseIds: string[]): Promise<number> {
+  if (knowledgeBaseIds.length === 0) return 0
+  return (await db.sql(countWaiting, [...callerOf(principal), knowledgeBaseIds]))[0].count
+}
 
 interface BaseRow { id: string, language: string, chunks: number, tokens: number, pgvector: boolean }
 
@@ -87,8 +117,8 @@ function basesOf (rows: BaseRow[]): Bases {
 
 /** A lexeme of a word in one knowledge base, by its number there. */
 interface Term { base: string, id: number, chunks: number, weight: number }
-/** `weight`: by its rarity, what it counts at most. */
-interface Word { forms: Set<string>, terms: Term[], weight: number, /** In the query. */ place: number }
+/** `weight`: by its rarity, what it counts at most. `known`: whether the terms are its own, not those of words that are written alike. */
+interface Word { text: string, forms: Set<string>, terms: Term[], known: boolean, weight: number, /** In the query. */ place: number }
 
 interface VariantRow { n: number, language: string, lexeme: string, base: string | null, id: number, chunks: number }
 
@@ -118,8 +148,8 @@ async function lookUp (db: Db, bases: Bases, query: string): Promise<Word[]> {
   for (const row of rows) variants[row.n - 1].push(row)
   // A question of nothing but such words ("to be or not to be") is asked by them.
   const taken = (spoken.length > 0 ? spoken : [...stopped]).map((n) => ({ text: asked[n - 1], place: n, variants: variants[n - 1] }))
-  const words = taken.map(({ variants, place }) => ({ ...wordOf(variants, bases), place }))
-  if (spoken.length > 0) await spell(db, bases, words, taken.map(({ text }) => text))
+  const words = taken.map(({ text, variants, place }) => ({ ...wordOf(variants, bases), text, place }))
+  if (spoken.length > 0) await spell(db, bases, words)
   return words.toSorted((a, b) => b.weight - a.weight).slice(0, mostWords.ranked)
 }
 
@@ -137,7 +167,7 @@ function stopWords (rows: VariantRow[], count: number, languages: string[]): Set
   return most
 }
 
-function wordOf (rows: VariantRow[], bases: Bases): Omit<Word, 'place'> {
+function wordOf (rows: VariantRow[], bases: Bases): Omit<Word, 'text' | 'place'> {
   const chunks = new Map<string, number>()
   const found = new Map<number, VariantRow & { base: string }>()
   for (const row of rows) {
@@ -147,7 +177,7 @@ function wordOf (rows: VariantRow[], bases: Bases): Omit<Word, 'place'> {
     }
   }
   const terms = [...found.values()].map(({ base, id, chunks: own, lexeme }) => ({ base, id, chunks: own, weight: rarity(chunks.get(lexeme)!, bases) }))
-  return { forms: new Set(rows.map(({ lexeme }) => lexeme)), terms, weight: terms.reduce((most, { weight }) => Math.max(most, weight), 0) || rarity(0, bases) }
+  return { forms: new Set(rows.map(({ lexeme }) => lexeme)), terms, known: terms.length > 0, weight: terms.reduce((most, { weight }) => Math.max(most, weight), 0) || rarity(0, bases) }
 }
 
 function rarity (chunks: number, bases: Bases): number {
@@ -155,14 +185,21 @@ function rarity (chunks: number, bases: Bases): number {
 }
 
 /** Words that no lexeme matches stand for those that are written alike, as far as they are. */
-async function spell (db: Db, bases: Bases, words: Word[], texts: string[]): Promise<void> {
-  const unknown = words.map((word, i) => ({ word, text: texts[i] })).filter(({ word, text }) => word.terms.length === 0 && text.length >= 4).slice(0, 8)
+async function spell (db: Db, bases: Bases, words: Word[]): Promise<void> {
+  const unknown = words.filter(({ known, text }) => !known && text.length >= 4).slice(0, 8)
   if (unknown.length === 0) return
   for (const { n, lexeme, alike, base, id, chunks } of await db.sql(readSimilar, [bases.ids, unknown.map(({ text }) => text)])) {
-    const { word } = unknown[n - 1]
+    const word = unknown[n - 1]
     word.forms.add(lexeme)
     word.terms.push({ base, id, chunks, weight: rarity(chunks, bases) * alike })
   }
+}
+
+/** About how many chunks have one of the terms: of each knowledge base those of the commonest, which has most of the others, too. */
+function chunksWith (terms: Term[]): number {
+  const most = new Map<string, number>()
+  for (const { base, chunks } of terms) most.set(base, Math.max(chunks, most.get(base) ?? 0))
+  return [...most.values()].reduce((sum, chunks) => sum + chunks, 0)
 }
 
 interface Ranked { id: string, score: number }
@@ -311,7 +348,7 @@ function fuse (...rankings: Ranked[][]): Ranked[] {
 
 // May have fewer than were ranked, where something was deleted, or the caller removed, since.
 const readPassages = statement<RetrievedPassage>(`
-  SELECT c.id AS chunk_id, c.document_id, k.space_id, d.file_id, d.name, c.heading, c.page, c.start_index, c.end_index, c.text, r.score, d.metadata, d.revision
+  SELECT c.id AS chunk_id, c.document_id, k.space_id, d.file_id, d.name, c.heading, c.page, c.start_index, c.end_index, c.text, r.score, d.metadata, d.revision, d.content_type
   FROM unnest($3::text[], $4::float8[]) WITH ORDINALITY AS r (id, score, place)
     JOIN chunks c ON c.id = r.id JOIN documents d ON d.id = c.document_id AND ${searchable} JOIN knowledge_bases k ON k.id = d.knowledge_base_id
   WHERE ${readable} ORDER BY r.place LIMIT $5`)

@@ -7,11 +7,13 @@ import type { Emitter } from '../events/emit.ts'
 import type { Listener } from '../listener.ts'
 import type { Principal, Principals } from '../principals.ts'
 import { conclude, endUnwritten, failureOf, patience, type Outcome } from './ending.ts'
-import { extractiveAnswer } from './extractive.ts'
+import { askedWords } from './asked.ts'
+import { cutOff } from './cut-off.ts'
+import { extractiveAnswer, quotesOf } from './extractive.ts'
 import { createTellings, type End, type Following } from './following.ts'
 import { messageById, type OwnedMessage, type StoredCitation } from './messages.ts'
 import { promptOf, type Conversation, type Window } from './prompt.ts'
-import { searchPassages, type RetrievedPassage } from './retrieval.ts'
+import { countUnread, findPassages, type Found, type RetrievedPassage } from './retrieval.ts'
 import { createMarkers } from './markers.ts'
 import { endOf, type Draft, type Part, type Told } from './story.ts'
 import { countTokens } from './tokens.ts'
@@ -69,6 +71,8 @@ export interface WritingsOptions {
 const longestQuery = 4_000
 /** How many passages an answer draws on. */
 const passagesOfAnswer = 8
+const nothing: Found = { passages: [], words: [], chunks: 0 }
+
 interface Writing extends Draft {
   task: Task
   /** The content and the citations, as they came. */
@@ -246,18 +250,21 @@ export function createWritings ({ database, listener, principals, events, upstre
     const { task, stop: { signal } } = writing
     if (closing.signal.aborted) throw unavailable('The server is stopping; try again.')
     const { question } = task.conversation
-    const passages = task.knowledgeBaseIds.length === 0 ? [] : await searchPassages(database, task.principal, {
-      knowledgeBaseIds: task.knowledgeBaseIds, query: question.slice(0, longestQuery).toWellFormed(), limit: passagesOfAnswer, embedding: await embeddingOf(question.slice(0, longestQuery).toWellFormed(), signal)
-    })
+    const query = question.slice(0, longestQuery).toWellFormed()
+    const search = { knowledgeBaseIds: task.knowledgeBaseIds, query, limit: passagesOfAnswer }
+    const found = task.knowledgeBaseIds.length === 0 ? nothing : await findPassages(database, task.principal, { ...search, embedding: await embeddingOf(query, signal) })
     signal.throwIfAborted()
     if (task.model === extractive) {
       writing.promptTokens = countTokens(question)
-      for (const piece of extractiveAnswer(question, passages)) {
+      const { pieces, finishReason } = await quoted(task, found)
+      signal.throwIfAborted()
+      for (const piece of pieces) {
         if ('delta' in piece) add(writing, piece.delta)
         else cite(writing, piece.citation)
       }
-      return { status: 'completed', finishReason: 'stop', promptTokens: writing.promptTokens, completionTokens: tokensOf(writing), error: null }
+      return { status: finishReason === 'stop' ? 'completed' : 'incomplete', finishReason, promptTokens: writing.promptTokens, completionTokens: tokensOf(writing), error: null }
     }
+    const { passages } = found
     const prompt = promptOf(task.conversation, passages, task.window)
     writing.promptTokens = prompt.tokens
     const markersIn = createMarkers()
@@ -283,6 +290,13 @@ export function createWritings ({ database, listener, principals, events, upstre
       }
     }
     throw unavailable('The model stopped in the middle.')
+  }
+
+  async function quoted ({ principal, knowledgeBaseIds, options }: Task, found: Found): Promise<ReturnType<typeof cutOff>> {
+    const asked = await askedWords(database, found)
+    const quotes = quotesOf(asked, found.passages)
+    const unread = quotes.length > 0 ? 0 : await countUnread(database, principal, knowledgeBaseIds)
+    return cutOff([...extractiveAnswer(quotes, { unread })], options)
   }
 
   /** @returns null where there is none: passages are then found by their words alone. */

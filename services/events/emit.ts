@@ -53,6 +53,9 @@ const statements = {
   admins: statement<Told>(`
     WITH event AS (${event})
     SELECT ${told} FROM webhook_endpoints w JOIN users u ON u.id = w.user_id WHERE u.role = 'admin' AND ${wants}`),
+  everyone: statement<Told>(`
+    WITH event AS (${event})
+    SELECT ${told} FROM webhook_endpoints w JOIN users u ON u.id = w.user_id WHERE ${wants}`),
   nobody: statement<Told>(event)
 }
 
@@ -68,10 +71,11 @@ export function createEmitter ({ deliveries, onEmitted, strict }: EmitterOptions
       const at = timeOf(id)
       const data = dataOf(info, object, previous)
       const projectId = info.project === null ? null : (object as Record<string, string | null>)[info.project]
-      if (projectId === null && info.audience !== 'admins' && userId === undefined) throw new Error(`${type} does not say whose it is`)
-      const owner = projectId === null && info.audience !== 'admins' ? userId! : null
+      const common = info.audience === 'admins' || info.audience === 'everyone'
+      if (projectId === null && !common && userId === undefined) throw new Error(`${type} does not say whose it is`)
+      const owner = projectId === null && !common ? userId! : null
       if (strict) hold(`the event ${type}`, info.payload, { id, type, created_at: at.toISOString(), api_version: 'v1', project_id: projectId, request_id: tx.requestId, sequence: 1, data: JSON.parse(data) })
-      const way = endpointId !== undefined ? 'nobody' : projectId !== null ? 'project' : owner !== null ? 'user' : 'admins'
+      const way = endpointId !== undefined ? 'nobody' : projectId !== null ? 'project' : owner !== null ? 'user' : info.audience as 'admins' | 'everyone'
       const rows = await tx.sql(statements[way], [id, type, projectId, owner, info.scope, projectId === null ? null : info.role, tx.requestId, data, at])
       const endpoints = endpointId === undefined ? rows : [{ id: endpointId, failing: false }]
       const deliveryIds = endpoints.map(() => newId('whd'))

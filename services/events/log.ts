@@ -9,7 +9,7 @@ import type { Role } from '../projects.ts'
 
 export type Event = components['schemas']['Event']
 
-/** What decides who may read an event; null for a project means that it is the user's, null for both the admins'. */
+/** What decides who may read an event; null for a project means that it is the user's, null for both everyone's who has the scope. */
 export interface Audience {
   type: EventType
   project_id: string | null

@@ -56,6 +56,27 @@ t.test('JSON becomes lines that say where they are, with numbers as they are wri
   t.equal(text, 'plans › 1: name: Free; price: 0\nplans › 2: name: Team; price: 20.50\nid: 12345678901234567890\na › b: c: 1, 2\na › d › e: f: true')
 })
 
+t.test('what an object of JSON has beside plain values does not part them', async (t) => {
+  const { text } = await read('a.json', '{"people":[{"name":"Grace","address":{"city":"Arlington"},"salary":2235,"languages":["COBOL"]},{"name":"Ada"}],"version":2,"by":"payroll"}')
+  t.equal(text, 'people › 1: name: Grace; salary: 2235; languages: COBOL\npeople › 1 › address: city: Arlington\npeople › 2: name: Ada\nversion: 2; by: payroll')
+  const many = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`field${i}`, `value ${i}`]))
+  t.match((await read('a.json', JSON.stringify({ ...many, inner: { a: { b: 1 } } }))).text, /^field0: value 0\nfield1: value 1\n/, 'unless these are many')
+})
+
+t.test('no chunk has half a record of CSV or JSON', async (t) => {
+  const people = Array.from({ length: 60 }, (_, i) => ({ id: i, name: `Person ${i}. Dr.`, note: `Hired in ${1990 + i}. ${'International communication, professional responsibilities. '.repeat(i % 7 === 0 ? 18 : 1)}`.trim(), salary: 2_000 + i }))
+  const csv = ['id,name,note,salary', ...people.map(({ id, name, note, salary }) => `${id},"${name}","${note}",${salary}`)].join('\n')
+  for (const [name, source] of [['people.csv', csv], ['people.json', JSON.stringify(people)]]) {
+    const { text, chunks } = await read(name, source)
+    const lines = text.split('\n')
+    if (name.endsWith('.csv')) t.ok(lines.length === 60 && lines.some(({ length }) => length > 1_000), 'some are long')
+    t.ok(chunks.length > 10)
+    for (const chunk of chunks) t.ok(chunk.text.split('\n').every((line) => lines.includes(line)), chunk.text)
+  }
+  const endless = await read('wide.csv', `a,b\n1,"${'word '.repeat(600)}"\n2,short\n`)
+  t.ok(endless.chunks.length > 2 && endless.chunks.at(-1)!.text.endsWith('a: 2; b: short'), 'but for one that is longer than a chunk')
+})
+
 t.test('a PDF is read by pages, with words that are whole', async (t) => {
   const reading = await read('a.pdf', pdf([
     [{ text: 'Annual report', size: 24 }, '', 'The company had a good year, and it is an exam-', 'ple of how things can go. It is well-', 'known, and well-known things last.', '', { text: 'Outlook', size: 16 }, 'Next year will be better.'],

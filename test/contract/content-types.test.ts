@@ -1,7 +1,8 @@
 // A body counts as JSON, or as a form, by its Content-Type alone, however it is written, and JSON only in UTF-8.
 import t from 'tap'
 import { operations } from '../../generated/operations.ts'
-import { askFor, contentOf, pathOf, send, successOf, withBody, withForm, withJson } from '../support/contract.ts'
+import { fieldsType } from '../support/contract-form.ts'
+import { askFor, contentOf, pathOf, send, successOf, withBody, withFields, withForm, withJson } from '../support/contract.ts'
 import { createDump } from '../support/contract-rows.ts'
 import { sendLines } from '../support/contract-wire.ts'
 import { startServer } from '../support/server.ts'
@@ -20,16 +21,18 @@ const wrong = [
   'application/json; charset=latin1', 'application/json; charset=utf-16', 'application/json; charset=ISO-8859-1', 'application/json; charset="utf-16"', 'application/json;charset=us-ascii', ''
 ]
 
+const wrongForFields = [...right, ...wrong.filter((type) => type !== fieldsType), 'application/x-www-form-urlencodedx', `${fieldsType}, text/plain`, `${fieldsType}; charset=latin1`, `${fieldsType};charset="utf-16"`]
 const wrongForForms = [...right, ...wrong.filter((type) => !type.startsWith('multipart/form-data')), 'multipart/mixed; boundary=x', 'multipart/form-datax; boundary=x', 'multipart/form-data, text/plain', 'multipart']
 
 for (const { id, method, body: declared, form } of withBody) {
-  t.test(`${id} takes ${form ? 'a form' : 'JSON'} only when it says so`, async (t) => {
+  const fields = declared!.contentTypes.includes(fieldsType)
+  t.test(`${id} takes ${form ? 'a form' : fields ? 'fields' : 'JSON'} only when it says so`, async (t) => {
     const ask = await askFor(server, id, { form })
     const taken = declared!.contentTypes.map((type) => type === 'application/json' ? right : 'multipart/form-data').flat()
     const { raw, type: ownType } = contentOf(ask)!
     const post = (headers: string[]) => sendLines(server, `${method} ${pathOf(ask)} HTTP/1.1`, [`authorization: Bearer ${ask.caller.key}`, ...headers], raw)
     const before = await dump()
-    for (const type of (form ? wrongForForms : wrong).filter((type) => !taken.includes(type.split('; boundary')[0]))) {
+    for (const type of (form ? wrongForForms : fields ? wrongForFields : wrong).filter((type) => !taken.includes(type.split('; boundary')[0]))) {
       const { status, body } = await post([`content-type: ${type}`])
       t.equal(status, 415, type)
       t.match(body?.error, { code: 'UNSUPPORTED_MEDIA_TYPE', details: { field: 'Content-Type', constraint: 'media_type' } }, type)
@@ -62,6 +65,16 @@ t.test('a form is one whatever the case of its type', async (t) => {
       const { raw, type: ownType } = contentOf(ask)!
       const { status, text } = await sendLines(server, `${method} ${pathOf(ask)} HTTP/1.1`,
         [`authorization: Bearer ${ask.caller.key}`, `content-type: ${type}${ownType.split('boundary=')[1]}`], raw)
+      t.equal(status, successOf(id), `${id} ${type} ${text.slice(0, 300)}`)
+    }
+  }
+})
+
+t.test('fields are fields whatever the case of their type', async (t) => {
+  for (const { id, method } of withFields) {
+    for (const type of [fieldsType.toUpperCase(), `${fieldsType}; charset=UTF-8`, ` ${fieldsType} ;charset="utf-8"`]) {
+      const ask = await askFor(server, id)
+      const { status, text } = await sendLines(server, `${method} ${pathOf(ask)} HTTP/1.1`, [`content-type: ${type}`], contentOf(ask)!.raw)
       t.equal(status, successOf(id), `${id} ${type} ${text.slice(0, 300)}`)
     }
   }

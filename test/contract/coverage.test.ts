@@ -8,6 +8,7 @@ import { operations, type OperationId, type Operations } from '../../generated/o
 import { newId } from '../../services/ids.ts'
 import type { HandlerServices, OperationInfo } from '../../services/operation.ts'
 import { codes, unseen } from '../support/contract-statuses.ts'
+import { stripeEnv, unserved } from '../support/contract-payments.ts'
 import { askFor, beside, contentOf, fixtures, infos, nobodys, operationIds, otherScope, pathOf, send, successOf, type Ask, type Fixture } from '../support/contract.ts'
 import { insertedKey } from '../support/contract-rows.ts'
 import { createWire } from '../support/contract-proxy.ts'
@@ -18,6 +19,12 @@ import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t, { env: { UPLOAD_MAX_BYTES: String(4 * 1024 * 1024) } })
 const declares = (status: number) => infos.filter((info) => info.replies[status] !== undefined)
+
+/** A request that is right, of a server that has what it is about. */
+async function rightFor (id: OperationId): Promise<Ask> {
+  const ask = await askFor(server, id)
+  return unserved.includes(id) ? { ...ask, server: byStripe } : ask
+}
 
 /** One subtest a status: what `produce` gets for each operation that declares it is that status in the one error shape. */
 function produced (status: number, how: string, produce: (id: OperationId) => Promise<Reply>): void {
@@ -43,6 +50,16 @@ async function refused (id: OperationId): Promise<Ask> {
   return ask
 }
 
+/** What belongs to one gateway is not there with another. */
+const ofGateways: OperationId[] = ['getTestClock', 'advanceTestClock', 'receiveStripeEvent']
+/** A gateway with pages of its own; everything else is as it is. */
+const withAnother = Object.fromEntries(operationIds.map((id) => [id, async (request: never, { gateways, ...services }: HandlerServices) => {
+  const another = { ...gateways.current, name: 'another', page: async () => 'https://pay.example/session' }
+  return await handlers[id](request, { ...services, gateways: { ...gateways, current: another, of: () => another } } as never)
+}])) as unknown as Operations
+const elsewhere = await startServer(t, { ...beside(server), handlers: withAnother })
+const byStripe = await startServer(t, { ...beside(server), env: { ...beside(server).env, ...stripeEnv } })
+
 t.test('every operation has a fixture', async (t) => {
   t.same(operationIds.filter((id) => !(id in fixtures)), [])
   t.same(Object.keys(fixtures).filter((id) => !(id in operations)), [], 'and no fixture is left over')
@@ -59,7 +76,8 @@ produced(400, 'a query parameter that nobody knows', async (id) => {
   const ask = await refused(id)
   return await send({ ...ask, query: { ...ask.query, surprise: '1' } })
 })
-produced(404, 'the last id of the path is of nothing', async (id) => {
+produced(404, 'the last id of the path is of nothing, or it is another gateway\'s', async (id) => {
+  if (ofGateways.includes(id)) return await send({ ...await refused(id), server: elsewhere })
   if ((fixtures[id] as Fixture).others?.[404] !== undefined) return await other(404)(id)
   const ask = await refused(id)
   const [name, value] = Object.entries(ask.params!).findLast(([, value]) => nobodys(value) !== value)!
@@ -77,7 +95,7 @@ produced(413, 'a body over 1 MiB, a file over what it may have', async (id) => {
   const { form } = (operations[id] as OperationInfo).body ?? {}
   const ask = form === undefined ? await refused(id) : await askFor(server, id, { form: true })
   if (form !== undefined) return await send({ ...ask, body: { ...ask.body, [form.file]: { filename: 'large.bin', type: 'image/png', bytes: Buffer.alloc(6 * 1024 * 1024, 'x') } } })
-  return await send(ask, { raw: `"${'x'.repeat(1024 * 1024)}"`, headers: { 'content-type': 'application/json' } })
+  return await send(ask, { raw: `"${'x'.repeat(1024 * 1024)}"`, headers: { 'content-type': contentOf(ask)?.type ?? 'application/json' } })
 })
 produced(415, 'a body that is none of the operation\'s by its type', async (id) => await send(await refused(id), { raw: '{}', headers: { 'content-type': 'text/plain' } }))
 
@@ -95,17 +113,27 @@ t.test('409: the first request with the idempotency key is still running', async
   }
 })
 
-produced(422, 'the idempotency key was used with another body', async (id) => {
+produced(422, 'the idempotency key was used with another body, a form is to be filled in again', async (id) => {
+  if ((fixtures[id] as Fixture).others?.[422] !== undefined) return await other(422)(id)
   const ask = await askFor(server, id)
   const headers = { 'idempotency-key': `mismatch-${id}` }
   t.equal((await send(ask, { headers })).status, successOf(id), id)
-  const { body, headers: said } = await askFor(server, id, { caller: ask.caller })
+  const { otherBody }: Fixture = fixtures[id]
+  const { body, headers: said } = otherBody === undefined ? await askFor(server, id, { caller: ask.caller }) : { ...ask, body: otherBody() }
   t.notSame({ body, said }, { body: ask.body, said: ask.headers }, `${id}: the fixture's bodies differ`)
   return await send({ ...ask, body, headers: said }, { headers })
 })
 
+produced(303, 'a page that sends on, be it to another gateway\'s', async (id) => {
+  const ask = await askFor(server, id)
+  const reply = await send(successOf(id) === 303 ? ask : { ...ask, server: elsewhere })
+  t.match(reply.headers.get('location'), successOf(id) === 303 ? ask.params!.id : 'https://pay.example/session', id)
+  t.equal(reply.headers.get('cache-control'), 'no-store', id)
+  return reply
+})
+
 for (const status of [200, 201, 202, 204]) {
-  produced(status, 'a request that is right', async (id) => status === successOf(id) ? await send(await askFor(server, id)) : await other(status)(id))
+  produced(status, 'a request that is right', async (id) => status === successOf(id) ? await send(await rightFor(id)) : await other(status)(id))
 }
 
 produced(206, 'a range of the bytes', async (id) => {
@@ -133,9 +161,9 @@ produced(304, 'the ETag is the one that the caller has', async (id) => {
 t.test('302: the store gives the bytes itself', async (t) => {
   // A store with addresses of its own; everything else is as it is.
   const blobs = { redirects: true, presign: async (key: string) => `https://store.example/${key}?signed` }
-  const elsewhere = Object.fromEntries(operationIds.map((id) => [id, async (request: never, services: HandlerServices) =>
+  const sendsOn = Object.fromEntries(operationIds.map((id) => [id, async (request: never, services: HandlerServices) =>
     await handlers[id](request, { ...services, storage: { ...services.storage, blobs: async () => blobs } } as never)])) as unknown as Operations
-  const redirecting = await startServer(t, { ...beside(server), handlers: elsewhere })
+  const redirecting = await startServer(t, { ...beside(server), handlers: sendsOn })
   for (const { id } of declares(302)) {
     const reply = await send({ ...await askFor(server, id), server: redirecting })
     t.equal(reply.status, 302, `${id} ${reply.text}`)
@@ -160,7 +188,7 @@ t.test('408: the body stops arriving', async (t) => {
 })
 
 t.test('429: the key has no request left', async (t) => {
-  const policies = ['DEFAULT', 'WRITE', 'UPLOAD', 'AI'].map((name) => [`RATE_LIMIT_${name}`, '1'])
+  const policies = ['DEFAULT', 'WRITE', 'UPLOAD', 'AI', 'PAGE', 'GATEWAY'].map((name) => [`RATE_LIMIT_${name}`, '1'])
   const limited = await startServer(t, { env: Object.fromEntries(policies) })
   for (const { id } of declares(429)) {
     const ask = await askFor(limited, id)
@@ -190,7 +218,7 @@ t.test('503: the database is gone', async (t) => {
   const wire = await createWire(t, apart.databaseUrl)
   const cutOff = await startServer(t, { ...beside(apart), databaseUrl: wire.url })
   const asks = new Map<OperationId, Ask>()
-  for (const { id } of declares(503)) asks.set(id, { ...await askFor(apart, id), server: cutOff })
+  for (const { id } of declares(503).filter(({ id }) => !unserved.includes(id))) asks.set(id, { ...await askFor(apart, id), server: cutOff })
   await wire.cut()
   for (const [id, ask] of asks) {
     const reply = await send(ask)
@@ -203,6 +231,14 @@ t.test('503: the database is gone', async (t) => {
     t.equal(reply.status, successOf(id), `${id} serves again at once, and the refused one had no effect: ${reply.text}`)
   }
   await waitUntil(() => cutOff.services.principals.listening, 'the server hears of revoked keys again')
+})
+
+t.test('503: the gateway is not to be asked', async (t) => {
+  for (const id of unserved) {
+    const reply = await send({ ...await askFor(server, id, { other: 503 }), server: byStripe })
+    t.equal(reply.status, 503, `${id} ${reply.text}`)
+    t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} says when to come back`)
+  }
 })
 
 t.test('nothing that the spec declares is left unseen', async (t) => {

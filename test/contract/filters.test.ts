@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { askFor, infos, send, type Ask } from '../support/contract.ts'
+import { insertedOrder, insertedPrice, insertedProduct, insertedRefund, insertedSubscription } from '../support/contract-purchases.ts'
 import { insertedDelivery, insertedDocument, insertedFile, insertedInvitation, insertedKnowledgeBase, insertedMember, insertedProject, insertedSession, insertedUser } from '../support/contract-rows.ts'
 import { cursorLists, queryOf } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
@@ -234,6 +235,87 @@ t.test('documents are found by status and name', async (t) => {
   await finds(t, ask, { q: '_' }, [processing])
   await finds(t, ask, { q: "' OR 1=1 --" }, [])
   await finds(t, ask, { q: 'report', status: 'ready' }, [ready[0]])
+})
+
+t.test('products are found by name and whether they are sold', async (t) => {
+  const ask = await askFor(server, 'listProducts')
+  const sold = await insertedProduct(server, { name: 'Bicycle 100%' })
+  const archived = await insertedProduct(server, { name: 'Old BICYCLE_bell' })
+  await prisma.product.update({ where: { id: archived }, data: { active: false } })
+  await finds(t, ask, { q: 'bicycle' }, [sold, archived])
+  await finds(t, ask, { q: 'bicycle', active: 'true' }, [sold])
+  await finds(t, ask, { q: 'bicycle', active: 'false' }, [archived])
+  await finds(t, ask, { active: 'false' }, [archived])
+  await finds(t, ask, { q: '100%' }, [sold])
+  await finds(t, ask, { q: 'bicycle_' }, [archived])
+  await finds(t, ask, { q: "' OR 1=1 --" }, [])
+})
+
+t.test('prices are found by product, currency and whether something is sold at them', async (t) => {
+  const ask = await askFor(server, 'listPrices')
+  const product = await insertedProduct(server)
+  const euros = await insertedPrice(server, product)
+  const yen = await insertedPrice(server, product, { currency: 'jpy' })
+  const archived = await insertedPrice(server, product)
+  await insertedPrice(server, await insertedProduct(server), { currency: 'jpy' })
+  await prisma.price.update({ where: { id: archived }, data: { active: false } })
+  await finds(t, ask, { product_id: product }, [euros, yen, archived])
+  await finds(t, ask, { product_id: product, currency: 'eur' }, [euros, archived])
+  await finds(t, ask, { product_id: product, currency: 'jpy' }, [yen])
+  await finds(t, ask, { product_id: product, currency: 'usd' }, [])
+  await finds(t, ask, { product_id: product, active: 'true' }, [euros, yen])
+  await finds(t, ask, { active: 'false' }, [archived])
+})
+
+t.test('orders are found by project, status and subscription', async (t) => {
+  const caller = await server.person()
+  const ask: Ask = { id: 'listOrders', server, caller }
+  const project = await insertedProject({ server, caller, rank: 'viewer' })
+  const theirs = [await insertedOrder(server, server.admin.id, { projectId: project }), await insertedOrder(server, caller.id, { projectId: project, status: 'paid' })]
+  const pending = await insertedOrder(server, caller.id)
+  const paid = await insertedOrder(server, caller.id, { status: 'paid' })
+  const partly = await insertedOrder(server, caller.id, { status: 'paid' })
+  const refunded = await insertedOrder(server, caller.id, { status: 'paid' })
+  await insertedRefund(server, partly)
+  await insertedRefund(server, refunded, { amount: 1999 })
+  const canceled = await insertedOrder(server, caller.id)
+  await prisma.order.update({ where: { id: canceled }, data: { status: 'canceled' } })
+  const subscription = await insertedSubscription(server, caller.id)
+  const { latestOrderId } = await prisma.subscription.findUniqueOrThrow({ where: { id: subscription } })
+  await insertedOrder(server, server.admin.id)
+  await finds(t, ask, {}, [pending, paid, partly, refunded, canceled, latestOrderId!])
+  await finds(t, ask, { project_id: project }, theirs)
+  await finds(t, ask, { project_id: project, status: 'paid' }, [theirs[1]])
+  await finds(t, ask, { status: 'pending' }, [pending])
+  await finds(t, ask, { status: 'paid' }, [paid, latestOrderId!])
+  await finds(t, ask, { status: 'partially_refunded' }, [partly])
+  await finds(t, ask, { status: 'refunded' }, [refunded])
+  await finds(t, ask, { status: 'canceled' }, [canceled])
+  await finds(t, ask, { subscription_id: subscription }, [latestOrderId!])
+  await finds(t, ask, { subscription_id: subscription, status: 'pending' }, [])
+  await finds(t, ask, { subscription_id: 'sub_01jd6y8m5qe8btc4y5w1r0n3fz' }, [])
+})
+
+t.test('subscriptions are found by project and status', async (t) => {
+  const caller = await server.person()
+  const ask: Ask = { id: 'listSubscriptions', server, caller }
+  const project = await insertedProject({ server, caller, rank: 'viewer' })
+  const theirs = [await insertedSubscription(server, server.admin.id, { projectId: project }), await insertedSubscription(server, caller.id, { projectId: project, status: 'canceled' })]
+  const incomplete = await insertedSubscription(server, caller.id, { status: 'incomplete' })
+  const active = [await insertedSubscription(server, caller.id), await insertedSubscription(server, caller.id, { status: 'ending' })]
+  const overdue = await insertedSubscription(server, caller.id)
+  await prisma.subscription.update({ where: { id: overdue }, data: { status: 'past_due' } })
+  const canceled = await insertedSubscription(server, caller.id, { status: 'canceled' })
+  await insertedSubscription(server, server.admin.id)
+  await finds(t, ask, {}, [incomplete, ...active, overdue, canceled])
+  await finds(t, ask, { project_id: project }, theirs)
+  await finds(t, ask, { project_id: project, status: 'canceled' }, [theirs[1]])
+  await finds(t, ask, { status: 'incomplete' }, [incomplete])
+  await finds(t, ask, { status: 'active' }, active)
+  await finds(t, ask, { status: 'past_due' }, [overdue])
+  await finds(t, ask, { status: 'canceled' }, [canceled])
+  const { data } = (await send({ ...ask, query: { sort: 'current_period_end', order: 'asc' } })).body
+  t.equal(data.at(-1).id, incomplete, 'one that has no period yet is the last to end')
 })
 
 t.test('every filter that the spec declares is tried here', async (t) => {

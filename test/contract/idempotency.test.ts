@@ -11,12 +11,14 @@ const dump = await createDump(t, server)
 const posts = infos.filter(({ method, scopes }) => method === 'POST' && scopes !== null)
 /** What changes nothing is asked anew, by whoever may then. */
 const questions: OperationId[] = ['searchKnowledgeBase']
-const once = posts.filter(({ id }) => !questions.includes(id))
+/** What takes longer than a transaction, and is done again. */
+const anew: OperationId[] = ['advanceTestClock']
+const once = posts.filter(({ id }) => ![...questions, ...anew].includes(id))
 const keyed = (key: string) => ({ headers: { 'idempotency-key': key } })
 
 t.test('every POST with a key takes an Idempotency-Key', async (t) => {
-  t.same(posts.filter(({ idempotent }) => !idempotent).map(({ id }) => id), questions)
-  for (const id of questions) t.equal((await send(await askFor(server, id), keyed('two words'))).status, 400, id)
+  t.same(posts.filter(({ idempotent }) => !idempotent).map(({ id }) => id), [...questions, ...anew])
+  for (const id of [...questions, ...anew]) t.equal((await send(await askFor(server, id), keyed('two words'))).status, 400, id)
 })
 
 for (const id of questions) {
@@ -33,6 +35,18 @@ for (const id of questions) {
     t.equal((await send(ask, { ...keyed('once'), key: secret })).status, 403, 'a key that may not ask is refused')
   })
 }
+
+t.test('the clock moves again with each request', async (t) => {
+  const ask = await askFor(server, 'advanceTestClock')
+  const remembered = () => server.services.database.prisma.idempotencyRecord.count()
+  const before = await remembered()
+  const first = await send(ask, keyed('once'))
+  const again = await send(ask, keyed('once'))
+  t.same([first.status, again.status], [200, 200])
+  t.ok(Date.parse(again.body.now) >= Date.parse(first.body.now) + 1000, 'by its second')
+  t.equal(again.headers.get('idempotent-replayed'), null)
+  t.equal(await remembered(), before, 'nothing is remembered')
+})
 
 for (const { id, scopes, secretAnswer } of once) {
   t.test(`${id} repeated is the same answer and no second effect`, async (t) => {

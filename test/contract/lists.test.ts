@@ -2,6 +2,7 @@
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { askFor, infos, operationIds, pathOf, send, type Ask } from '../support/contract.ts'
+import { insertedOrder, insertedPrice, insertedProduct, insertedRefund, insertedSubscription } from '../support/contract-purchases.ts'
 import {
   insertedDelivery, insertedDocument, insertedEndpoints, insertedEvent, insertedFile, insertedInvitation, insertedKey, insertedKnowledgeBase, insertedLink, insertedMember, insertedMessage,
   insertedProject, insertedSession, insertedUser
@@ -95,6 +96,35 @@ const seeds: Partial<Record<OperationId, () => Promise<{ ask: Ask, ids: string[]
     const ask = await askFor(server, 'listDocuments')
     const ids = await many(() => insertedDocument(server, ask.params!.id, { name: 'Alike' }))
     await prisma.document.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { ask, ids }
+  },
+  async listProducts () {
+    const ask = await askFor(server, 'listProducts')
+    const ids = await many(() => insertedProduct(server, { name: 'Alike' }))
+    await prisma.product.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { ask, ids }
+  },
+  async listPrices () {
+    const product = await insertedProduct(server)
+    const ids = await many(() => insertedPrice(server, product))
+    return { ask: await askFor(server, 'listPrices'), ids }
+  },
+  async listOrders () {
+    const ask = await askFor(server, 'listOrders')
+    const ids = await many(() => insertedOrder(server, ask.caller.id, { projectId: ask.project }))
+    return { ask, ids }
+  },
+  async listRefunds () {
+    const ask = await askFor(server, 'listRefunds')
+    const ids = await many(() => insertedRefund(server, ask.params!.id))
+    await prisma.refund.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { ask, ids }
+  },
+  async listSubscriptions () {
+    const ask = await askFor(server, 'listSubscriptions')
+    const ids = await many(() => insertedSubscription(server, ask.caller.id, { projectId: ask.project }))
+    const at = new Date()
+    await prisma.subscription.updateMany({ where: { id: { in: ids } }, data: { createdAt: at, periodEnd: new Date(at.getTime() + 86_400_000) } })
     return { ask, ids }
   },
   async listWebhookEndpoints () {

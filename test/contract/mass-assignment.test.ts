@@ -12,7 +12,8 @@ const dump = await createDump(t, server)
 const tempting = [
   'id', 'owner_id', 'user_id', 'project_id', 'role', 'status', 'created_at', 'updated_at', 'archived_at', 'deleted_at', 'revoked_at', 'last_used_at',
   'version', 'member_count', 'your_role', 'email_verified', 'avatar_url', 'scopes', 'start', 'key', 'digest', 'added_by', 'invited_by', 'api_key',
-  'all_projects', 'project_status', 'is_admin', 'password', 'ownerId', 'createdAt', 'memberCount', 'constructor', 'toString', 'hasOwnProperty', 'amount'
+  'all_projects', 'project_status', 'is_admin', 'password', 'ownerId', 'createdAt', 'memberCount', 'constructor', 'toString', 'hasOwnProperty',
+  'amount', 'unit_amount', 'total_amount', 'refunding_amount', 'currency', 'price', 'paid_at', 'payment_status', 'space_id', 'gateway', 'gateway_reference', 'due_at', 'period'
 ]
 
 async function refuses (t: Test, ask: Ask, body: Record<string, unknown>, field: string): Promise<void> {
@@ -38,6 +39,11 @@ for (const { id, form } of withBody) {
     for (const [group, schema] of Object.entries(properties)) {
       if (!allows(schema, 'object') || schema.properties === undefined) continue
       await refuses(t, ask, { ...ask.body, [group]: { ...ask.body![group] as object, id: 'mine' } }, `${group}.id`)
+    }
+    for (const [list, { items }] of Object.entries(properties)) {
+      if (items?.properties === undefined || !Array.isArray(ask.body![list])) continue
+      const [first] = ask.body![list] as object[]
+      for (const name of tempting) if (!Object.hasOwn(items.properties, name)) await refuses(t, ask, { ...ask.body, [list]: [{ ...first, [name]: 'mine' }] }, `${list}[0].${name}`)
     }
     t.same(await dump(), before, 'nothing is written')
     const reply = await send(ask)

@@ -1,8 +1,11 @@
 // The order of checks where one operation holds several things: existence, permission and state of each.
+import pg from 'pg'
 import t from 'tap'
-import { askFor, send } from '../support/contract.ts'
+import { askFor, send, successOf } from '../support/contract.ts'
+import { catalogueOf, pages } from '../support/contract-purchases.ts'
 import { createDump, insertedInvitation, insertedMember, insertedProject, insertedUser } from '../support/contract-rows.ts'
 import { startServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t)
 const dump = await createDump(t, server)
@@ -59,6 +62,46 @@ t.test('404 for a webhook endpoint or a delivery that is not there, then 403 for
     t.equal((await send({ ...ask, id, params: { id: endpointId }, body })).status, 404, `${id} of a deleted one`)
   }
 })
+
+t.test('what is wrong with a session by its shape is said before its project and its prices are looked at', async (t) => {
+  const caller = await server.person()
+  const { monthly } = await catalogueOf(server)
+  const items = [{ price_id: monthly }, { price_id: monthly }]
+  const before = await dump()
+  for (const [body, field, constraint] of [
+    [{ mode: 'subscription', items, project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' }, 'items', 'maxItems'],
+    [{ project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' }, 'items', 'required'],
+    [{ items, order_id: 'ord_01jd6y8m5qe8btc4y5w1r0n3fz' }, 'items', 'exclusive'],
+    [{ project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz', order_id: 'ord_01jd6y8m5qe8btc4y5w1r0n3fz' }, 'project_id', 'exclusive'],
+    [{ mode: 'subscription', order_id: 'ord_01jd6y8m5qe8btc4y5w1r0n3fz' }, 'mode', 'exclusive'],
+    [{ order_id: 'ord_01jd6y8m5qe8btc4y5w1r0n3fz', success_url: 'https://ada:secret@shop.example/' }, 'success_url', 'format'],
+    [{ order_id: 'ord_01jd6y8m5qe8btc4y5w1r0n3fz', cancel_url: 'https://:/' }, 'cancel_url', 'format']
+  ] as const) t.match(await caller.client.post('/payments/checkout', { ...pages, ...body }), { status: 400, body: { error: { details: { field, constraint } } } }, JSON.stringify(body))
+  t.same(await dump(), before)
+})
+
+for (const id of ['cancelOrder', 'expireCheckout', 'createCheckout', 'cancelSubscription', 'resumeSubscription'] as const) {
+  t.test(`a project is not archived while ${id} is under way in it`, async (t) => {
+    const { prisma } = server.services.database
+    const ask = await askFor(server, id)
+    const holder = new pg.Client({ connectionString: server.databaseUrl })
+    await holder.connect()
+    t.teardown(() => holder.end())
+    const blocked = async () => (await prisma.$queryRaw<[{ n: number }]>`SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)[0].n
+    await holder.query('BEGIN')
+    // What it does it tells at its end.
+    await holder.query('LOCK TABLE events IN EXCLUSIVE MODE')
+    const changing = send(ask)
+    await waitUntil(async () => await blocked() === 1, `${id} to wait`)
+    // Prisma sends it when somebody waits for it.
+    const archiving = archive(ask.project!).then(() => {})
+    await waitUntil(async () => await blocked() === 2, 'the project to wait')
+    await holder.query('ROLLBACK')
+    t.equal((await changing).status, successOf(id), (await changing).text)
+    await archiving
+    t.match(await send(ask), { status: 409, body: { error: { details: { constraint: 'archived' } } } }, 'and from then on nothing changes')
+  })
+}
 
 t.test('a page of events in a project is asked for before one after events that are gone', async (t) => {
   for (const id of ['listEvents', 'streamEvents'] as const) {

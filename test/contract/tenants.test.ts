@@ -1,13 +1,14 @@
 // Another tenant's things: 403 where they exist, 404 where nothing does, no foreign byte in the answer and no effect.
 import t, { type Test } from 'tap'
 import { askFor, infos, nobodys, secured, send, type Ask } from '../support/contract.ts'
+import { insertedCheckout, insertedOrder, insertedSubscription } from '../support/contract-purchases.ts'
 import { createDump, insertedFile, insertedKnowledgeBase, insertedProject, insertedSession } from '../support/contract-rows.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
 const dump = await createDump(t, server)
-// What only an operator may ask has no other tenant.
-const withIds = secured.filter((info) => info.path.includes('{') && !info.scopes!.includes('admin'))
+// What only an operator may ask has no other tenant, nor has the catalogue, which is there for all.
+const withIds = secured.filter((info) => info.path.includes('{') && !info.scopes!.includes('admin') && info.tag !== 'payments-catalogue')
 const stranger = await server.person({ name: 'A stranger by name' })
 
 async function answers (t: Test, ask: Ask, status: number, what: string): Promise<void> {
@@ -98,11 +99,39 @@ t.test('the space of another tenant\'s project is no place for sessions and know
   await answers(t, { ...ask, body: { ...fields, file_id: nobodys(file) } }, 404, 'with file_id of nothing')
 })
 
-/** The models are there for all. */
-const nobodysList = 'listModels'
+t.test('the space of another tenant\'s project is no place for orders and subscriptions, nor are their orders to be paid', async (t) => {
+  const theirs = await insertedProject({ server, caller: stranger, rank: 'owner' })
+  for (const id of ['listOrders', 'listSubscriptions'] as const) {
+    const ask = await askFor(server, id)
+    await answers(t, { ...ask, query: { project_id: theirs } }, 403, 'with project_id of a stranger')
+    await answers(t, { ...ask, query: { project_id: nobodys(theirs) } }, 404, 'with project_id of nothing')
+  }
+  const { body: order } = await askFor(server, 'createOrder')
+  const { body: { order_id: _order, ...session } = {} } = await askFor(server, 'createCheckout')
+  for (const [id, body] of [['createOrder', order], ['createCheckout', { ...session, items: order!.items }]] as const) {
+    const ask = { id, server, caller: await server.person(), body: { ...body, project_id: theirs } }
+    await answers(t, ask, 403, 'with project_id of a stranger')
+    await answers(t, { ...ask, body: { ...body, project_id: nobodys(theirs) } }, 404, 'with project_id of nothing')
+    const { project_id: _project, ...own } = { project_id: null, ...body }
+    await answers(t, { ...ask, body: { ...own, items: [{ price_id: 'prc_01jd6y8m5qe8btc4y5w1r0n3fz' }] } }, 404, 'with price_id of nothing')
+  }
+  const ask = await askFor(server, 'createCheckout')
+  for (const where of [theirs, null]) {
+    const id = await insertedOrder(server, stranger.id, { projectId: where })
+    await answers(t, { ...ask, body: { ...session, order_id: id } }, 403, 'with order_id of a stranger')
+    await insertedCheckout(server, id)
+    await answers(t, { ...ask, body: { ...session, order_id: id } }, 403, 'with order_id of a stranger that is being paid')
+  }
+  const subscription = await insertedSubscription(server, stranger.id)
+  const list = await askFor(server, 'listOrders', { own: true })
+  t.same((await send({ ...list, query: { subscription_id: subscription } })).body.data, [], 'nor are the orders of their subscriptions to be found')
+})
+
+/** The models and the catalogue are there for all. */
+const nobodysLists = ['listModels', 'listProducts', 'listPrices']
 
 t.test('no list has another tenant\'s items', async (t) => {
-  for (const { id } of infos.filter((info) => info.id !== nobodysList && info.paged && !info.path.includes('{') && !info.scopes!.includes('admin'))) {
+  for (const { id } of infos.filter((info) => !nobodysLists.includes(info.id) && info.paged && !info.path.includes('{') && !info.scopes!.includes('admin'))) {
     const mine = await askFor(server, id)
     await askFor(server, id, { caller: stranger })
     const theirs = new Set((await send({ id, server, caller: stranger })).body.data.map((item: { id: string }) => item.id))

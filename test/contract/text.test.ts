@@ -4,6 +4,7 @@ import type { OperationId } from '../../generated/operations.ts'
 import { askFor, pathOf, send, successOf, withBody, type Ask } from '../support/contract.ts'
 import { allows, bodyOf, isFreeText, replyOf, type Schema } from '../support/contract-schema.ts'
 import type { Attachment } from '../support/contract-form.ts'
+import { insertedOrder } from '../support/contract-purchases.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
@@ -39,12 +40,13 @@ function isText (schema: Schema): boolean {
 
 let count = 0
 /** What there is once only is made anew. */
-function anew ({ id, body = {} }: Ask): Record<string, unknown> {
+async function anew ({ id, caller, project, body = {} }: Ask): Promise<Record<string, unknown>> {
   count++
   return {
     ...body,
     ...('email' in body && { email: `${count}@text.example` }),
     ...('text' in body && { text: `${body.text} ${count}` }),
+    ...(id === 'createCheckout' && { order_id: await insertedOrder(server, caller.id, { projectId: project }) }),
     ...(id === 'createDocument' && 'file' in body && { file: { ...body.file as Attachment, bytes: Buffer.from(`Text ${count}`) } })
   }
 }
@@ -59,7 +61,7 @@ for (const { id, ifMatch, method, form } of withBody.filter(({ id }) => !answeri
   t.test(`${id} keeps ${taking.map(({ name }) => name).join(', ')} as sent${form ? ' in a form' : ''}`, async (t) => {
     const ask = await askFor(server, id, { form })
     const sent = async (change: Record<string, unknown>) => {
-      const others = method === 'PUT' ? {} : anew(ask)
+      const others = method === 'PUT' ? {} : await anew(ask)
       return await send({ ...ask, body: { ...others, ...change } })
     }
     for (const { name, max, pattern, put, get } of taking) {

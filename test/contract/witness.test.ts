@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { handlers } from '../../generated/routes.ts'
 import { operations, type OperationId, type Operations } from '../../generated/operations.ts'
 import { createClient, holdAgainstSpec, seen } from '../support/client.ts'
-import { askFor, infos, send, successOf } from '../support/contract.ts'
+import { askFor, send, served, successOf } from '../support/contract.ts'
 import { declaredPairs, unseen } from '../support/contract-statuses.ts'
 import { createEventParser, openStream } from '../support/event-stream.ts'
 import { startServer } from '../support/server.ts'
@@ -15,7 +15,7 @@ type Answer = { status: number, body?: any, headers?: Record<string, string> }
 /** The real handlers, their answers bent. */
 const bent = (bend: (answer: Answer) => Answer): Operations => Object.fromEntries(Object.entries(handlers).map(([id, handle]) =>
   [id, async (request: never, services: never) => bend(await (handle as (...args: never[]) => Promise<Answer>)(request, services))])) as unknown as Operations
-const withJson = infos.filter(({ id }) => operations[id].replies[successOf(id)].serializer !== undefined && id !== 'getOpenapiJson' && id !== 'getReadiness')
+const withJson = served.filter(({ id }) => operations[id].replies[successOf(id)].serializer !== undefined && id !== 'getOpenapiJson' && id !== 'getReadiness')
 
 t.test('an undeclared field makes the answer a 500, and the log names it', async (t) => {
   const server = await startServer(t, { handlers: bent((answer) => ({ ...answer, ...(answer.body && { body: { ...answer.body, password_hash: 'canary' } }) })) })
@@ -54,7 +54,7 @@ t.test('a missing field makes the answer a 500', async (t) => {
 t.test('an undeclared status makes the answer a 500, whether answers are held against the spec or not', async (t) => {
   for (const strict of ['true', 'false']) {
     const server = await startServer(t, { env: { VALIDATE_RESPONSES: strict }, handlers: bent((answer) => ({ ...answer, status: 299 })) })
-    for (const { id } of infos) {
+    for (const { id } of served) {
       const reply = await send(await askFor(server, id))
       t.equal(reply.status, 500, id)
       t.ok(server.logs.some((line) => line.includes(`${id} answered 299, which the spec does not declare`)), id)

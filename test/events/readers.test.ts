@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import type { EventType } from '../../generated/events.ts'
 import type { Scope } from '../../services/users.ts'
 import { createClient } from '../support/client.ts'
+import { catalogueOf, insertedOrder, pages } from '../support/contract-purchases.ts'
 import { insertedKey, insertedMember } from '../support/contract-rows.ts'
 import { openStream, type OpenStream, type StreamEvent } from '../support/event-stream.ts'
 import { startServer } from '../support/server.ts'
@@ -44,14 +45,17 @@ t.test('each reads what its role and its key allow, and nothing else', async (t)
   const hooks: EventType[] = ['webhook_endpoint.created']
   const people: EventType[] = ['user.created']
   const stored: EventType[] = ['knowledge_base.created', 'document.created', 'session.created', 'session.deleted']
+  const catalogue: EventType[] = ['product.created', 'price.created', 'price.updated']
+  const bought: EventType[] = ['order.created', 'order.canceled']
+  const boughtInProject: EventType[] = ['checkout.created']
   const expected: Record<string, { key: string, reads: EventType[] }> = {
-    'the owner': { key: owner.key, reads: [...inProject, ...invitations, ...own, ...hooks, ...stored] },
-    'an admin of the project': { key: admin.key, reads: [...inProject, ...invitations] },
-    'an editor': { key: editor.key, reads: inProject },
-    'a viewer': { key: viewer.key, reads: inProject },
-    'somebody else': { key: other.key, reads: [] },
-    'an admin of the platform': { key: server.admin.key, reads: people },
-    'an admin of the platform by a key without the scope': { key: (await insertedKey(server, server.admin.id)).secret, reads: [] },
+    'the owner': { key: owner.key, reads: [...inProject, ...invitations, ...own, ...hooks, ...stored, ...catalogue, ...bought, ...boughtInProject] },
+    'an admin of the project': { key: admin.key, reads: [...inProject, ...invitations, ...catalogue, ...boughtInProject] },
+    'an editor': { key: editor.key, reads: [...inProject, ...catalogue, ...boughtInProject] },
+    'a viewer': { key: viewer.key, reads: [...inProject, ...catalogue, ...boughtInProject] },
+    'somebody else': { key: other.key, reads: catalogue },
+    'an admin of the platform': { key: server.admin.key, reads: [...people, ...catalogue] },
+    'an admin of the platform by a key without the scope': { key: (await insertedKey(server, server.admin.id)).secret, reads: catalogue },
     'an owner by a key for profiles': { key: await keyOf(['user:read']), reads: own },
     'an owner by a key for projects': { key: await keyOf(['projects:read']), reads: [...inProject, ...invitations] },
     'an owner by a key for webhooks': { key: await keyOf(['webhooks:read']), reads: hooks },
@@ -59,6 +63,9 @@ t.test('each reads what its role and its key allow, and nothing else', async (t)
     'an owner by a key for this project': { key: await keyOf(['projects:read'], [project]), reads: [...inProject, ...invitations] },
     'an owner by a key for what is stored': { key: await keyOf(['ai:read']), reads: stored },
     'an owner by a key for what is stored in this project': { key: await keyOf(['ai:read', 'storage:read', 'user:read'], [project]), reads: own },
+    'an owner by a key for what is paid': { key: await keyOf(['payments:read']), reads: [...catalogue, ...bought, ...boughtInProject] },
+    'an owner by a key for what is paid in this project': { key: await keyOf(['payments:read'], [project]), reads: [...catalogue, ...boughtInProject] },
+    'an owner by a key that pays': { key: await keyOf(['payments:write']), reads: [] },
     'an owner by a key for another project': { key: await keyOf(['projects:read', 'user:read'], [elsewhere]), reads: own },
     'an owner who pretends to be an admin': { key: await keyOf(['admin']), reads: [] }
   }
@@ -69,6 +76,7 @@ t.test('each reads what its role and its key allow, and nothing else', async (t)
   await client.put(`/projects/${project}`, { name: 'Still watched' })
   const { body: { id: invitation } } = await client.post(`/projects/${project}/members`, { email: 'not.yet@example.com', role: 'viewer' })
   await client.delete(`/projects/${project}/invitations/${invitation}`)
+  await client.post('/payments/checkout', { order_id: await insertedOrder(server, owner.id, { projectId: project }), ...pages })
   await client.post(`/projects/${project}/archive`)
   await client.post(`/projects/${project}/unarchive`)
   await client.delete(`/projects/${project}`)
@@ -80,12 +88,17 @@ t.test('each reads what its role and its key allow, and nothing else', async (t)
   await client.post(`/ai/knowledge/${base}/documents`, { text: 'A private matter' })
   const { body: { id: session } } = await client.post('/ai/sessions', { title: 'Between us' })
   await client.delete(`/ai/sessions/${session}`)
+  const { body: { id: order } } = await client.post('/payments/orders', { items: [{ price_id: (await catalogueOf(server)).price }] })
+  await client.post(`/payments/orders/${order}/cancel`)
+  const { body: { id: product } } = await server.admin.client.post('/payments/products', { name: 'A mug' })
+  const { body: { id: price } } = await server.admin.client.post('/payments/prices', { product_id: product, unit_amount: 900, currency: 'eur' })
+  await server.admin.client.put(`/payments/prices/${price}`, { active: false })
   await server.admin.client.post('/users', { name: 'New', email: 'new@example.com' })
   await another.client.put('/user/profile', { bio: 'Of no concern to the others' })
 
   const last = (await client.get(`/events?after=${after}&limit=100`)).body.next_after
   const all = (await database.prisma.event.findMany({ where: { sequence: { gt: after } }, orderBy: { sequence: 'asc' } })).map(({ id, type, userId }) => ({ id, type, mine: userId !== another.id }))
-  t.same(all.filter(({ mine }) => mine).map(({ type }) => type).sort(), [...inProject, ...invitations, ...own, ...hooks, ...stored, ...people].sort(), 'one of each')
+  t.same(all.filter(({ mine }) => mine).map(({ type }) => type).sort(), [...inProject, ...invitations, ...own, ...hooks, ...stored, ...people, ...catalogue, ...bought, ...boughtInProject].sort(), 'one of each')
 
   const past = await Promise.all(Object.values(expected).map(({ key }) => follow(t, key, `?after=${after}`)))
   await reach(last, ...live, ...past)
@@ -107,6 +120,7 @@ t.test('each reads what its role and its key allow, and nothing else', async (t)
 
 t.test('who is removed reads nothing of the project any more, not even of before', async (t) => {
   const [owner, guest] = [await server.person(), await server.person()]
+  const after = (await owner.client.get('/events?limit=100')).body.next_after
   const { id: project } = (await owner.client.post('/projects', { name: 'For a while' })).body
   const member = await insertedMember(server, project, guest.id, 'viewer')
   const stream = await follow(t, guest.key)
@@ -122,7 +136,7 @@ t.test('who is removed reads nothing of the project any more, not even of before
   await guest.client.put('/user/profile', { bio: 'Gone' })
   await waitUntil(() => stream.told.some(({ type }) => type === 'profile.updated'))
   t.same(stream.told.map(({ type }) => type), ['project.updated', 'profile.updated'], 'a stream that is open tells no more')
-  t.same((await guest.client.get('/events')).body.data.map(({ type }: Told) => type), ['profile.updated'], 'nor does the list')
+  t.same((await guest.client.get(`/events?after=${after}`)).body.data.map(({ type }: Told) => type), ['profile.updated'], 'nor does the list')
   t.equal((await guest.client.get(`/events/${seen}`)).status, 403, 'nor the event by its id')
   for (const path of ['/events', '/events/stream']) t.equal((await guest.client.get(`${path}?project_id=${project}`)).status, 403, path)
 

@@ -1,17 +1,18 @@
-// Every write leaves exactly one event, in its own transaction: what it is, whom it is told to, what of it is kept back, and
+// Every write leaves its event, exactly one unless it does several things, in its own transaction: what it is, whom it is told to, what of it is kept back, and
 // that whatever fails, is repeated or changes nothing leaves none.
 import t from 'tap'
 import type { ValidateFunction } from 'ajv'
 import { eventTypes, type EventType } from '../../generated/events.ts'
-import type { OperationId, Operations } from '../../generated/operations.ts'
+import { operations, type OperationId, type Operations } from '../../generated/operations.ts'
 import replies from '../../generated/replies.js'
 import { handlers } from '../../generated/routes.ts'
 import type { Db } from '../../services/database.ts'
-import type { HandlerServices } from '../../services/operation.ts'
+import type { HandlerServices, OperationInfo } from '../../services/operation.ts'
 import { toProfile } from '../../services/users.ts'
 import { askFor, beside, fixtures, ofNothing, operationIds, otherScope, secured, send, successOf, type Ask, type Fixture } from '../support/contract.ts'
+import { catalogueOf, insertedSubscription, pages } from '../support/contract-purchases.ts'
 import { createDump, insertedKey, insertedMember, insertedProject, insertedUser } from '../support/contract-rows.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { startServer, type Person, type TestServer } from '../support/server.ts'
 
 const server = await startServer(t)
 const { prisma } = server.services.database
@@ -68,10 +69,25 @@ const told: Partial<Record<OperationId, EventType>> = {
   createDocument: 'document.created',
   updateDocument: 'document.updated',
   deleteDocument: 'document.deleted',
-  retryDocument: 'document.updated'
+  retryDocument: 'document.updated',
+  createProduct: 'product.created',
+  updateProduct: 'product.updated',
+  createPrice: 'price.created',
+  updatePrice: 'price.updated',
+  createOrder: 'order.created',
+  cancelOrder: 'order.canceled',
+  createRefund: 'refund.created',
+  createCheckout: 'checkout.created',
+  expireCheckout: 'checkout.expired',
+  cancelSubscription: 'subscription.updated',
+  resumeSubscription: 'subscription.updated'
 }
+/** What it does beside, told of after that. */
+const further: Partial<Record<OperationId, EventType[]>> = { createRefund: ['order.refunded'] }
 /** What asks with a body and changes nothing. */
 const questions: OperationId[] = ['searchKnowledgeBase']
+/** What moves the clock is told of by what happens then. */
+const moving: OperationId[] = ['advanceTestClock']
 /** What ends an answer, and tells of it, in a transaction of its own, whatever becomes of the request. */
 const apart: OperationId[] = ['createChat', 'streamChat', 'regenerateMessage']
 /** Whose answer is another object than their event's, and how to read that. */
@@ -81,11 +97,51 @@ const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => stri
   streamChat: ({ id }) => `/ai/messages/${id}`,
   regenerateMessage: ({ id }) => `/ai/messages/${id}`
 }
-const writes = secured.filter(({ id, method }) => method !== 'GET' && !questions.includes(id))
+const writes = secured.filter(({ id, method }) => method !== 'GET' && ![...questions, ...moving].includes(id))
 /** How to read what a write is about, where it takes no If-Match. */
 const reads: Partial<Record<OperationId, OperationId>> = {
   rotateApiKey: 'getApiKey', archiveProject: 'getProject', unarchiveProject: 'getProject', rotateWebhookSecret: 'getWebhookEndpoint', testWebhookEndpoint: 'getWebhookEndpoint',
-  uploadAvatar: 'getAvatar', retryDocument: 'getDocument'
+  uploadAvatar: 'getAvatar', retryDocument: 'getDocument', cancelOrder: 'getOrder', expireCheckout: 'getCheckout', cancelSubscription: 'getSubscription', resumeSubscription: 'getSubscription'
+}
+
+/** What does several things leaves an event of each, in this order. */
+const severalThings: Array<{ what: string, make: (caller: Person) => Promise<Pick<Ask, 'id' | 'params' | 'body'>>, types: EventType[] }> = [
+  { what: 'a session of items', make: async () => await sessionOf('payment'), types: ['order.created', 'checkout.created'] },
+  { what: 'a session that begins a subscription', make: async () => await sessionOf('subscription'), types: ['subscription.created', 'order.created', 'checkout.created'] },
+  { what: 'an order cancelled while it is being paid', make: async (caller) => ({ id: 'cancelOrder', params: { id: (await begun(caller, 'payment')).order_id } }), types: ['order.canceled', 'checkout.expired'] },
+  { what: 'a session that expires with its order', make: async (caller) => ({ id: 'expireCheckout', params: { id: (await begun(caller, 'payment')).id } }), types: ['checkout.expired', 'order.canceled'] },
+  {
+    what: 'a session that expires with its subscription',
+    make: async (caller) => ({ id: 'expireCheckout', params: { id: (await begun(caller, 'subscription')).id } }),
+    types: ['checkout.expired', 'subscription.canceled', 'order.canceled']
+  },
+  {
+    what: 'a subscription cancelled before it is paid',
+    make: async (caller) => ({ id: 'cancelSubscription', params: { id: (await begun(caller, 'subscription')).subscription_id } }),
+    types: ['subscription.canceled', 'order.canceled', 'checkout.expired']
+  },
+  {
+    what: 'a subscription cancelled at once',
+    make: async (caller) => ({ id: 'cancelSubscription', params: { id: await insertedSubscription(server, caller.id) }, body: { at_period_end: false } }),
+    types: ['subscription.canceled']
+  },
+  { what: 'a card that is declined', make: async (caller) => cardOn(await begun(caller, 'payment'), '4000000000000002'), types: [] },
+  { what: 'a card that pays an order', make: async (caller) => cardOn(await begun(caller, 'payment'), '4242424242424242'), types: ['order.paid', 'checkout.completed'] },
+  { what: 'a card that pays a subscription', make: async (caller) => cardOn(await begun(caller, 'subscription'), '4242424242424242'), types: ['order.paid', 'checkout.completed', 'subscription.updated'] },
+  { what: 'a payment that is confirmed', make: async (caller) => await askFor(server, 'confirmPayment', { caller }), types: ['order.paid', 'checkout.completed'] }
+]
+
+async function sessionOf (mode: 'payment' | 'subscription'): Promise<Pick<Ask, 'id' | 'body'>> {
+  const { price, monthly } = await catalogueOf(server)
+  return { id: 'createCheckout', body: { mode, items: [{ price_id: mode === 'payment' ? price : monthly }], ...pages } }
+}
+
+async function begun (caller: Person, mode: 'payment' | 'subscription'): Promise<{ id: string, order_id: string, subscription_id: string }> {
+  return (await send({ ...await sessionOf(mode), server, caller })).body
+}
+
+function cardOn ({ id }: { id: string }, number: string): Pick<Ask, 'id' | 'params' | 'body'> {
+  return { id: 'payCheckout', params: { id }, body: { number, expiry: '12 / 34', cvc: '123', name: 'Ada Lovelace' } }
 }
 
 const lastPosition = async () => (await prisma.event.aggregate({ _max: { position: true } }))._max.position ?? 0n
@@ -97,19 +153,22 @@ async function listen ({ client }: Person): Promise<string> {
   return (await client.post('/webhooks/endpoints', { url: 'http://127.0.0.1:9/all', event_types: ['*'] })).body.id
 }
 const adminsEndpoint = await listen(server.admin)
+/** The endpoints that are told of everything. */
+const listening = async () => (await prisma.webhookEndpoint.findMany({ where: { eventTypes: { has: '*' }, enabled: true, deletedAt: null } })).map(({ id }) => id)
 const secrets: string[] = []
 
 t.test('every write that there is has its type of event here', async (t) => {
   t.same(writes.filter(({ id }) => told[id] === undefined).map(({ id }) => id), [])
   t.same(Object.keys(told).filter((id) => !writes.some((info) => info.id === id)), [], 'and nothing else has')
-  const others = Object.keys(eventTypes).filter((type) => !Object.values(told).includes(type as EventType))
-  t.same(others, ['invitation.created', 'chat.failed', 'document.ready', 'document.failed', 'webhook_endpoint.disabled'], 'all other types have a test of their own')
+  const here = [...Object.values(told), ...Object.values(further).flat(), ...severalThings.flatMap(({ types }) => types)]
+  const others = Object.keys(eventTypes).filter((type) => !here.includes(type as EventType))
+  t.same(others, ['invitation.created', 'chat.failed', 'document.ready', 'document.failed', 'refund.updated', 'webhook_endpoint.disabled'], 'all other types have a test of their own')
 })
 
 for (const info of writes) {
   const { id, idempotent } = info
   const type = told[id]!
-  t.test(`${id} leaves one ${type}`, async (t) => {
+  t.test(`${id} leaves one ${[type, ...further[id] ?? []].join(' and one ')}`, async (t) => {
     const ask = await askFor(server, id)
     const { caller } = ask
     const endpoint = caller === server.admin ? adminsEndpoint : await listen(caller)
@@ -123,7 +182,7 @@ for (const info of writes) {
     for (const secret of [reply.body?.key, reply.body?.api_key?.key, reply.body?.secret, token]) if (secret !== undefined) secrets.push(secret)
 
     const rows = await writtenSince(position)
-    t.same(rows.map((row) => row.type), [type], 'one event')
+    t.same(rows.map((row) => row.type), [type, ...further[id] ?? []], 'one event of each')
     const [row] = rows
     const { audience, project, payload } = eventTypes[type]
     const projectId = project === null ? null : ask.project ?? ask.params?.id ?? reply.body.id
@@ -147,12 +206,15 @@ for (const info of writes) {
     if (now !== undefined) t.same(object, only(now, object), 'and now it is what was answered')
     if (typeof place === 'string') t.ok(reply.text.includes(object.id), 'and it is what the answer is about')
 
-    const deliveries = await prisma.webhookDelivery.findMany({ where: { eventId: row.id } })
-    const listeners = [{ person: caller, endpoint }, ...caller === server.admin ? [] : [{ person: server.admin, endpoint: adminsEndpoint }]]
-    const readers: string[] = []
-    for (const { person, endpoint } of listeners) if ((await person.client.get(`/events/${row.id}`)).status === 200) readers.push(endpoint)
-    t.same(deliveries.map((delivery) => delivery.endpointId).sort(), id === 'testWebhookEndpoint' ? [ask.params!.id] : readers.sort(), 'whoever may read it is told')
-    for (const delivery of deliveries) t.equal(await jobsFor(delivery.id), 1, 'each delivery has its job')
+    for (const row of rows) {
+      t.match(row, { requestId: `writes ${id}`, projectId }, row.type)
+      const deliveries = await prisma.webhookDelivery.findMany({ where: { eventId: row.id } })
+      const listeners = [{ person: caller, endpoint }, ...caller === server.admin ? [] : [{ person: server.admin, endpoint: adminsEndpoint }]]
+      const readers: string[] = audience === 'everyone' ? await listening() : []
+      if (audience !== 'everyone') for (const { person, endpoint } of listeners) if ((await person.client.get(`/events/${row.id}`)).status === 200) readers.push(endpoint)
+      t.same(deliveries.map((delivery) => delivery.endpointId).sort(), id === 'testWebhookEndpoint' ? [ask.params!.id] : readers.sort(), 'whoever may read it is told')
+      for (const delivery of deliveries) t.equal(await jobsFor(delivery.id), 1, 'each delivery has its job')
+    }
 
     if (!idempotent) return
     const after = await dump()
@@ -188,6 +250,31 @@ t.test('a question leaves nothing', async (t) => {
     t.same(await dump(), before, id)
   }
 })
+
+for (const { what, make, types } of severalThings) {
+  t.test(`${what} leaves ${types.length === 0 ? 'no event' : types.join(', ')}`, async (t) => {
+    const caller = await server.person()
+    await listen(caller)
+    const undo = { ...await make(caller), server: await undoingServer(), caller }
+    const before = await dump()
+    t.equal((await send(undo)).status, 500)
+    t.same(await dump(), before, 'undone it leaves none')
+    const ask = { ...await make(caller), server, caller }
+    const position = await lastPosition()
+    const headers: Record<string, string> = { 'x-request-id': what, ...(operations[ask.id] as OperationInfo).idempotent && { 'idempotency-key': 'once' } }
+    const reply = await send(ask, { headers })
+    t.equal(reply.status, successOf(ask.id), reply.text)
+    const rows = await writtenSince(position)
+    t.same(rows.map(({ type }) => type), types)
+    t.ok(rows.every(({ requestId, userId }) => requestId === what && userId === caller.id), 'under the one request, and the customer\'s')
+    t.equal(await prisma.webhookDelivery.count({ where: { eventId: { in: rows.map(({ id }) => id) } } }), types.length, 'each is told to the customer\'s endpoint')
+    const after = await dump()
+    await send(ask, { headers })
+    t.equal((await writtenSince(position)).length, types.length, 'a repetition leaves none')
+    // A card that was declined may be tried again.
+    if (types.length > 0) t.same(await dump(), after, 'and has no effect')
+  })
+}
 
 t.test('an invited address is an invitation.created', async (t) => {
   const ask = await askFor(server, 'addMember', { other: 202 })
@@ -232,15 +319,24 @@ t.test('a request that changes nothing leaves none', async (t) => {
   t.same(await dump(), before)
 })
 
-t.test('a write that fails after its event leaves none of both', async (t) => {
-  const inside = new Map<string, string[]>()
-  const undoing = Object.fromEntries(operationIds.map((id) => [id, async (request: never, services: HandlerServices) => await services.db.transaction(async (tx) => {
+/** The types of the events that a request had written when it was undone. */
+const inside = new Map<string, string[]>()
+let undoing: Promise<TestServer> | undefined
+
+/** A server on which whatever a handler does in its transaction is undone at the end. */
+function undoingServer (): Promise<TestServer> {
+  const handle = Object.fromEntries(operationIds.map((id) => [id, async (request: never, services: HandlerServices) => await services.db.transaction(async (tx) => {
     await handlers[id](request, { ...services, db: tx } as never)
     const { id: requestId } = request as { id: string }
-    inside.set(requestId, (await tx.prisma.event.findMany({ where: { requestId } })).map(({ type }) => type))
+    inside.set(requestId, (await tx.prisma.event.findMany({ where: { requestId }, orderBy: { position: 'asc' } })).map(({ type }) => type))
     throw new Error('undone')
   })])) as unknown as Operations
-  const failing = await startServer(t, { ...beside(server), handlers: undoing })
+  undoing ??= startServer(t, { ...beside(server), handlers: handle })
+  return undoing
+}
+
+t.test('a write that fails after its event leaves none of both', async (t) => {
+  const failing = await undoingServer()
   for (const { id, idempotent } of writes.filter(({ id }) => !apart.includes(id))) {
     const ask = { ...await askFor(server, id), server: failing }
     if (ask.caller !== server.admin) await listen(ask.caller)
@@ -248,7 +344,7 @@ t.test('a write that fails after its event leaves none of both', async (t) => {
       const before = await dump()
       const reply = await send(ask, { headers: headers as Record<string, string> })
       t.equal(reply.status, 500, id)
-      t.same(inside.get(reply.headers.get('x-request-id')!), [told[id]], `${id}: the event was there inside`)
+      t.same(inside.get(reply.headers.get('x-request-id')!), [told[id], ...further[id] ?? []], `${id}: the event was there inside`)
       t.same(await dump(), before, `${id} ${JSON.stringify(headers)}: no event, no delivery, no job and no effect`)
     }
   }

@@ -98,6 +98,61 @@ t.test('a path with a colon matches only itself', async (t) => {
   for (const path of ['/tANYTHING', '/t', '/tbatch', '/t:other', '/t:batchy']) t.equal((await call('GET', path)).status, 404, path)
 })
 
+const more = `paths:
+  fields:
+    post:
+      operationId: postFields
+      tags: [edge]
+      summary: The fields of a page's form
+      security: []
+      requestBody:
+        required: true
+        content:
+          application/x-www-form-urlencoded:
+            schema: { type: object, additionalProperties: false, required: [name], properties: { name: { type: string, maxLength: 20 }, choice: { type: string, enum: [a, b] } } }
+      responses: { '200': { $ref: '#/components/responses/Given' } }
+  signed:
+    post:
+      operationId: postSigned
+      tags: [edge]
+      summary: JSON whose bytes count
+      security: []
+      requestBody:
+        required: true
+        x-raw: true
+        content: { application/json: { schema: { type: object, additionalProperties: true } } }
+      responses: { '200': { $ref: '#/components/responses/Given' } }
+`
+
+t.test('the fields of a form are held against their schema, and what is signed is handed on byte by byte', async (t) => {
+  const other = await miniProject(t.testdir(), { ...handlers, 'handlers/edge.ts': handlers['handlers/edge.ts'].replace('export const edge = { ', `export const edge = {
+  postFields: given, async postSigned ({ body }) { return { status: 200, body: body.toString('hex') } }, `) })
+  await other.write('spec/edge.yaml', (await other.read('spec/edge.yaml')).replace('paths:\n', () => more))
+  await other.write('spec/openapi.yaml', (await other.read('spec/openapi.yaml')).replace('paths:\n', "paths:\n  /fields: { $ref: 'edge.yaml#/paths/fields' }\n  /signed: { $ref: 'edge.yaml#/paths/signed' }\n"))
+  await other.generate()
+  const app = await other.build()
+  t.teardown(() => app.close())
+  const post = async (url: string, payload: string | Buffer, type = 'application/x-www-form-urlencoded') => {
+    const { statusCode, payload: text } = await app.inject({ method: 'POST', url: `/v1${url}`, headers: { 'content-type': type }, payload })
+    return { status: statusCode, said: statusCode === 200 ? text : JSON.parse(text).error.details.constraint }
+  }
+  const read = async (payload: string) => JSON.parse((await post('/fields', payload)).said).body
+  t.same(await read('name=A+b%20%C3%BC&choice=a'), { name: 'A b ü', choice: 'a' })
+  t.same(await read('name='), { name: '' })
+  for (const [payload, constraint] of [
+    ['choice=a', 'required'], ['', 'required'], ['name=x&name=y', 'type'], ['name=x&choice=c', 'enum'], [`name=${'x'.repeat(21)}`, 'maxLength'], ['name=x&other=1', 'additionalProperties'],
+    ['name=x&__proto__=1', 'additionalProperties'], ['name=x&constructor=1', 'additionalProperties'], ['name[]=x', 'required']
+  ]) t.same(await post('/fields', payload), { status: 400, said: constraint }, payload)
+  for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded; charset=latin1']) {
+    t.same(await post('/fields', 'name=x', type), { status: 415, said: 'media_type' }, type)
+  }
+  t.equal((await post('/fields', `name=${'x'.repeat(16 * 1024)}`)).status, 413)
+  const bytes = Buffer.from(' {"a":1,  "a":2,"__proto__":"\u0000é"}\n')
+  for (const body of [bytes, Buffer.from([0xff, 0x00]), Buffer.from('{')]) t.same(await post('/signed', body, 'application/json'), { status: 200, said: body.toString('hex') })
+  t.same(await post('/signed', bytes, 'application/json; charset=latin1'), { status: 415, said: 'media_type' })
+  t.same(await post('/signed', 'name=x'), { status: 415, said: 'media_type' })
+})
+
 t.test('a missing handler stops the start, and is named', async (t) => {
   const other = await miniProject(t.testdir(), { ...handlers, 'handlers/edge.ts': handlers['handlers/edge.ts'].replace('getMerged: given, ', '') })
   await other.generate()

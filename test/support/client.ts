@@ -66,7 +66,7 @@ function declaredHeaders (id: OperationId, status: number): ReturnType<typeof he
 
 /** Paths are relative to /v1, or absolute for what stands outside it. */
 export function fullPath (path: string): string {
-  return /^\/(healthz|readyz|openapi\.(json|yaml)|docs|metrics|v1)/.test(path) ? path : `/v1${path}`
+  return /^\/(healthz|readyz|openapi\.(json|yaml)|docs|metrics|v1|pay\/)/.test(path) ? path : `/v1${path}`
 }
 
 export type Client = ReturnType<typeof createClient>

@@ -3,18 +3,11 @@ import { randomBytes, randomInt } from 'node:crypto'
 import type { OperationId } from '../../generated/operations.ts'
 import type { Fixture, Make, Scene } from './contract.ts'
 import type { Attachment } from './contract-form.ts'
-import { insertedDocument, insertedKnowledgeBase, insertedMessage, insertedProject, insertedSession, newText } from './contract-rows.ts'
-
-/** In a project of the caller's rank, or in none. */
-type Where = 'active' | 'archived' | 'own'
+import { insertedDocument, insertedKnowledgeBase, insertedMessage, insertedProject, insertedSession, newText, projectFor, type Where } from './contract-rows.ts'
 
 const fresh = () => randomBytes(6).toString('hex')
 const nobodys = '01jd6y8m5qe8btc4y5w1r0n3fz'
 const metadata = { ticket: 'OPS-12' }
-
-async function projectFor (scene: Scene, where: Where): Promise<string | undefined> {
-  return where === 'own' ? undefined : await insertedProject(scene, where)
-}
 
 /** The caller's own, so that a project's role decides even then; it has a document that is ready. */
 async function knowledgeFor ({ server, caller }: Scene, projectId: string | undefined): Promise<string> {

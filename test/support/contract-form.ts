@@ -8,6 +8,13 @@ const boundary = 'the-form-of-the-contract-tests'
 
 export const formType = `multipart/form-data; boundary=${boundary}`
 
+/** The type of what a form without a file sends. */
+export const fieldsType = 'application/x-www-form-urlencoded'
+
+export function fieldsOf (body: Record<string, unknown>): string {
+  return new URLSearchParams(body as Record<string, string>).toString()
+}
+
 /** A file that is no attachment is sent as an ordinary field, and what is neither text nor a list of the form's as JSON. */
 export function formOf (info: FormInfo, body: Record<string, unknown>): Uint8Array<ArrayBuffer> {
   const { [info.file]: file, ...fields } = body

@@ -31,6 +31,14 @@ export async function insertedProject ({ server, caller, rank }: Place, status: 
   return id
 }
 
+/** In a project that is active or archived, or in none. */
+export type Where = 'active' | 'archived' | 'own'
+
+/** The project where something is to be, in which the caller has the rank; undefined for none. */
+export async function projectFor (place: Place, where: Where): Promise<string | undefined> {
+  return where === 'own' ? undefined : await insertedProject(place, where)
+}
+
 export async function insertedMember (server: TestServer, projectId: string, userId: string, role: Role): Promise<string> {
   return (await insertMember(server.services.database, { id: projectId }, { userId, role, addedById: server.admin.id })).id
 }

@@ -7,7 +7,8 @@ import type { Role } from '../../services/projects.ts'
 import { allScopes, type Scope } from '../../services/users.ts'
 import { createClient, type Init, type Reply } from './client.ts'
 import { aiFixtures } from './contract-ai.ts'
-import { formOf, formType, type Attachment } from './contract-form.ts'
+import { fieldsOf, fieldsType, formOf, formType, type Attachment } from './contract-form.ts'
+import { paymentsFixtures, unserved } from './contract-payments.ts'
 import {
   forgetFirstEvents, insertedAvatar, insertedDelivery, insertedEndpoint, insertedEndpoints, insertedEvent, insertedFile, insertedInvitation, insertedKey, insertedLink, insertedMember, insertedProject,
   insertedUpload, insertedUser, newPicture, ownMember
@@ -50,6 +51,8 @@ export interface Fixture {
   rank?: Rank
   /** What a member gets where the operation is for outsiders. */
   whenMember?: number
+  /** Another body for the same, where `make` has but one. */
+  otherBody?: () => Record<string, unknown>
   /** The scopes that a key needs for what the request is about, beside those of the operation. */
   reads?: Scope[]
 }
@@ -344,6 +347,7 @@ export const fixtures = {
   deleteUpload: { make: onUploading(), own: onUploading({ own: true }), others: { 409: onUploading({ status: 'archived' }), 410: onUploading({ expired: true }) } },
   getStorageUsage: { make: inProject, own: () => ({}), others: { 404: inNoProject } },
   ...aiFixtures,
+  ...paymentsFixtures,
   getHealth: nothing,
   getReadiness: nothing,
   getOpenapiJson: nothing,
@@ -354,10 +358,15 @@ export const fixtures = {
 export const operationIds = Object.keys(operations) as OperationId[]
 export const infos = Object.values(operations) as Array<OperationInfo & { id: OperationId }>
 export const secured = infos.filter((info) => info.scopes !== null)
-export const withJson = infos.filter(({ body }) => body?.contentTypes.includes('application/json') === true)
+/** What these servers answer with a success. */
+export const served = infos.filter(({ id }) => !unserved.includes(id))
+/** What is signed is read by who knows the signature. */
+export const withJson = infos.filter(({ body }) => body?.contentTypes.includes('application/json') === true && body.raw !== true)
 export const withForm = infos.filter(({ body }) => body?.form !== undefined)
-/** Each with what its body goes as; what takes both is there twice. */
-export const withBody = [...withJson.map((info) => ({ ...info, form: false })), ...withForm.map((info) => ({ ...info, form: true }))]
+/** Those whose body is the fields of a page's form. */
+export const withFields = infos.filter(({ body }) => body?.contentTypes.includes(fieldsType) === true)
+/** Each with what its body goes as; what takes both JSON and a form is there twice. */
+export const withBody = [...withJson.map((info) => ({ ...info, form: false })), ...withForm.map((info) => ({ ...info, form: true })), ...withFields.map((info) => ({ ...info, form: false }))]
 
 /** A request that succeeds, by a new person unless a caller is given. */
 export async function askFor (server: TestServer, id: OperationId, { caller, rank, other, own = false, form = false }: { caller?: Person, rank?: Rank, other?: number, own?: boolean, form?: boolean } = {}): Promise<Ask> {
@@ -400,7 +409,8 @@ export function contentOf ({ id, body, bytes, form: asForm }: Ask): { raw: strin
   const form = asForm === true || contentTypes?.includes('application/json') !== true ? info : undefined
   if (bytes !== undefined) return { raw: new Uint8Array(bytes), type: contentTypes![0] }
   if (body === undefined) return undefined
-  return form === undefined ? { raw: JSON.stringify(body), type: 'application/json' } : { raw: formOf(form, body), type: formType }
+  if (form !== undefined) return { raw: formOf(form, body), type: formType }
+  return contentTypes?.includes(fieldsType) === true ? { raw: fieldsOf(body), type: fieldsType } : { raw: JSON.stringify(body), type: 'application/json' }
 }
 
 export function pathOf ({ id, params = {}, query = {} }: Ask): string {

@@ -39,7 +39,7 @@ export interface TestServerOptions {
   databaseUrl?: string
 }
 
-const quiet = { PORT: '0', LOG_LEVEL: 'info', VALIDATE_RESPONSES: 'true', RATE_LIMIT_DEFAULT: '1000000', RATE_LIMIT_WRITE: '1000000', RATE_LIMIT_UPLOAD: '1000000', RATE_LIMIT_AI: '1000000', RATE_LIMIT_ADDRESS: '1000000', STREAMS_PER_USER: '10000', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128' }
+const quiet = { PORT: '0', LOG_LEVEL: 'info', VALIDATE_RESPONSES: 'true', RATE_LIMIT_DEFAULT: '1000000', RATE_LIMIT_WRITE: '1000000', RATE_LIMIT_UPLOAD: '1000000', RATE_LIMIT_AI: '1000000', RATE_LIMIT_PAGE: '1000000', RATE_LIMIT_GATEWAY: '1000000', RATE_LIMIT_ADDRESS: '1000000', STREAMS_PER_USER: '10000', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128' }
 
 /** Starts a server on a port of its own; it is closed when the test ends. Every answer is held against the spec. */
 export async function startServer (t: Pick<Test, 'teardown'>, options: TestServerOptions = {}): Promise<TestServer> {

@@ -207,7 +207,7 @@ t.test('a key that may less than an endpoint sees where it leads, and nothing th
     t.equal((await client.get(path)).status, mine ? 200 : 403, name)
     t.equal((await client.get('/webhooks/endpoints?limit=100')).text.includes(endpoint.id), mine, name)
   }
-  const reader = await weaker(person, { scopes: ['user:read', 'projects:read', 'storage:read', 'ai:read', 'webhooks:read'] })
+  const reader = await weaker(person, { scopes: ['user:read', 'projects:read', 'storage:read', 'ai:read', 'payments:read', 'webhooks:read'] })
   t.match(await reader.client.get(path), { status: 200 }, 'who may as much reads it')
   t.match(await reader.client.get(`${path}/deliveries`), { status: 200, body: { data: [{ id: deliveryId }] } })
   t.match((await reader.client.get('/webhooks/endpoints')).body, { data: [{ id: endpoint.id }], pagination: { total: 1 } })

@@ -79,7 +79,17 @@ export const ModelName = {
   ChunkCount: 'ChunkCount',
   Session: 'Session',
   Message: 'Message',
-  AiUsage: 'AiUsage'
+  AiUsage: 'AiUsage',
+  Product: 'Product',
+  Price: 'Price',
+  Order: 'Order',
+  OrderItem: 'OrderItem',
+  Checkout: 'Checkout',
+  Payment: 'Payment',
+  Refund: 'Refund',
+  Subscription: 'Subscription',
+  GatewayEvent: 'GatewayEvent',
+  PaymentClock: 'PaymentClock'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -545,6 +555,177 @@ export const AiUsageScalarFieldEnum = {
 } as const
 
 export type AiUsageScalarFieldEnum = (typeof AiUsageScalarFieldEnum)[keyof typeof AiUsageScalarFieldEnum]
+
+
+export const ProductScalarFieldEnum = {
+  id: 'id',
+  name: 'name',
+  description: 'description',
+  active: 'active',
+  metadata: 'metadata',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
+} as const
+
+export type ProductScalarFieldEnum = (typeof ProductScalarFieldEnum)[keyof typeof ProductScalarFieldEnum]
+
+
+export const PriceScalarFieldEnum = {
+  id: 'id',
+  productId: 'productId',
+  unitAmount: 'unitAmount',
+  currency: 'currency',
+  interval: 'interval',
+  intervalCount: 'intervalCount',
+  active: 'active',
+  createdAt: 'createdAt'
+} as const
+
+export type PriceScalarFieldEnum = (typeof PriceScalarFieldEnum)[keyof typeof PriceScalarFieldEnum]
+
+
+export const OrderScalarFieldEnum = {
+  id: 'id',
+  number: 'number',
+  projectId: 'projectId',
+  ownerId: 'ownerId',
+  spaceId: 'spaceId',
+  status: 'status',
+  currency: 'currency',
+  totalAmount: 'totalAmount',
+  refundedAmount: 'refundedAmount',
+  refundingAmount: 'refundingAmount',
+  checkoutId: 'checkoutId',
+  subscriptionId: 'subscriptionId',
+  period: 'period',
+  metadata: 'metadata',
+  paidAt: 'paidAt',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
+} as const
+
+export type OrderScalarFieldEnum = (typeof OrderScalarFieldEnum)[keyof typeof OrderScalarFieldEnum]
+
+
+export const OrderItemScalarFieldEnum = {
+  orderId: 'orderId',
+  position: 'position',
+  priceId: 'priceId',
+  description: 'description',
+  quantity: 'quantity',
+  unitAmount: 'unitAmount',
+  amount: 'amount'
+} as const
+
+export type OrderItemScalarFieldEnum = (typeof OrderItemScalarFieldEnum)[keyof typeof OrderItemScalarFieldEnum]
+
+
+export const CheckoutScalarFieldEnum = {
+  id: 'id',
+  projectId: 'projectId',
+  ownerId: 'ownerId',
+  mode: 'mode',
+  status: 'status',
+  orderId: 'orderId',
+  ownsOrder: 'ownsOrder',
+  subscriptionId: 'subscriptionId',
+  amountTotal: 'amountTotal',
+  currency: 'currency',
+  url: 'url',
+  successUrl: 'successUrl',
+  cancelUrl: 'cancelUrl',
+  gateway: 'gateway',
+  gatewayReference: 'gatewayReference',
+  gatewayUrl: 'gatewayUrl',
+  metadata: 'metadata',
+  expiresAt: 'expiresAt',
+  createdAt: 'createdAt'
+} as const
+
+export type CheckoutScalarFieldEnum = (typeof CheckoutScalarFieldEnum)[keyof typeof CheckoutScalarFieldEnum]
+
+
+export const PaymentScalarFieldEnum = {
+  id: 'id',
+  orderId: 'orderId',
+  checkoutId: 'checkoutId',
+  status: 'status',
+  amount: 'amount',
+  currency: 'currency',
+  gateway: 'gateway',
+  gatewayReference: 'gatewayReference',
+  card: 'card',
+  failureCode: 'failureCode',
+  dueAt: 'dueAt',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
+} as const
+
+export type PaymentScalarFieldEnum = (typeof PaymentScalarFieldEnum)[keyof typeof PaymentScalarFieldEnum]
+
+
+export const RefundScalarFieldEnum = {
+  id: 'id',
+  orderId: 'orderId',
+  paymentId: 'paymentId',
+  status: 'status',
+  amount: 'amount',
+  currency: 'currency',
+  reason: 'reason',
+  gatewayReference: 'gatewayReference',
+  metadata: 'metadata',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
+} as const
+
+export type RefundScalarFieldEnum = (typeof RefundScalarFieldEnum)[keyof typeof RefundScalarFieldEnum]
+
+
+export const SubscriptionScalarFieldEnum = {
+  id: 'id',
+  projectId: 'projectId',
+  ownerId: 'ownerId',
+  spaceId: 'spaceId',
+  status: 'status',
+  priceId: 'priceId',
+  quantity: 'quantity',
+  anchorAt: 'anchorAt',
+  period: 'period',
+  periodStart: 'periodStart',
+  periodEnd: 'periodEnd',
+  cancelAtPeriodEnd: 'cancelAtPeriodEnd',
+  canceledAt: 'canceledAt',
+  endedAt: 'endedAt',
+  latestOrderId: 'latestOrderId',
+  gateway: 'gateway',
+  gatewayReference: 'gatewayReference',
+  toldAt: 'toldAt',
+  card: 'card',
+  tries: 'tries',
+  dueAt: 'dueAt',
+  abandoned: 'abandoned',
+  metadata: 'metadata',
+  createdAt: 'createdAt'
+} as const
+
+export type SubscriptionScalarFieldEnum = (typeof SubscriptionScalarFieldEnum)[keyof typeof SubscriptionScalarFieldEnum]
+
+
+export const GatewayEventScalarFieldEnum = {
+  id: 'id',
+  type: 'type',
+  receivedAt: 'receivedAt'
+} as const
+
+export type GatewayEventScalarFieldEnum = (typeof GatewayEventScalarFieldEnum)[keyof typeof GatewayEventScalarFieldEnum]
+
+
+export const PaymentClockScalarFieldEnum = {
+  id: 'id',
+  offset: 'offset'
+} as const
+
+export type PaymentClockScalarFieldEnum = (typeof PaymentClockScalarFieldEnum)[keyof typeof PaymentClockScalarFieldEnum]
 
 
 export const SortOrder = {

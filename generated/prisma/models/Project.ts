@@ -292,6 +292,9 @@ export type ProjectWhereInput = {
   uploads?: Prisma.UploadListRelationFilter
   knowledgeBases?: Prisma.KnowledgeBaseListRelationFilter
   sessions?: Prisma.SessionListRelationFilter
+  orders?: Prisma.OrderListRelationFilter
+  checkouts?: Prisma.CheckoutListRelationFilter
+  subscriptions?: Prisma.SubscriptionListRelationFilter
 }
 
 export type ProjectOrderByWithRelationInput = {
@@ -317,6 +320,9 @@ export type ProjectOrderByWithRelationInput = {
   uploads?: Prisma.UploadOrderByRelationAggregateInput
   knowledgeBases?: Prisma.KnowledgeBaseOrderByRelationAggregateInput
   sessions?: Prisma.SessionOrderByRelationAggregateInput
+  orders?: Prisma.OrderOrderByRelationAggregateInput
+  checkouts?: Prisma.CheckoutOrderByRelationAggregateInput
+  subscriptions?: Prisma.SubscriptionOrderByRelationAggregateInput
 }
 
 export type ProjectWhereUniqueInput = Prisma.AtLeast<{
@@ -345,6 +351,9 @@ export type ProjectWhereUniqueInput = Prisma.AtLeast<{
   uploads?: Prisma.UploadListRelationFilter
   knowledgeBases?: Prisma.KnowledgeBaseListRelationFilter
   sessions?: Prisma.SessionListRelationFilter
+  orders?: Prisma.OrderListRelationFilter
+  checkouts?: Prisma.CheckoutListRelationFilter
+  subscriptions?: Prisma.SubscriptionListRelationFilter
 }, "id">
 
 export type ProjectOrderByWithAggregationInput = {
@@ -411,6 +420,9 @@ export type ProjectCreateInput = {
   uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
   knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
   sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateInput = {
@@ -435,6 +447,9 @@ export type ProjectUncheckedCreateInput = {
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUpdateInput = {
@@ -459,6 +474,9 @@ export type ProjectUpdateInput = {
   uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
   knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
   sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateInput = {
@@ -483,6 +501,9 @@ export type ProjectUncheckedUpdateInput = {
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateManyInput = {
@@ -783,6 +804,54 @@ export type ProjectUpdateOneWithoutSessionsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.ProjectUpdateToOneWithWhereWithoutSessionsInput, Prisma.ProjectUpdateWithoutSessionsInput>, Prisma.ProjectUncheckedUpdateWithoutSessionsInput>
 }
 
+export type ProjectCreateNestedOneWithoutOrdersInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutOrdersInput, Prisma.ProjectUncheckedCreateWithoutOrdersInput>
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutOrdersInput
+  connect?: Prisma.ProjectWhereUniqueInput
+}
+
+export type ProjectUpdateOneWithoutOrdersNestedInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutOrdersInput, Prisma.ProjectUncheckedCreateWithoutOrdersInput>
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutOrdersInput
+  upsert?: Prisma.ProjectUpsertWithoutOrdersInput
+  disconnect?: Prisma.ProjectWhereInput | boolean
+  delete?: Prisma.ProjectWhereInput | boolean
+  connect?: Prisma.ProjectWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.ProjectUpdateToOneWithWhereWithoutOrdersInput, Prisma.ProjectUpdateWithoutOrdersInput>, Prisma.ProjectUncheckedUpdateWithoutOrdersInput>
+}
+
+export type ProjectCreateNestedOneWithoutCheckoutsInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutCheckoutsInput, Prisma.ProjectUncheckedCreateWithoutCheckoutsInput>
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutCheckoutsInput
+  connect?: Prisma.ProjectWhereUniqueInput
+}
+
+export type ProjectUpdateOneWithoutCheckoutsNestedInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutCheckoutsInput, Prisma.ProjectUncheckedCreateWithoutCheckoutsInput>
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutCheckoutsInput
+  upsert?: Prisma.ProjectUpsertWithoutCheckoutsInput
+  disconnect?: Prisma.ProjectWhereInput | boolean
+  delete?: Prisma.ProjectWhereInput | boolean
+  connect?: Prisma.ProjectWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.ProjectUpdateToOneWithWhereWithoutCheckoutsInput, Prisma.ProjectUpdateWithoutCheckoutsInput>, Prisma.ProjectUncheckedUpdateWithoutCheckoutsInput>
+}
+
+export type ProjectCreateNestedOneWithoutSubscriptionsInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutSubscriptionsInput, Prisma.ProjectUncheckedCreateWithoutSubscriptionsInput>
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutSubscriptionsInput
+  connect?: Prisma.ProjectWhereUniqueInput
+}
+
+export type ProjectUpdateOneWithoutSubscriptionsNestedInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutSubscriptionsInput, Prisma.ProjectUncheckedCreateWithoutSubscriptionsInput>
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutSubscriptionsInput
+  upsert?: Prisma.ProjectUpsertWithoutSubscriptionsInput
+  disconnect?: Prisma.ProjectWhereInput | boolean
+  delete?: Prisma.ProjectWhereInput | boolean
+  connect?: Prisma.ProjectWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.ProjectUpdateToOneWithWhereWithoutSubscriptionsInput, Prisma.ProjectUpdateWithoutSubscriptionsInput>, Prisma.ProjectUncheckedUpdateWithoutSubscriptionsInput>
+}
+
 export type ProjectCreateWithoutOwnerInput = {
   id: string
   name: string
@@ -804,6 +873,9 @@ export type ProjectCreateWithoutOwnerInput = {
   uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
   knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
   sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutOwnerInput = {
@@ -827,6 +899,9 @@ export type ProjectUncheckedCreateWithoutOwnerInput = {
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutOwnerInput = {
@@ -896,6 +971,9 @@ export type ProjectCreateWithoutDefaultOfInput = {
   uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
   knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
   sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutDefaultOfInput = {
@@ -919,6 +997,9 @@ export type ProjectUncheckedCreateWithoutDefaultOfInput = {
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutDefaultOfInput = {
@@ -958,6 +1039,9 @@ export type ProjectUpdateWithoutDefaultOfInput = {
   uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
   knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
   sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutDefaultOfInput = {
@@ -981,6 +1065,9 @@ export type ProjectUncheckedUpdateWithoutDefaultOfInput = {
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutMembersInput = {
@@ -1004,6 +1091,9 @@ export type ProjectCreateWithoutMembersInput = {
   uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
   knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
   sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutMembersInput = {
@@ -1027,6 +1117,9 @@ export type ProjectUncheckedCreateWithoutMembersInput = {
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutMembersInput = {
@@ -1066,6 +1159,9 @@ export type ProjectUpdateWithoutMembersInput = {
   uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
   knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
   sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutMembersInput = {
@@ -1089,6 +1185,9 @@ export type ProjectUncheckedUpdateWithoutMembersInput = {
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutInvitationsInput = {
@@ -1112,6 +1211,9 @@ export type ProjectCreateWithoutInvitationsInput = {
   uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
   knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
   sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutInvitationsInput = {
@@ -1135,6 +1237,9 @@ export type ProjectUncheckedCreateWithoutInvitationsInput = {
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutInvitationsInput = {
@@ -1174,6 +1279,9 @@ export type ProjectUpdateWithoutInvitationsInput = {
   uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
   knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
   sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutInvitationsInput = {
@@ -1197,6 +1305,9 @@ export type ProjectUncheckedUpdateWithoutInvitationsInput = {
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutFilesInput = {
@@ -1220,6 +1331,9 @@ export type ProjectCreateWithoutFilesInput = {
   uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
   knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
   sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutFilesInput = {
@@ -1243,6 +1357,9 @@ export type ProjectUncheckedCreateWithoutFilesInput = {
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutFilesInput = {
@@ -1282,6 +1399,9 @@ export type ProjectUpdateWithoutFilesInput = {
   uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
   knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
   sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutFilesInput = {
@@ -1305,6 +1425,9 @@ export type ProjectUncheckedUpdateWithoutFilesInput = {
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutUploadsInput = {
@@ -1328,6 +1451,9 @@ export type ProjectCreateWithoutUploadsInput = {
   files?: Prisma.FileCreateNestedManyWithoutProjectInput
   knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
   sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutUploadsInput = {
@@ -1351,6 +1477,9 @@ export type ProjectUncheckedCreateWithoutUploadsInput = {
   files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutUploadsInput = {
@@ -1390,6 +1519,9 @@ export type ProjectUpdateWithoutUploadsInput = {
   files?: Prisma.FileUpdateManyWithoutProjectNestedInput
   knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
   sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutUploadsInput = {
@@ -1413,6 +1545,9 @@ export type ProjectUncheckedUpdateWithoutUploadsInput = {
   files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutKnowledgeBasesInput = {
@@ -1436,6 +1571,9 @@ export type ProjectCreateWithoutKnowledgeBasesInput = {
   files?: Prisma.FileCreateNestedManyWithoutProjectInput
   uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
   sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutKnowledgeBasesInput = {
@@ -1459,6 +1597,9 @@ export type ProjectUncheckedCreateWithoutKnowledgeBasesInput = {
   files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutKnowledgeBasesInput = {
@@ -1498,6 +1639,9 @@ export type ProjectUpdateWithoutKnowledgeBasesInput = {
   files?: Prisma.FileUpdateManyWithoutProjectNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
   sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutKnowledgeBasesInput = {
@@ -1521,6 +1665,9 @@ export type ProjectUncheckedUpdateWithoutKnowledgeBasesInput = {
   files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutSessionsInput = {
@@ -1544,6 +1691,9 @@ export type ProjectCreateWithoutSessionsInput = {
   files?: Prisma.FileCreateNestedManyWithoutProjectInput
   uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
   knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutSessionsInput = {
@@ -1567,6 +1717,9 @@ export type ProjectUncheckedCreateWithoutSessionsInput = {
   files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutSessionsInput = {
@@ -1606,6 +1759,9 @@ export type ProjectUpdateWithoutSessionsInput = {
   files?: Prisma.FileUpdateManyWithoutProjectNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
   knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutSessionsInput = {
@@ -1629,6 +1785,369 @@ export type ProjectUncheckedUpdateWithoutSessionsInput = {
   files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectCreateWithoutOrdersInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  members?: Prisma.MemberCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectUncheckedCreateWithoutOrdersInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  ownerId: string
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectCreateOrConnectWithoutOrdersInput = {
+  where: Prisma.ProjectWhereUniqueInput
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutOrdersInput, Prisma.ProjectUncheckedCreateWithoutOrdersInput>
+}
+
+export type ProjectUpsertWithoutOrdersInput = {
+  update: Prisma.XOR<Prisma.ProjectUpdateWithoutOrdersInput, Prisma.ProjectUncheckedUpdateWithoutOrdersInput>
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutOrdersInput, Prisma.ProjectUncheckedCreateWithoutOrdersInput>
+  where?: Prisma.ProjectWhereInput
+}
+
+export type ProjectUpdateToOneWithWhereWithoutOrdersInput = {
+  where?: Prisma.ProjectWhereInput
+  data: Prisma.XOR<Prisma.ProjectUpdateWithoutOrdersInput, Prisma.ProjectUncheckedUpdateWithoutOrdersInput>
+}
+
+export type ProjectUpdateWithoutOrdersInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
+  files?: Prisma.FileUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectUncheckedUpdateWithoutOrdersInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectCreateWithoutCheckoutsInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  members?: Prisma.MemberCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectUncheckedCreateWithoutCheckoutsInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  ownerId: string
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectCreateOrConnectWithoutCheckoutsInput = {
+  where: Prisma.ProjectWhereUniqueInput
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutCheckoutsInput, Prisma.ProjectUncheckedCreateWithoutCheckoutsInput>
+}
+
+export type ProjectUpsertWithoutCheckoutsInput = {
+  update: Prisma.XOR<Prisma.ProjectUpdateWithoutCheckoutsInput, Prisma.ProjectUncheckedUpdateWithoutCheckoutsInput>
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutCheckoutsInput, Prisma.ProjectUncheckedCreateWithoutCheckoutsInput>
+  where?: Prisma.ProjectWhereInput
+}
+
+export type ProjectUpdateToOneWithWhereWithoutCheckoutsInput = {
+  where?: Prisma.ProjectWhereInput
+  data: Prisma.XOR<Prisma.ProjectUpdateWithoutCheckoutsInput, Prisma.ProjectUncheckedUpdateWithoutCheckoutsInput>
+}
+
+export type ProjectUpdateWithoutCheckoutsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
+  files?: Prisma.FileUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectUncheckedUpdateWithoutCheckoutsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectCreateWithoutSubscriptionsInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  members?: Prisma.MemberCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectUncheckedCreateWithoutSubscriptionsInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  ownerId: string
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectCreateOrConnectWithoutSubscriptionsInput = {
+  where: Prisma.ProjectWhereUniqueInput
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutSubscriptionsInput, Prisma.ProjectUncheckedCreateWithoutSubscriptionsInput>
+}
+
+export type ProjectUpsertWithoutSubscriptionsInput = {
+  update: Prisma.XOR<Prisma.ProjectUpdateWithoutSubscriptionsInput, Prisma.ProjectUncheckedUpdateWithoutSubscriptionsInput>
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutSubscriptionsInput, Prisma.ProjectUncheckedCreateWithoutSubscriptionsInput>
+  where?: Prisma.ProjectWhereInput
+}
+
+export type ProjectUpdateToOneWithWhereWithoutSubscriptionsInput = {
+  where?: Prisma.ProjectWhereInput
+  data: Prisma.XOR<Prisma.ProjectUpdateWithoutSubscriptionsInput, Prisma.ProjectUncheckedUpdateWithoutSubscriptionsInput>
+}
+
+export type ProjectUpdateWithoutSubscriptionsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
+  files?: Prisma.FileUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectUncheckedUpdateWithoutSubscriptionsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateManyOwnerInput = {
@@ -1668,6 +2187,9 @@ export type ProjectUpdateWithoutOwnerInput = {
   uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
   knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
   sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutOwnerInput = {
@@ -1691,6 +2213,9 @@ export type ProjectUncheckedUpdateWithoutOwnerInput = {
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateManyWithoutOwnerInput = {
@@ -1722,6 +2247,9 @@ export type ProjectCountOutputType = {
   uploads: number
   knowledgeBases: number
   sessions: number
+  orders: number
+  checkouts: number
+  subscriptions: number
 }
 
 export type ProjectCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1732,6 +2260,9 @@ export type ProjectCountOutputTypeSelect<ExtArgs extends runtime.Types.Extension
   uploads?: boolean | ProjectCountOutputTypeCountUploadsArgs
   knowledgeBases?: boolean | ProjectCountOutputTypeCountKnowledgeBasesArgs
   sessions?: boolean | ProjectCountOutputTypeCountSessionsArgs
+  orders?: boolean | ProjectCountOutputTypeCountOrdersArgs
+  checkouts?: boolean | ProjectCountOutputTypeCountCheckoutsArgs
+  subscriptions?: boolean | ProjectCountOutputTypeCountSubscriptionsArgs
 }
 
 /**
@@ -1793,6 +2324,27 @@ export type ProjectCountOutputTypeCountSessionsArgs<ExtArgs extends runtime.Type
   where?: Prisma.SessionWhereInput
 }
 
+/**
+ * ProjectCountOutputType without action
+ */
+export type ProjectCountOutputTypeCountOrdersArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.OrderWhereInput
+}
+
+/**
+ * ProjectCountOutputType without action
+ */
+export type ProjectCountOutputTypeCountCheckoutsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.CheckoutWhereInput
+}
+
+/**
+ * ProjectCountOutputType without action
+ */
+export type ProjectCountOutputTypeCountSubscriptionsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.SubscriptionWhereInput
+}
+
 
 export type ProjectSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -1817,6 +2369,9 @@ export type ProjectSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   uploads?: boolean | Prisma.Project$uploadsArgs<ExtArgs>
   knowledgeBases?: boolean | Prisma.Project$knowledgeBasesArgs<ExtArgs>
   sessions?: boolean | Prisma.Project$sessionsArgs<ExtArgs>
+  orders?: boolean | Prisma.Project$ordersArgs<ExtArgs>
+  checkouts?: boolean | Prisma.Project$checkoutsArgs<ExtArgs>
+  subscriptions?: boolean | Prisma.Project$subscriptionsArgs<ExtArgs>
   _count?: boolean | Prisma.ProjectCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["project"]>
 
@@ -1883,6 +2438,9 @@ export type ProjectInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs
   uploads?: boolean | Prisma.Project$uploadsArgs<ExtArgs>
   knowledgeBases?: boolean | Prisma.Project$knowledgeBasesArgs<ExtArgs>
   sessions?: boolean | Prisma.Project$sessionsArgs<ExtArgs>
+  orders?: boolean | Prisma.Project$ordersArgs<ExtArgs>
+  checkouts?: boolean | Prisma.Project$checkoutsArgs<ExtArgs>
+  subscriptions?: boolean | Prisma.Project$subscriptionsArgs<ExtArgs>
   _count?: boolean | Prisma.ProjectCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type ProjectIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1903,6 +2461,9 @@ export type $ProjectPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     uploads: Prisma.$UploadPayload<ExtArgs>[]
     knowledgeBases: Prisma.$KnowledgeBasePayload<ExtArgs>[]
     sessions: Prisma.$SessionPayload<ExtArgs>[]
+    orders: Prisma.$OrderPayload<ExtArgs>[]
+    checkouts: Prisma.$CheckoutPayload<ExtArgs>[]
+    subscriptions: Prisma.$SubscriptionPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -2324,6 +2885,9 @@ export interface Prisma__ProjectClient<T, Null = never, ExtArgs extends runtime.
   uploads<T extends Prisma.Project$uploadsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$uploadsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$UploadPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   knowledgeBases<T extends Prisma.Project$knowledgeBasesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$knowledgeBasesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$KnowledgeBasePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   sessions<T extends Prisma.Project$sessionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$sessionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SessionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  orders<T extends Prisma.Project$ordersArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$ordersArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$OrderPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  checkouts<T extends Prisma.Project$checkoutsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$checkoutsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$CheckoutPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  subscriptions<T extends Prisma.Project$subscriptionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$subscriptionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SubscriptionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -2933,6 +3497,78 @@ export type Project$sessionsArgs<ExtArgs extends runtime.Types.Extensions.Intern
   take?: number
   skip?: number
   distinct?: Prisma.SessionScalarFieldEnum | Prisma.SessionScalarFieldEnum[]
+}
+
+/**
+ * Project.orders
+ */
+export type Project$ordersArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Order
+   */
+  select?: Prisma.OrderSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Order
+   */
+  omit?: Prisma.OrderOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.OrderInclude<ExtArgs> | null
+  where?: Prisma.OrderWhereInput
+  orderBy?: Prisma.OrderOrderByWithRelationInput | Prisma.OrderOrderByWithRelationInput[]
+  cursor?: Prisma.OrderWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.OrderScalarFieldEnum | Prisma.OrderScalarFieldEnum[]
+}
+
+/**
+ * Project.checkouts
+ */
+export type Project$checkoutsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Checkout
+   */
+  select?: Prisma.CheckoutSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Checkout
+   */
+  omit?: Prisma.CheckoutOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.CheckoutInclude<ExtArgs> | null
+  where?: Prisma.CheckoutWhereInput
+  orderBy?: Prisma.CheckoutOrderByWithRelationInput | Prisma.CheckoutOrderByWithRelationInput[]
+  cursor?: Prisma.CheckoutWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.CheckoutScalarFieldEnum | Prisma.CheckoutScalarFieldEnum[]
+}
+
+/**
+ * Project.subscriptions
+ */
+export type Project$subscriptionsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Subscription
+   */
+  select?: Prisma.SubscriptionSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Subscription
+   */
+  omit?: Prisma.SubscriptionOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.SubscriptionInclude<ExtArgs> | null
+  where?: Prisma.SubscriptionWhereInput
+  orderBy?: Prisma.SubscriptionOrderByWithRelationInput | Prisma.SubscriptionOrderByWithRelationInput[]
+  cursor?: Prisma.SubscriptionWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.SubscriptionScalarFieldEnum | Prisma.SubscriptionScalarFieldEnum[]
 }
 
 /**

@@ -22,6 +22,10 @@ export const operationRules = {
   'operation-tag': eachOperation((operation, { ctx, location }) => {
     if (operation.tags?.length !== 1) ctx.report({ message: 'an operation has exactly one tag, the module of its handler', location: operation.tags === undefined ? location.key() : location.child('tags') })
   }),
+  /** What a page's form asks for is answered by sending the browser on. */
+  'operation-succeeds': eachOperation((operation, { ctx, location }) => {
+    if (!Object.keys(operation.responses ?? {}).some((status) => /^[23]/.test(status))) ctx.report({ message: 'an operation has at least one response that is a success', location: location.child('responses').key() })
+  }),
   'known-scopes': eachOperation((operation, { root, ctx, location }) => {
     const security = operation.security
     if (security === undefined) {
@@ -90,6 +94,18 @@ export const operationRules = {
       if (!['active', 'archived', 'deleted'].includes(state)) {
         ctx.report({ message: `unknown state \`${state}\`: active, archived or deleted`, location: location.child('x-project-access') })
       }
+    }
+  }),
+  'raw-is-json': eachOperation((operation, { ctx, location }) => {
+    const body = resolved(operation.requestBody, ctx)
+    if (body?.['x-raw'] === undefined || Object.keys(body.content ?? {}).join() === 'application/json') return
+    ctx.report({ message: 'x-raw is for a body that is application/json and nothing else', location: location.child('requestBody').key() })
+  }),
+  /** Nothing in a page's form has a type but text. */
+  'fields-are-text': eachOperation((operation, { ctx, location }) => {
+    const schema = resolved(resolved(operation.requestBody, ctx)?.content?.['application/x-www-form-urlencoded']?.schema, ctx)
+    for (const [name, property] of Object.entries<any>(schema?.properties ?? {})) {
+      if (resolved(property, ctx)?.type !== 'string') ctx.report({ message: `the field \`${name}\` of a form is text`, location: location.child('requestBody').key() })
     }
   }),
   'body-has-schema': eachOperation((operation, { ctx, location }) => {

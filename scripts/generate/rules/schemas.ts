@@ -1,4 +1,5 @@
 // What parameters and schemas may be, so that the compiled validators read all of them.
+import { patternSays } from '../schemas.ts'
 import { knownFormats } from '../validators.ts'
 import { resolved } from './visit.ts'
 
@@ -47,6 +48,17 @@ export const schemaRules = {
         if (schema.format !== undefined && !formats.has(schema.format)) {
           ctx.report({ message: `unknown format \`${schema.format}\`; services/formats.ts has this project's own`, location: ctx.location.child('format') })
         }
+      }
+    }
+  }),
+  'pattern-says': () => ({
+    Schema: {
+      enter (schema: any, ctx: any) {
+        const says = schema[patternSays]
+        if (says === undefined) return
+        const report = (message: string) => ctx.report({ message, location: ctx.location.child(patternSays) })
+        if (typeof says !== 'string' || says.trim() === '') report(`\`${patternSays}\` is text that follows "must be"`)
+        if (schema.pattern === undefined) report(`\`${patternSays}\` stands beside a \`pattern\``)
       }
     }
   }),

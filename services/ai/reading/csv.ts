@@ -25,7 +25,7 @@ export function readCsv (csv: string, limit: number): Structure {
   // A file that has nothing but names of columns.
   if (writer.length === 0 && columns !== null) writeRow(writer, columns, null)
   const text = writer.toString()
-  return { text, headings: [], rows: [{ start: 0, end: text.length }], pages: null }
+  return { text, headings: [], rows: [{ start: 0, end: text.length }], records: true, pages: null }
 }
 
 function writeRow (writer: Writer, values: string[], columns: string[] | null): void {

@@ -1,5 +1,5 @@
 // JSON as lines that each say where in the whole they are: `plans › 2: name: Team; price: 20`. So a passage is found by the
-// names above it, and a small record stays together.
+// names above it, and a small record stays together; what an object has in it beside plain values is on lines of its own.
 import { ReadingError } from './errors.ts'
 import { Writer, type Structure } from './structure.ts'
 
@@ -23,15 +23,27 @@ export function readJson (json: string, limit: number): Structure {
       if (line !== '') write(writer, path, line)
       continue
     }
-    const entries = Object.entries(value as object)
-    for (let index = entries.length - 1; index >= 0; index--) {
-      const [key, inner] = entries[index]
-      const name = Array.isArray(value) ? String(index + 1) : key
-      waiting.push({ value: inner, path: { name: oneLine(name).slice(0, longestName).toWellFormed(), depth: (path?.depth ?? 0) + 1, above: path } })
+    for (const { name, inner } of partsOf(value as object).reverse()) {
+      waiting.push({ value: inner, path: name === null ? path : { name: oneLine(name).slice(0, longestName).toWellFormed(), depth: (path?.depth ?? 0) + 1, above: path } })
     }
   }
   const text = writer.toString()
-  return { text, headings: [], rows: [{ start: 0, end: text.length }], pages: null }
+  return { text, headings: [], rows: [{ start: 0, end: text.length }], records: true, pages: null }
+}
+
+interface Part { /** None for what is the object's own. */ name: string | null, inner: unknown }
+
+/** The items of a list; of an object its values, the plain ones as one record, where the first of them is, unless that is too long. */
+function partsOf (value: object): Part[] {
+  if (Array.isArray(value)) return value.map((inner, index) => ({ name: String(index + 1), inner }))
+  const entries = Object.entries(value)
+  const isField = ([, inner]: [string, unknown]): boolean => isPlain(inner) || (Array.isArray(inner) && listOf(inner) !== null)
+  const own = Object.fromEntries(entries.filter(isField))
+  const first = recordOf(own) === null ? undefined : entries.find(isField)
+  return entries.flatMap((entry): Part[] => {
+    if (entry === first) return [{ name: null, inner: own }]
+    return first !== undefined && isField(entry) ? [] : [{ name: entry[0], inner: entry[1] }]
+  })
 }
 
 function write (writer: Writer, path: Path | null, line: string): void {

@@ -48,3 +48,9 @@ function kindOfText (bytes: Buffer, typed: Kind | undefined, named: Kind | undef
   if (kind === 'json' && !/^(?:[[{"\d-]|true\b|false\b|null\b)/.test(start)) return typed === 'markdown' ? 'markdown' : 'text'
   return kind
 }
+
+/** Whether each line of such a document's text is a record, as far as its name and its type tell. */
+export function hasRecords (name: string, contentType: string): boolean {
+  const kind = extensions[/\.(\w+)$/.exec(name)?.[1].toLowerCase() ?? ''] ?? types[contentType]
+  return kind === 'csv' || kind === 'json'
+}

@@ -17,6 +17,8 @@ export interface Structure {
   headings: Heading[]
   /** Where every line stands for itself: tables, records, code. In order, apart from one another. */
   rows: Range[]
+  /** Whether rows are divided only where one alone is longer than a chunk, since each is a record; elsewhere long ones are by their sentences. */
+  records?: boolean
   /** Where each page begins. */
   pages: number[] | null
 }

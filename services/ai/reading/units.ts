@@ -1,5 +1,5 @@
 // The smallest parts that a chunk is made of: sentences, rows, headings; and parts of those only where one is too long.
-import type { Heading, Range, Structure } from './structure.ts'
+import type { Range, Structure } from './structure.ts'
 import { countTokens } from './tokens.ts'
 
 export interface Unit {
@@ -21,15 +21,17 @@ const longestWindow = 16_384
 /** A line that is at least so long goes on in the next, where that does not begin something new. */
 const shortestWrapped = 40
 const begins = /^\s*(?:[-*+•‣◦–|>#]|\d{1,4}[.)]|[a-z][.)]\s|```|~~~)/
-/** A row that is longer is divided into its sentences. */
+/** A row that is longer is divided into its sentences; a record only where it is longer than a chunk, which a token of so many characters tells without counting. */
 const longestRow = 1000
+const longestToken = 8
 
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' })
 
 /** The units of a part of the text, in order. Every character that is no blank is in exactly one. */
-export function * unitsOf ({ text, headings, rows }: Structure, part: Range, maxTokens: number): Generator<Unit> {
+export function * unitsOf (structure: Structure, part: Range, maxTokens: number): Generator<Unit> {
+  const { text } = structure
   let from = part.start
-  for (const piece of pieces(text, part, headings, rows)) {
+  for (const piece of pieces(structure, part, structure.records === true ? maxTokens : 0)) {
     const end = piece.end
     const to = Math.min(part.end, blankEnd(text, end))
     const tokens = countTokens(text.slice(from, to))
@@ -55,8 +57,8 @@ function isBlank (text: string, index: number): boolean {
 
 interface Piece extends Range { heading: boolean }
 
-/** Sentences, rows and headings, without blanks around them. */
-function * pieces (text: string, part: Range, headings: Heading[], rows: Range[]): Generator<Piece> {
+/** Sentences, rows and headings, without blanks around them. A row of at most so many tokens is whole, however long. */
+function * pieces ({ text, headings, rows }: Structure, part: Range, wholeTokens: number): Generator<Piece> {
   const inside = headings.slice(firstFrom(headings, part.start), firstFrom(headings, part.end))
   const reaching = firstFrom(rows, part.start)
   const tables = rows.slice(reaching > 0 && rows[reaching - 1].end > part.start ? reaching - 1 : reaching, firstFrom(rows, part.end))
@@ -68,7 +70,7 @@ function * pieces (text: string, part: Range, headings: Heading[], rows: Range[]
     yield * prose(text, { start: at, end: start })
     at = Math.max(at, start)
     if (kind === 'heading') yield * trimmed(text, at, end, true)
-    else yield * rowsOf(text, { start: at, end })
+    else yield * rowsOf(text, { start: at, end }, wholeTokens)
     at = end
   }
   yield * prose(text, { start: at, end: part.end })
@@ -97,10 +99,11 @@ function * trimmed (text: string, start: number, end: number, heading = false): 
   if (start < end) yield { start, end, heading }
 }
 
-function * rowsOf (text: string, { start, end }: Range): Generator<Piece> {
+function * rowsOf (text: string, { start, end }: Range, wholeTokens: number): Generator<Piece> {
   while (start < end) {
     const stop = lineEnd(text, start, end)
-    if (stop - start > longestRow) yield * prose(text, { start, end: stop })
+    const whole = stop - start <= longestRow || (stop - start <= wholeTokens * longestToken && countTokens(text.slice(start, stop)) <= wholeTokens)
+    if (!whole) yield * prose(text, { start, end: stop })
     else yield * trimmed(text, start, stop)
     start = stop + 1
   }

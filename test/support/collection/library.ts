@@ -2,10 +2,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { languageOf } from '../../../services/ai/reading/language.ts'
-import { searchPassages } from '../../../services/ai/retrieval.ts'
+import { askedWords } from '../../../services/ai/asked.ts'
+import { quotesOf, type Quote } from '../../../services/ai/extractive.ts'
+import { findPassages, searchPassages } from '../../../services/ai/retrieval.ts'
 import type { Db } from '../../../services/database.ts'
 import type { Principal } from '../../../services/principals.ts'
-import { questions } from './questions.ts'
+import { questions, unanswered } from './questions.ts'
 import { addBase, addDocument, addPerson, cut } from './shelf.ts'
 
 const folder = join(import.meta.dirname, 'texts')
@@ -58,4 +60,36 @@ export async function measure (db: Db, { reader, base, texts }: Awaited<ReturnTy
     reciprocalRank: places.reduce((sum, place) => sum + (place === 0 ? 0 : 1 / place), 0) / places.length,
     missed: questions.filter((_, i) => places[i] === 0 || places[i] > 5).map(([question]) => question)
   }
+}
+
+/** What extractive-1 quotes. */
+export async function quote (db: Db, { reader, base }: { reader: Principal, base: string }, question: string): Promise<Quote[]> {
+  const found = await findPassages(db, reader, { knowledgeBaseIds: [base], query: question, limit: 8 })
+  return quotesOf(await askedWords(db, found), found.passages)
+}
+
+export interface Answers {
+  /** Questions that are answered with the sentence, or any sentence of the passage, that answers them. */
+  right: { sentence: number, passage: number }
+  /** Questions with an answer, whatever it is, of those that the collection answers. */
+  answered: number
+  /** Of those that it does not answer: how many are told so, and which are not. */
+  refused: number
+  fooled: string[]
+}
+
+/** Asks extractive-1 every question of a collection that is in place, and those that it does not answer. */
+export async function measureAnswers (db: Db, shelf: Awaited<ReturnType<typeof stock>>): Promise<Answers> {
+  const answers: Answers = { right: { sentence: 0, passage: 0 }, answered: 0, refused: 0, fooled: [] }
+  for (const [question, phrase] of questions) {
+    const quotes = await quote(db, shelf, question)
+    if (quotes.length > 0) answers.answered++
+    if (quotes.some(({ passage, start, end }) => passage.text.slice(start, end).includes(phrase))) answers.right.sentence++
+    if (quotes.some(({ passage }) => passage.text.includes(phrase))) answers.right.passage++
+  }
+  for (const question of unanswered) {
+    if ((await quote(db, shelf, question)).length === 0) answers.refused++
+    else answers.fooled.push(question)
+  }
+  return answers
 }

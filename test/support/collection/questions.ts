@@ -107,3 +107,74 @@ export const questions: Array<[question: string, phrase: string]> = [
   ['Quel animal voulait devenir aussi gros qu\'un bœuf ?', "S'enfla si bien qu'elle creva"],
   ['Où est caché le trésor du laboureur ?', 'Un trésor est caché dedans']
 ]
+
+// Questions that the collection does not answer, as people ask them: of other subjects, in the words of its texts too, and of
+// its own subjects. They were written before anything was measured, and are not changed after.
+export const unanswered: string[] = [
+  // of an office
+  'Are dogs allowed in the office?',
+  'Which port does it listen on?',
+  'What is the wifi password?',
+  'How many days of paid vacation do employees get?',
+  'Where can I park my car?',
+  'who approves travel expenses',
+  'What time does the cafeteria close on Fridays?',
+  'How do I reset my password?',
+  'parental leave policy',
+  'Is there a dress code for customer meetings?',
+  // of a product
+  'What is the rate limit of the API?',
+  'How do I rotate an API key?',
+  'Does the app work offline?',
+  'how to install the driver on Windows',
+  'Which browsers are supported?',
+  'What does the premium subscription cost per month?',
+  'Can I get a refund after thirty days?',
+  'How large may an uploaded file be?',
+  'which database does the backend use',
+  'webhook retry schedule',
+  // of the world
+  'Who won the football world cup in 1998?',
+  'What is the capital of Australia?',
+  'At what temperature does water boil?',
+  'Who painted the Mona Lisa?',
+  'How do I bake sourdough bread?',
+  'what is the boiling point of nitrogen',
+  'How tall is Mount Everest?',
+  'When was the telephone invented?',
+  'Which vitamins are in an orange?',
+  'symptoms of a broken ankle',
+  'How many players are on a basketball team?',
+  'What is the speed of light in a vacuum?',
+  // of the texts, and not in them
+  'Who shot Lincoln in the theatre?',
+  'Which university did Darwin attend?',
+  "What is the name of Alice's sister?",
+  'What colour is the dress that Alice wears?',
+  "Who is the brother of Sherlock Holmes?",
+  'Where did Moriarty die?',
+  'How many justices sit on the Supreme Court?',
+  'What does the Constitution say about marriage?',
+  'May a president pardon himself?',
+  'What was the name of the captain of the Pequod?',
+  'How long did it take to build the ark?',
+  'Which disease did Edgar Allan Poe die of?',
+  "What is the name of Hamlet's mother?",
+  'Who kills Dracula in the end?',
+  'Does Elizabeth Bennet marry Darcy?',
+  'What do the Martians eat?',
+  'How much did Thoreau pay for his cabin?',
+  'Which drug cures the sick emperor of China?',
+  // German
+  'Wie lange ist die Kündigungsfrist?',
+  'Wo finde ich meine Rechnung?',
+  'Welche Hauptstadt hat Portugal?',
+  'Was kostet ein Monatsabonnement?',
+  'Wie heißt der Bruder von Hänsel und Gretel?',
+  // French
+  "Quel est le prix de l'abonnement ?",
+  'Où se trouve la cantine ?',
+  'Comment puis-je annuler ma commande ?',
+  'Quelle est la capitale du Canada ?',
+  'Combien de jours de congé ai-je par an ?'
+]

@@ -1,0 +1,34 @@
+// The time of the sandbox: read and moved forward.
+import type { Handlers } from '../generated/operations.ts'
+import { conflict, invalidField, notFound } from '../services/errors.ts'
+import { advanceClock } from '../services/payments/billing.ts'
+import { paymentsNow, testClock } from '../services/payments/clock.ts'
+import type { Gateways } from '../services/payments/gateway.ts'
+
+/** At once, in ms. */
+const furthest = 2 * 366 * 86_400_000
+/** Timestamps and ids are written with years of four digits; what is begun then has its periods still before it. */
+const end = new Date('9900-01-01T00:00:00Z')
+
+export const paymentsClock = {
+  async getTestClock (_request, { db, gateways }) {
+    requireSandbox(gateways)
+    return { status: 200, body: await testClock(db) }
+  },
+
+  async advanceTestClock ({ body: { to, seconds } }, { database, events, gateways }) {
+    if ((to === undefined) === (seconds === undefined)) throw invalidField('to', 'exclusive', 'Either to or seconds is required.')
+    requireSandbox(gateways)
+    const now = await paymentsNow(database)
+    const target = to === undefined ? new Date(now.getTime() + seconds! * 1000) : new Date(to)
+    if (target.getTime() > now.getTime() + furthest) throw invalidField('to', 'maximum', 'At most two years at once.')
+    if (target > end) throw invalidField('to', 'maximum', `The clock ends at ${end.toISOString()}.`)
+    if (target < now) throw conflict('forward', 'The clock moves forward only.', 'to')
+    await advanceClock(database, { events, gateways }, target)
+    return { status: 200, body: await testClock(database) }
+  }
+} satisfies Handlers<'payments-clock'>
+
+function requireSandbox ({ current }: Gateways): void {
+  if (current.name !== 'sandbox') throw notFound('test clock')
+}
