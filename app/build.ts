@@ -1,5 +1,5 @@
 // The server without its socket: every operation of the spec as a route, and what surrounds all of them.
-import Fastify, { LogController, type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify'
+import Fastify, { LogController, type FastifyError, type FastifyInstance, type FastifyRequest, type RouteOptions } from 'fastify'
 import cors from '@fastify/cors'
 import formbody from '@fastify/formbody'
 import glue from 'fastify-openapi-glue'
@@ -122,13 +122,16 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   const publicUrl = () => config.publicUrl ?? addressOf(app)
   checkComplete(handlers)
   const edge = { services, limits, publicUrl, streams }
-  const route = (id: string) => routeOf(operations[id as OperationId], handlers[id as OperationId] as never, edge)
-  await app.register(glue, { specification: skeletonOf((info) => info.body?.streamed !== true && !takesFields(info)), operationResolver: route } as never)
+  const routes = await routesOf(app, (id) => routeOf(operations[id], handlers[id] as never, edge))
+  const serve = (scope: FastifyInstance, wanted: (info: OperationInfo) => boolean): void => {
+    for (const route of routes) if (wanted(route.config!.operation!)) scope.route(route)
+  }
+  await app.register(async (scope) => serve(scope, (info) => info.body?.streamed !== true && !takesFields(info)))
   await app.register(async (scope) => {
     scope.removeContentTypeParser('application/json')
     scope.addHook('preParsing', async (request) => refuseOtherTypes(request, fieldsType))
     await scope.register(formbody)
-    await scope.register(glue, { specification: skeletonOf(takesFields), operationResolver: route } as never)
+    serve(scope, takesFields)
   })
   // Only where a body is streamed the parser of forms and its hooks are in the way. Where it may be JSON, that is parsed as everywhere.
   for (const json of [true, false]) {
@@ -136,7 +139,7 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
       if (!json) scope.removeContentTypeParser('application/json')
       await scope.register(multipart)
       for (const type of rawTypes) scope.addContentTypeParser(type, (_request, body, done) => done(null, body))
-      await scope.register(glue, { specification: skeletonOf(({ body }) => body?.streamed === true && body.contentTypes.includes('application/json') === json), operationResolver: route } as never)
+      serve(scope, ({ body }) => body?.streamed === true && body.contentTypes.includes('application/json') === json)
     })
   }
   docsAssets(app)
@@ -162,11 +165,14 @@ function refuseOtherTypes (request: FastifyRequest, type: string): void {
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw unsupportedMediaType([`${type} in UTF-8`])
 }
 
-/** The routes of those operations alone. */
-function skeletonOf (wanted: (info: OperationInfo) => boolean): object {
-  const paths = Object.entries(skeleton.paths).map(([path, item]) =>
-    [path, Object.fromEntries(Object.entries(item).filter(([, { operationId }]) => wanted(operations[operationId])))])
-  return { ...skeleton, paths: Object.fromEntries(paths.filter(([, item]) => Object.keys(item).length > 0)) }
+/** What glue makes of the skeleton. It compiles OpenAPI's own schema each time it is asked, so it is asked once, for the routes of all scopes. */
+async function routesOf (app: FastifyInstance, operationResolver: (id: OperationId) => object): Promise<RouteOptions[]> {
+  const routes: RouteOptions[] = []
+  await app.register(async (scope) => {
+    scope.route = ((route: RouteOptions) => routes.push(route)) as never
+    await scope.register(glue, { specification: skeleton, operationResolver } as never)
+  })
+  return routes
 }
 
 /** The compiler knows this too; a start with a missing handler must fail, not its first request. */
