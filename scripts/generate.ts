@@ -3,11 +3,14 @@
 //   --stubs   also writes a stub for each operation that has no handler yet
 //   --spec F  another root document, --out D another folder (for measuring and tests)
 import { parseArgs } from 'node:util'
-import { join, relative, resolve } from 'node:path'
-import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { stringify } from 'yaml'
+import { emitClient } from './generate/client.ts'
 import { readContract } from './generate/contract.ts'
 import { GenerateError } from './generate/error.ts'
+import { addErrorCodes } from './generate/errors.ts'
 import { addEvents, emitEvents } from './generate/events.ts'
 import { operationsOf, type Operation } from './generate/model.ts'
 import { banner, emitOperations, emitRoutes, emitTypes } from './generate/types.ts'
@@ -23,16 +26,19 @@ const root = resolve(import.meta.dirname, '..')
 export async function emitAll (spec: string): Promise<{ files: Map<string, string>, operations: Operation[] }> {
   const document = await readContract(spec)
   const events = addEvents(document)
+  addErrorCodes(document)
   const operations = operationsOf(document)
   const { parameters, bodies, responses, names } = schemasOf(operations)
   // Before what is compiled: the objects and payloads of events are among it.
   const payloads = new Pool('payload')
   const eventTable = emitEvents(events, responses, payloads)
   const published = Object.fromEntries(Object.entries(document).filter(([key]) => key !== 'x-implied-responses' && key !== 'x-events'))
+  const types = await emitTypes(document)
+  const project = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const files = new Map([
     ['openapi.json', `${JSON.stringify(published, null, 2)}\n`],
     ['openapi.yaml', stringify(published, { aliasDuplicateObjects: false, lineWidth: 120 })],
-    ['types.ts', await emitTypes(document)],
+    ['types.ts', `${banner}export type * from './client/types.d.ts'\n`],
     ['operations.ts', emitOperations(operations, names)],
     ['events.ts', eventTable],
     ['routes.ts', emitRoutes(operations)],
@@ -41,7 +47,8 @@ export async function emitAll (spec: string): Promise<{ files: Map<string, strin
     ['serializers.js', banner + compileSerializers(document, responses.schemas)],
     ['validators.d.ts', declaration('validators', "import('ajv').ValidateFunction", 'What checks the parts of a request, by the names in the table of operations.')],
     ['replies.d.ts', declaration('replies', "import('ajv').ValidateFunction", 'What checks the bodies of answers.')],
-    ['serializers.d.ts', declaration('serializers', '(body: unknown) => string', 'What writes the bodies of answers, leaving out what the spec does not declare.')]
+    ['serializers.d.ts', declaration('serializers', '(body: unknown) => string', 'What writes the bodies of answers, leaving out what the spec does not declare.')],
+    ...emitClient(document, operations, { types, project, standing: (name) => textOf(join(root, 'generated/client'), name) })
   ])
   return { files, operations }
 }
@@ -81,7 +88,8 @@ async function write (out: string, files: Map<string, string>): Promise<string[]
   await mkdir(out, { recursive: true })
   const changed: string[] = []
   for (const [name, text] of files) {
-    if (await textOf(out, name) === text) continue
+    if (textOf(out, name) === text) continue
+    await mkdir(dirname(join(out, name)), { recursive: true })
     await writeFile(join(out, name), text)
     changed.push(name)
   }
@@ -91,7 +99,7 @@ async function write (out: string, files: Map<string, string>): Promise<string[]
 async function differing (out: string, files: Map<string, string>): Promise<string[]> {
   const found: string[] = []
   for (const [name, text] of files) {
-    const there = await textOf(out, name)
+    const there = textOf(out, name)
     if (there !== text) found.push(`generated/${name}${there === null ? ' (missing)' : ''}`)
   }
   return [...found, ...(await strangers(out, files)).map((name) => `generated/${name} (nothing generates it)`)]
@@ -99,11 +107,13 @@ async function differing (out: string, files: Map<string, string>): Promise<stri
 
 /** What stands in the folder and comes from nothing. */
 async function strangers (out: string, files: Map<string, string>): Promise<string[]> {
-  return (await readdir(out)).filter((name) => !files.has(name) && name !== 'prisma').sort()
+  const inside = (await readdir(join(out, 'client')).catch(() => [])).map((name) => `client/${name}`)
+  return [...(await readdir(out)).filter((name) => name !== 'client' && name !== 'prisma'), ...inside].filter((name) => !files.has(name)).sort()
 }
 
-async function textOf (out: string, name: string): Promise<string | null> {
-  return await readFile(join(out, name), 'utf8').catch(() => null)
+function textOf (out: string, name: string): string | null {
+  const file = join(out, name)
+  return existsSync(file) ? readFileSync(file, 'utf8') : null
 }
 
 function readArguments (): Options {

@@ -1,11 +1,9 @@
 // Every error that an answer can be, by name. Nothing else decides a status or a code; what is not one of these is a
 // SERVER_ERROR that says nothing about the inside.
+import type { components } from '../generated/types.ts'
 
-export type ErrorCode =
-  'INVALID_REQUEST' | 'UNAUTHORIZED' | 'PAYMENT_REQUIRED' | 'FORBIDDEN' | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' |
-  'NOT_ACCEPTABLE' | 'REQUEST_TIMEOUT' | 'CONFLICT' | 'INVALID_STATE' | 'GONE' | 'PRECONDITION_FAILED' |
-  'PAYLOAD_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'RANGE_NOT_SATISFIABLE' | 'IDEMPOTENCY_MISMATCH' | 'RATE_LIMITED' |
-  'SERVER_ERROR' | 'UNAVAILABLE'
+/** Those of x-error-codes in the spec. */
+export type ErrorCode = components['schemas']['Error']['error']['code']
 
 export type Location = 'body' | 'query' | 'path' | 'header'
 export interface Problem { field: string, constraint: string, message: string, location: Location }

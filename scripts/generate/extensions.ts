@@ -1,11 +1,23 @@
 // The places where this project's extensions hold schemas, for the linter and the bundler, which then follow the
 // references in them and know what else may stand there.
 
-/** Redocly's type tree for OpenAPI 3, with `x-events` and `x-stream-events` in it. */
+/** Redocly's type tree for OpenAPI 3, with `x-events`, `x-error-codes` and `x-stream-events` in it. */
 export function withExtensions (types: Record<string, any>): Record<string, any> {
   return {
     ...types,
-    Root: { ...types.Root, properties: { ...types.Root.properties, 'x-events': 'EventDeclarations' } },
+    Root: { ...types.Root, properties: { ...types.Root.properties, 'x-events': 'EventDeclarations', 'x-error-codes': 'ErrorCodes' } },
+    ErrorCodes: { properties: {}, additionalProperties: 'ErrorCode' },
+    ErrorCode: {
+      properties: {
+        status: { type: 'array', items: { type: 'integer' } },
+        means: { type: 'string' },
+        when: { type: 'string' },
+        do: { type: 'string' },
+        retry: { enum: ['no', 'later', 'renewed'] },
+        reserved: { type: 'boolean' }
+      },
+      required: ['status', 'means', 'when', 'do', 'retry']
+    },
     EventDeclarations: { properties: {}, additionalProperties: 'EventDeclaration' },
     EventDeclaration: {
       properties: {

@@ -3,10 +3,12 @@
 import { withExtensions } from './extensions.ts'
 import { documentRules } from './rules/document.ts'
 import { eventRules } from './rules/events.ts'
+import { exampleRules } from './rules/examples.ts'
+import { lifetimeRules } from './rules/lifetime.ts'
 import { operationRules } from './rules/operations.ts'
 import { schemaRules } from './rules/schemas.ts'
 
-const rules = { ...documentRules, ...operationRules, ...schemaRules, ...eventRules }
+const rules = { ...documentRules, ...operationRules, ...schemaRules, ...eventRules, ...exampleRules, ...lifetimeRules }
 
 export const ruleNames = Object.keys(rules)
 export const platformRules = { id: 'platform', rules: { oas3: rules }, typeExtension: { oas3: withExtensions } }

@@ -109,7 +109,7 @@ const more = `paths:
         required: true
         content:
           application/x-www-form-urlencoded:
-            schema: { type: object, additionalProperties: false, required: [name], properties: { name: { type: string, maxLength: 20 }, choice: { type: string, enum: [a, b] } } }
+            schema: { type: object, additionalProperties: false, required: [name], properties: { name: { type: string, maxLength: 20, examples: [Lamp] }, choice: { type: string, enum: [a, b] } } }
       responses: { '200': { $ref: '#/components/responses/Given' } }
   signed:
     post:

@@ -118,7 +118,7 @@ const either = `paths:
               type: object
               additionalProperties: false
               required: [file]
-              properties: { file: { type: string, format: binary }, label: { type: string, minLength: 3 } }
+              properties: { file: { type: string, format: binary }, label: { type: string, minLength: 3, examples: [Lamp] } }
       responses: { '200': { $ref: '#/components/responses/Given' } }
 `
 const eitherHandler = `import type { Handlers } from '../generated/operations.ts'
