@@ -15,15 +15,15 @@ import { addEvents, emitEvents } from './generate/events.ts'
 import { operationsOf, type Operation } from './generate/model.ts'
 import { banner, emitOperations, emitRoutes, emitTypes } from './generate/types.ts'
 import { Pool, schemasOf } from './generate/schemas.ts'
-import { compileRequests, compileResponses } from './generate/validators.ts'
+import { compileRequests, compileResponses, createCompilers } from './generate/validators.ts'
 import { compileSerializers } from './generate/serializers.ts'
-import { generatePrisma } from './generate/prisma.ts'
+import { generatePrisma, stalePrisma } from './generate/prisma.ts'
 import { writeStubs } from './generate/stubs.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
 /** Everything in generated/ that comes from the spec, by file name. */
-export async function emitAll (spec: string): Promise<{ files: Map<string, string>, operations: Operation[] }> {
+export async function emitAll (spec: string, compilers = createCompilers()): Promise<{ files: Map<string, string>, operations: Operation[] }> {
   const document = await readContract(spec)
   const events = addEvents(document)
   addErrorCodes(document)
@@ -42,8 +42,8 @@ export async function emitAll (spec: string): Promise<{ files: Map<string, strin
     ['operations.ts', emitOperations(operations, names)],
     ['events.ts', eventTable],
     ['routes.ts', emitRoutes(operations)],
-    ['validators.js', banner + compileRequests(document, parameters, bodies)],
-    ['replies.js', banner + compileResponses(document, new Map([...responses.schemas, ...payloads.schemas]))],
+    ['validators.js', banner + compileRequests(document, parameters, bodies, compilers)],
+    ['replies.js', banner + compileResponses(document, new Map([...responses.schemas, ...payloads.schemas]), compilers)],
     ['serializers.js', banner + compileSerializers(document, responses.schemas)],
     ['validators.d.ts', declaration('validators', "import('ajv').ValidateFunction", 'What checks the parts of a request, by the names in the table of operations.')],
     ['replies.d.ts', declaration('replies', "import('ajv').ValidateFunction", 'What checks the bodies of answers.')],
@@ -59,29 +59,45 @@ function declaration (name: string, type: string, comment: string): string {
 
 interface Options { check?: boolean, stubs?: boolean, spec?: string, out?: string }
 
+/** What a generation did: the files in generated/ that it wrote, and a line for each stub and each handler of nothing. */
+export interface Generated { operations: number, wrote: string[], stubs: string[] }
+
 /**
  * @returns the lines that tell what was done.
  * @throws GenerateError, before anything is written.
  */
 export async function generate (options: Options): Promise<string[]> {
-  const out = resolve(options.out ?? join(root, 'generated'))
-  const spec = resolve(options.spec ?? join(root, 'spec/openapi.yaml'))
+  if (options.check) return await checkGenerated(options)
   const started = process.cpuUsage()
-  const { files, operations } = await emitAll(spec)
-  const prisma = options.out === undefined ? await generatePrisma(root, options.check === true) : []
-  if (options.check) {
-    const stale = [...prisma, ...await differing(out, files)]
-    if (stale.length > 0) throw new GenerateError(`generated/ is not what the spec says; run \`npm run generate\`:\n  ${stale.join('\n  ')}`)
-    return [`generated/ is what the spec says (${operations.length} operations)`]
-  }
-  const changed = await write(out, files)
-  // A folder that somebody names may hold other things; generated/ is the generator's alone.
-  if (options.out === undefined) for (const name of await strangers(out, files)) await rm(join(out, name), { recursive: true })
-  const stubs = options.stubs ? await writeStubs(join(root, 'handlers'), operations) : []
+  const { operations, wrote, stubs } = await writeGenerated(options)
   const { user, system } = process.cpuUsage(started)
   const seconds = ((user + system) / 1e6).toFixed(1)
-  return [...stubs, `${operations.length} operations in ${relative(root, spec)}: ${changed.length === 0 ? 'nothing changed' : `wrote ${changed.join(', ')}`} (${seconds} s of CPU)`]
+  return [...stubs, `${operations} operations in ${relative(root, specOf(options))}: ${wrote.length === 0 ? 'nothing changed' : `wrote ${wrote.join(', ')}`} (${seconds} s of CPU)`]
 }
+
+/**
+ * @param compilers those of the generation before, which make this one cheaper.
+ * @throws GenerateError, before anything is written.
+ */
+export async function writeGenerated (options: Options, compilers = createCompilers()): Promise<Generated> {
+  const out = outOf(options)
+  const { files, operations } = await emitAll(specOf(options), compilers)
+  const prisma = options.out === undefined ? await generatePrisma(root) : []
+  const wrote = [...prisma, ...await write(out, files)]
+  // A folder that somebody names may hold other things; generated/ is the generator's alone.
+  if (options.out === undefined) for (const name of await strangers(out, files)) await rm(join(out, name), { recursive: true })
+  return { operations: operations.length, wrote, stubs: options.stubs ? await writeStubs(root, operations) : [] }
+}
+
+async function checkGenerated (options: Options): Promise<string[]> {
+  const { files, operations } = await emitAll(specOf(options))
+  const stale = [...options.out === undefined ? await stalePrisma(root) : [], ...await differing(outOf(options), files)]
+  if (stale.length > 0) throw new GenerateError(`generated/ is not what the spec says; run \`npm run generate\`:\n  ${stale.join('\n  ')}`)
+  return [`generated/ is what the spec says (${operations.length} operations)`]
+}
+
+const specOf = (options: Options): string => resolve(options.spec ?? join(root, 'spec/openapi.yaml'))
+const outOf = (options: Options): string => resolve(options.out ?? join(root, 'generated'))
 
 /** @returns the names of the files that were not as they should be. */
 async function write (out: string, files: Map<string, string>): Promise<string[]> {
