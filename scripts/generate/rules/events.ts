@@ -26,6 +26,9 @@ export const eventRules = {
         const at = location.child(['responses', status, 'content', type])
         const events = media['x-stream-events']
         if ((type === 'text/event-stream') !== (events !== undefined)) ctx.report({ message: '`text/event-stream` and `x-stream-events` go together', location: at.key() })
+        for (const [i, name] of (media['x-stream-ends'] ?? []).entries()) {
+          if (events?.[name] === undefined) ctx.report({ message: `\`${name}\` is no event of the stream`, location: at.child(['x-stream-ends', i]) })
+        }
         for (const [name, schema] of Object.entries<any>(events ?? {})) {
           if (schema.$ref === undefined) ctx.report({ message: `the data of \`${name}\` refers to a schema under components/schemas`, location: at.child(['x-stream-events', name]).key() })
         }
