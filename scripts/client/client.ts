@@ -101,7 +101,7 @@ export function createClient (table: Record<string, OperationRow>, options: Clie
     const streamed = row.answer === 'bytes' || row.answer === 'events'
     const transport = counted === undefined || input.onProgress === undefined ? fetch : withProgress(fetch, counted, monotone(counted.size, input.onProgress))
     try {
-      const { data, error, response } = await (api.request as any)(row.method.toLowerCase(), row.path, {
+      const { data, error, response } = await deadline.within((api.request as any)(row.method.toLowerCase(), row.path, {
         baseUrl: base + row.prefix,
         params: { path: input.path, query: input.query },
         headers: { ...(type !== undefined && { 'Content-Type': type }), ...(row.answer === 'events' && { Accept: 'text/event-stream, application/json' }), ...input.headers },
@@ -109,7 +109,7 @@ export function createClient (table: Record<string, OperationRow>, options: Clie
         parseAs: streamed ? 'stream' : row.answer === 'text' ? 'text' : 'json',
         signal: deadline.signal,
         fetch: patience({ retries: input.retries, until: deadline.at, transport, whole: !streamed })
-      })
+      }) as ReturnType<typeof api.request>)
       if (!response.ok) throw new PlatformError(id, response, error)
       return { data: row.answer === 'bytes' ? response : data, response }
     } finally {

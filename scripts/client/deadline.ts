@@ -7,6 +7,8 @@ export interface Deadline {
   signal: AbortSignal
   /** Milliseconds since 1970; Infinity where there is none. */
   at: number
+  /** The same, or its end: whatever the work makes of the signal. */
+  within<T> (work: Promise<T>): Promise<T>
   /** To be called when there is nothing to be cut short any more; the caller's signal still counts. */
   met (): void
 }
@@ -15,9 +17,17 @@ export interface Deadline {
 export function startDeadline (timeout: number | null, clock: Clock, signal?: AbortSignal): Deadline {
   const late = new AbortController()
   const timer = timeout === null ? undefined : setTimeout(() => late.abort(new DeadlineError(`The call took longer than ${timeout} ms.`)), timeout)
+  const over = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal])
   return {
-    signal: signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]),
+    signal: over,
     at: timeout === null ? Infinity : clock.now() + timeout,
+    within: async (work) => {
+      const ended = new Promise<never>((_resolve, reject) => {
+        if (over.aborted) reject(over.reason)
+        over.addEventListener('abort', () => reject(over.reason), { once: true })
+      })
+      return await Promise.race([work, ended])
+    },
     met: () => clearTimeout(timer)
   }
 }

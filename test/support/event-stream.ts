@@ -104,7 +104,7 @@ export async function openStream (url: string, key: string | null, { path = '/ev
 }
 
 /** The data of an event as the operation declares it. @throws when it declares no such event, or another form. */
-function held (id: OperationId | null, event: string, text: string): unknown {
+export function held (id: OperationId | null, event: string, text: string): unknown {
   const data = JSON.parse(text)
   if (id === null) return data
   const { events = {} } = operations[id].replies[200] as { events?: Record<string, string> }
