@@ -1,0 +1,215 @@
+// What the published client reads bit by bit: lists from page to page, and streams that break, go on and end.
+import t from 'tap'
+import { ConnectionError, createPlatformClient, type StreamEvent } from '../../generated/client/index.js'
+import { createWire } from '../support/contract-proxy.ts'
+import { idle, openStage } from '../support/chat.ts'
+import { impatientClock, typedClient } from '../support/typed-client.ts'
+import { waitUntil } from '../support/wait.ts'
+
+const stage = await openStage(t)
+const { server, upstream, person } = stage
+const client = typedClient(server.url, person.key)
+
+/** Counts what is asked. */
+function counting (): { asked: string[], fetch: (request: Request) => Promise<Response> } {
+  const asked: string[] = []
+  return { asked, fetch: (request) => { asked.push(request.url.slice(server.url.length)); return fetch(request) } }
+}
+
+t.test('lists', async (t) => {
+  const names = ['a', 'b', 'c', 'd', 'e']
+  for (const name of names) await client.createProject({ body: { name, tags: ['listed'] } })
+  const query = { tag: 'listed', sort: 'name', order: 'asc', limit: 2 } as const
+
+  t.test('are read from page to page, none ahead of what is read', async (t) => {
+    const { asked, fetch } = counting()
+    const found: string[] = []
+    const counted: number[] = []
+    for await (const project of typedClient(server.url, person.key, { fetch }).listProjects.all({ query })) {
+      found.push(project.name)
+      counted.push(asked.length)
+    }
+    t.strictSame(found, names)
+    t.strictSame(counted, [1, 1, 2, 2, 3])
+    t.equal(asked.length, 3, 'and none after the last')
+  })
+
+  t.test('begin at the page that is named, and come as pages, too', async (t) => {
+    const pages = []
+    for await (const { data, pagination } of client.listProjects.pages({ query: { ...query, page: 2 } })) pages.push([pagination.page, data.map(({ name }) => name)])
+    t.strictSame(pages, [[2, ['c', 'd']], [3, ['e']]])
+    const none = []
+    for await (const project of client.listProjects.all({ query: { ...query, tag: 'nothing' } })) none.push(project)
+    t.strictSame(none, [])
+  })
+
+  t.test('stop where the reader leaves or gives up', async (t) => {
+    const { asked, fetch } = counting()
+    const own = typedClient(server.url, person.key, { fetch })
+    for await (const { name } of own.listProjects.all({ query })) if (name === 'b') break
+    t.equal(asked.length, 1)
+    const gone = new AbortController()
+    const found: string[] = []
+    await t.rejects(async () => {
+      for await (const { name } of own.listProjects.all({ query, signal: gone.signal })) {
+        found.push(name)
+        if (name === 'c') gone.abort(new Error('the page is closed'))
+      }
+    }, { message: 'the page is closed' })
+    t.strictSame(found, ['a', 'b', 'c'], 'not even the rest of the page')
+    t.equal(asked.length, 3)
+  })
+
+  t.test('that go on after what was seen are read to where they are now', async (t) => {
+    const { asked, fetch } = counting()
+    const found = []
+    for await (const { type, sequence } of typedClient(server.url, person.key, { fetch }).listEvents.all({ query: { after: 0, limit: 2, type: 'project.created' } })) found.push([type, sequence])
+    t.equal(found.length, 5)
+    t.ok(found.every(([type], i) => type === 'project.created' && (i === 0 || found[i][1] > found[i - 1][1])))
+    t.ok(asked.length >= 3 && asked.at(-1)!.includes('after='), asked.join())
+  })
+})
+
+t.test('a stream of events', async (t) => {
+  t.test('goes on where it was when its connection breaks: none lost, none twice', async (t) => {
+    const wire = await createWire(t, server.url)
+    let whole = Promise.resolve()
+    const clock = { ...impatientClock(), sleep: async () => await whole }
+    const follower = typedClient(wire.url, person.key, { clock })
+    const names: string[] = []
+    const gone = new AbortController()
+    const reading = (async () => {
+      for await (const { event, data, id } of follower.streamEvents({ query: { type: 'project.created' }, signal: gone.signal })) {
+        if (event !== 'message') continue
+        t.equal(id, String(data.sequence))
+        names.push((data.data.object as { name: string }).name)
+      }
+    })()
+    await waitUntil(() => server.services.tail.streams === 1)
+    await client.createProject({ body: { name: 'before' } })
+    await waitUntil(() => names.length === 1)
+    let mended = (): void => {}
+    whole = new Promise((resolve) => { mended = resolve })
+    await wire.cut()
+    await client.createProject({ body: { name: 'meanwhile' } })
+    await wire.mend()
+    mended()
+    await waitUntil(() => names.length === 2)
+    await client.createProject({ body: { name: 'after' } })
+    await waitUntil(() => names.length === 3)
+    t.strictSame(names, ['before', 'meanwhile', 'after'])
+    gone.abort(new Error('enough'))
+    await t.rejects(reading, { message: 'enough' })
+    await waitUntil(() => server.services.tail.streams === 0)
+  })
+
+  t.test('is closed by who leaves it, even while nothing comes', async (t) => {
+    const stream = client.streamEvents()
+    const next = stream.next()
+    await waitUntil(() => server.services.tail.streams === 1)
+    await stream.return()
+    t.strictSame(await next, { done: true, value: undefined })
+    await waitUntil(() => server.services.tail.streams === 0)
+  })
+
+  t.test('is opened again when the server stops, and throws what it is refused with', async (t) => {
+    const events = [`id: 41\nevent: end\ndata: {"reason": "shutdown"}\n\n`, `: connected\nid: 43\n\n`]
+    const asked: Array<string | null> = []
+    const fetch = async (request: Request): Promise<Response> => {
+      asked.push(request.headers.get('last-event-id'))
+      const text = events.shift()
+      if (text === undefined) return new Response(JSON.stringify({ error: { code: 'GONE', message: 'Removed.', details: { request_id: 'r' } } }), { status: 410 })
+      return new Response(text, { headers: { 'content-type': 'text/event-stream' } })
+    }
+    const seen: unknown[] = []
+    await t.rejects(async () => {
+      for await (const event of createPlatformClient({ baseUrl: server.url, fetch, clock: impatientClock() }).streamEvents({ headers: { 'Last-Event-ID': 40 } })) seen.push(event)
+    }, { status: 410, code: 'GONE' })
+    t.strictSame(seen, [{ event: 'end', id: '41', data: { reason: 'shutdown' } }])
+    t.strictSame(asked, ['40', '41', '43'], 'after the last id, also of a comment')
+  })
+
+  t.test('that is silent for too long counts as broken, and is not tried for ever', async (t) => {
+    let opened = 0
+    const fetch = async (): Promise<Response> => { opened++; return new Response(new ReadableStream({}), { headers: { 'content-type': 'text/event-stream' } }) }
+    const waits: number[] = []
+    const stream = createPlatformClient({ baseUrl: server.url, fetch, clock: impatientClock(waits), retries: 2 }).streamEvents({ silence: 20 })
+    await t.rejects(stream.next(), ConnectionError)
+    t.equal(opened, 3)
+    t.strictSame(waits, [250, 500])
+  })
+})
+
+t.test('an answer that is written', async (t) => {
+  t.test('comes in pieces, and ends with its last event', async (t) => {
+    upstream.script = { answer: 'All of it is here.' }
+    const events: StreamEvent<any>[] = []
+    let text = ''
+    for await (const event of client.streamChat({ body: { message: 'What is here?' } })) {
+      events.push(event)
+      if (event.event === 'message.delta') text += event.data.delta
+    }
+    t.equal(text, 'All of it is here.')
+    t.equal(events[0].event, 'message.created')
+    t.match(events.at(-1), { event: 'message.completed', data: { finish_reason: 'stop' } })
+    t.equal(events.filter(({ event }) => event === 'message.completed').length, 1)
+  })
+
+  t.test('stops being written when the reader leaves', async (t) => {
+    upstream.script = { pieces: Array.from({ length: 1000 }, (_, i) => `${i} `), piecesPerSecond: 50 }
+    for await (const { event } of client.streamChat({ body: { message: 'Count!' } })) if (event === 'message.delta') break
+    await idle(stage)
+  })
+
+  t.test('that breaks where it cannot go on is an error, and sent once', async (t) => {
+    upstream.script = { answer: 'Cut here.' }
+    let opened = 0
+    const fetch = async (request: Request): Promise<Response> => { opened++; return cutAfter(await globalThis.fetch(request), 'message.created') }
+    const seen: string[] = []
+    await t.rejects(async () => {
+      for await (const { event } of typedClient(server.url, person.key, { fetch, clock: impatientClock() }).streamChat({ body: { message: 'Hi' } })) seen.push(event)
+    }, { name: 'ConnectionError', message: 'The stream broke off before its last event.' })
+    t.strictSame(seen, ['message.created'])
+    t.equal(opened, 1)
+    await idle(stage)
+  })
+
+  t.test('is followed to its end though the connection breaks', async (t) => {
+    upstream.script = { answer: 'One two three.' }
+    const { message } = await client.createChat({ body: { message: 'Count!' } })
+    const ids: Array<string | null> = []
+    const fetch = async (request: Request): Promise<Response> => {
+      ids.push(request.headers.get('last-event-id'))
+      const response = await globalThis.fetch(request)
+      return ids.length === 1 ? cutAfter(response, 'message.created') : response
+    }
+    const seen: string[] = []
+    let text = ''
+    for await (const event of typedClient(server.url, person.key, { fetch, clock: impatientClock() }).streamMessage({ path: { id: message.id } })) {
+      seen.push(event.event)
+      if (event.event === 'message.delta') text += event.data.delta
+    }
+    t.equal(text, 'One two three.')
+    t.equal(seen.filter((event) => event === 'message.created').length, 1, 'what was seen is not seen again')
+    t.equal(seen.at(-1), 'message.completed')
+    t.equal(ids.length, 2)
+    t.match(ids, [null, /^\d+$/])
+  })
+})
+
+/** The stream up to the end of the first event of the name, and then a broken connection. */
+function cutAfter (response: Response, name: string): Response {
+  const decoder = new TextDecoder()
+  let text = ''
+  const cutting = new TransformStream<Uint8Array, Uint8Array>({
+    transform (chunk, controller) {
+      text += decoder.decode(chunk, { stream: true })
+      const end = text.indexOf('\n\n', text.indexOf(`event: ${name}`))
+      if (end === -1) return
+      controller.enqueue(new TextEncoder().encode(text.slice(0, end + 2)))
+      // What was passed on is read before the stream fails.
+      setImmediate(() => controller.error(new TypeError('terminated')))
+    }
+  })
+  return new Response(response.body!.pipeThrough(cutting), { status: response.status, headers: response.headers })
+}
