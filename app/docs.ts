@@ -1,24 +1,51 @@
-// The script of the reference page, served from here so that the page needs no other host. It is taken out of its
-// package at the first request and kept compressed.
+// What belongs to the reference page and stands in no contract: its script, served from here so that the page needs no other host, the document that it
+// draws, and the catalogues of errors and events. Each is made at the first request for it and kept compressed.
 import { promisify } from 'node:util'
 import { createGunzip, gzip } from 'node:zlib'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { docsScript } from '../services/docs.ts'
+import { docsDocument, docsScript } from '../services/docs.ts'
+import { catalogueHeaders, errorsPage, eventsPage } from '../services/docs-catalogue.ts'
+import { contractWithSamples } from '../services/docs-contract.ts'
 import { etagOf, noneMatches } from './conditional.ts'
 
-export function docsAssets (app: FastifyInstance): void {
-  let loading: Promise<{ gzipped: Buffer, etag: string }> | undefined
+interface Asset {
+  type: string
+  headers: Record<string, string>
+  make (): string | Promise<string>
+}
 
-  app.get(docsScript, async (request, reply) => {
-    const script = await (loading ??= load())
+/** May be kept, and is asked about each time. */
+const changing = { 'cache-control': 'public, no-cache' }
+
+const assets: Record<string, Asset> = {
+  [docsScript]: { type: 'text/javascript; charset=utf-8', headers: { 'cache-control': 'public, max-age=31536000, immutable' }, make: scalarScript },
+  [docsDocument]: { type: 'application/json; charset=utf-8', headers: changing, make: contractWithSamples },
+  '/docs/errors': { type: 'text/html; charset=utf-8', headers: { ...catalogueHeaders, ...changing }, make: errorsPage },
+  '/docs/events': { type: 'text/html; charset=utf-8', headers: { ...catalogueHeaders, ...changing }, make: eventsPage }
+}
+
+export function docsAssets (app: FastifyInstance): void {
+  for (const [path, asset] of Object.entries(assets)) serveAsset(app, path, asset)
+}
+
+function serveAsset (app: FastifyInstance, path: string, { type, headers, make }: Asset): void {
+  let making: Promise<{ gzipped: Buffer, etag: string }> | undefined
+
+  app.get(path, async (request, reply) => {
+    const made = await (making ??= compressed(make))
     const zipped = takesGzip(request.headers['accept-encoding'])
     // A strong ETag names the bytes that are sent, so each coding has its own.
-    const etag = zipped ? script.etag.replace(/"$/, '-gzip"') : script.etag
-    reply.header('cache-control', 'public, max-age=31536000, immutable').header('vary', 'accept-encoding').header('etag', etag)
+    const etag = zipped ? made.etag.replace(/"$/, '-gzip"') : made.etag
+    reply.headers(headers).header('vary', 'accept-encoding').header('etag', etag)
     if (noneMatches(request.headers['if-none-match'], etag)) return reply.code(304).send()
-    reply.type('text/javascript; charset=utf-8')
-    return zipped ? reply.header('content-encoding', 'gzip').send(script.gzipped) : reply.send(gunzipped(script.gzipped))
+    reply.type(type)
+    return zipped ? reply.header('content-encoding', 'gzip').send(made.gzipped) : reply.send(gunzipped(made.gzipped))
   })
+}
+
+async function compressed (make: Asset['make']): Promise<{ gzipped: Buffer, etag: string }> {
+  const text = await make()
+  return { gzipped: await promisify(gzip)(text, { level: 9 }), etag: etagOf(text) }
 }
 
 /** As a stream, so that a reader who stalls holds a chunk and not the whole. */
@@ -29,13 +56,13 @@ function gunzipped (script: Buffer) {
 }
 
 /** The package gives its script only by way of its Fastify plugin; importing it is dear, so a server never asked never does. */
-async function load (): Promise<{ gzipped: Buffer, etag: string }> {
+async function scalarScript (): Promise<string> {
   const { default: scalar } = await import('@scalar/fastify-api-reference')
   const inner = Fastify()
-  inner.register(scalar, { routePrefix: '/reference', configuration: { url: '/openapi.json' } })
+  inner.register(scalar, { routePrefix: '/reference', configuration: { url: docsDocument } })
   const { statusCode, body } = await inner.inject('/reference/js/scalar.js')
   if (statusCode !== 200) throw new Error(`the reference page's script is not where its package had it: ${statusCode}`)
-  return { gzipped: await promisify(gzip)(body, { level: 9 }), etag: etagOf(body) }
+  return body
 }
 
 function takesGzip (header: string | undefined): boolean {

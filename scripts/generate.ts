@@ -7,6 +7,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { stringify } from 'yaml'
+import { emitCatalogue } from './generate/catalogue.ts'
 import { emitClient } from './generate/client.ts'
 import { readContract } from './generate/contract.ts'
 import { GenerateError } from './generate/error.ts'
@@ -26,7 +27,7 @@ const root = resolve(import.meta.dirname, '..')
 export async function emitAll (spec: string, compilers = createCompilers()): Promise<{ files: Map<string, string>, operations: Operation[] }> {
   const document = await readContract(spec)
   const events = addEvents(document)
-  addErrorCodes(document)
+  const codes = addErrorCodes(document)
   const operations = operationsOf(document)
   const { parameters, bodies, responses, names } = schemasOf(operations)
   // Before what is compiled: the objects and payloads of events are among it.
@@ -38,6 +39,7 @@ export async function emitAll (spec: string, compilers = createCompilers()): Pro
   const files = new Map([
     ['openapi.json', `${JSON.stringify(published, null, 2)}\n`],
     ['openapi.yaml', stringify(published, { aliasDuplicateObjects: false, lineWidth: 120 })],
+    ['docs.json', emitCatalogue(document, { operations, codes, events, client: `@${project.name}/client` })],
     ['types.ts', `${banner}export type * from './client/types.d.ts'\n`],
     ['operations.ts', emitOperations(operations, names)],
     ['events.ts', eventTable],

@@ -7,6 +7,9 @@ const scalar = JSON.parse(readFileSync(new URL('../package.json', import.meta.re
 /** Where the page's script is served: the version in its name lets browsers keep it for good. */
 export const docsScript = `/docs/scalar-${scalar.version}.js`
 
+/** The contract with examples and code samples, for the page alone. */
+export const docsDocument = '/docs/openapi.json'
+
 /** What Scalar leaves to mend: a frame around the section that a link leads to, a button upon the address on a phone. */
 const styles = `
 section:focus-visible { outline: none }
@@ -14,7 +17,7 @@ section:focus-visible { outline: none }
 
 /** Scalar's settings. A key that is entered stays in the memory of the tab. */
 const settings = {
-  url: '/openapi.json',
+  url: docsDocument,
   slug: 'platform-api',
   persistAuth: false,
   withDefaultFonts: false,
@@ -27,7 +30,8 @@ const settings = {
   documentDownloadType: 'both',
   defaultRequestBodyView: 'raw',
   customCss: styles,
-  hiddenClients: { c: true, clojure: true, csharp: true, dart: true, fsharp: true, java: true, kotlin: true, objc: true, ocaml: true, php: true, powershell: true, r: true, ruby: true, rust: true, swift: true },
+  // Each operation has samples of its own.
+  hiddenClients: true,
   localization: { translations: { apiClient: { requestAuthTab: { bearerToken: 'API key' } } } }
 }
 
@@ -55,7 +59,7 @@ export function docsPage (): string {
 <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(icon)}">
 </head>
 <body>
-<noscript>This page needs JavaScript. The contract itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
+<noscript>This page needs JavaScript. The contract itself is at <a href="/openapi.json">/openapi.json</a>, the <a href="/docs/errors">errors</a> and the <a href="/docs/events">events</a> on pages of their own.</noscript>
 <script id="api-reference" data-configuration="${JSON.stringify(settings).replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"></script>
 <script src="${docsScript}"></script>
 </body>

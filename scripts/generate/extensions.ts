@@ -26,10 +26,12 @@ export function withExtensions (types: Record<string, any>): Record<string, any>
         scope: { type: 'string' },
         project: { type: 'string' },
         role: { enum: ['viewer', 'editor', 'admin', 'owner'] },
-        audience: { enum: ['user', 'admins', 'everyone'] }
+        audience: { enum: ['user', 'admins', 'everyone'] },
+        example: 'EventExample'
       },
       required: ['description', 'object', 'scope']
     },
+    EventExample: { properties: { object: { type: 'object' }, previous_attributes: { type: 'object' } } },
     MediaType: { ...types.MediaType, properties: { ...types.MediaType.properties, 'x-stream-events': 'StreamEvents' } },
     StreamEvents: { properties: {}, additionalProperties: 'Schema' }
   }

@@ -1,0 +1,20 @@
+// How each operation is called, in the languages that the reference page shows: the same example request in each.
+import type { Operation } from './model.ts'
+import { callOf } from './samples/call.ts'
+import { curl } from './samples/curl.ts'
+import { python } from './samples/python.ts'
+import { typescript } from './samples/typescript.ts'
+
+type Json = any
+
+export interface CodeSample { lang: string, label: string, source: string }
+
+/** In the order in which the page shows them. */
+export function samplesOf (document: Json, operation: Operation, client: string): CodeSample[] {
+  const call = callOf(document, operation)
+  return [
+    { lang: 'Shell', label: 'curl', source: curl(call) },
+    { lang: 'TypeScript', label: 'TypeScript', source: typescript(call, client) },
+    { lang: 'Python', label: 'Python', source: python(call) }
+  ]
+}
