@@ -10,8 +10,12 @@ const mostListed = 12
 
 /** Adds what is wrong with the value to `problems`; fills in the spec's defaults. `name` is the validator's, of the table of operations. */
 export function check (name: string | undefined, value: unknown, location: Location, problems: Problem[]): void {
-  if (name === undefined) return
-  const errors = errorsOf(validators[name] as ValidateFunction, value)
+  if (name !== undefined) checkWith(validators[name] as ValidateFunction, value, location, problems)
+}
+
+/** The same with a validator that is given. */
+export function checkWith (validate: ValidateFunction, value: unknown, location: Location, problems: Problem[]): void {
+  const errors = errorsOf(validate, value)
   if (errors === null) return
   const said = new Set<string>()
   const choices = new Set(errors.filter(({ keyword, params }) => keyword === 'oneOf' && params.names !== undefined).map(({ instancePath }) => instancePath))
