@@ -9354,6 +9354,18 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "UNAUTHORIZED",
+                 *         "message": "The API key has expired.",
+                 *         "details": {
+                 *           "reason": "expired",
+                 *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -9363,6 +9375,18 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "FORBIDDEN",
+                 *         "message": "This needs a key with the scope projects:write.",
+                 *         "details": {
+                 *           "constraint": "scope",
+                 *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -9372,6 +9396,17 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "NOT_FOUND",
+                 *         "message": "There is no project prj_01jd6y8m5qe8btc4y5w1r0n3fz.",
+                 *         "details": {
+                 *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -9381,6 +9416,19 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "NOT_ACCEPTABLE",
+                 *         "message": "This operation answers application/json only.",
+                 *         "details": {
+                 *           "field": "Accept",
+                 *           "constraint": "media_type",
+                 *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -9390,6 +9438,19 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "INVALID_STATE",
+                 *         "message": "The project is archived.",
+                 *         "details": {
+                 *           "field": "status",
+                 *           "constraint": "archived",
+                 *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -9399,6 +9460,19 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "PRECONDITION_FAILED",
+                 *         "message": "The resource has changed since; get it again.",
+                 *         "details": {
+                 *           "field": "If-Match",
+                 *           "constraint": "etag",
+                 *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -9408,6 +9482,18 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "PAYLOAD_TOO_LARGE",
+                 *         "message": "The body is larger than 1048576 bytes.",
+                 *         "details": {
+                 *           "constraint": "max_bytes",
+                 *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -9417,6 +9503,19 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "UNSUPPORTED_MEDIA_TYPE",
+                 *         "message": "The body must be application/json.",
+                 *         "details": {
+                 *           "field": "Content-Type",
+                 *           "constraint": "media_type",
+                 *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -9426,6 +9525,19 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "IDEMPOTENCY_MISMATCH",
+                 *         "message": "This Idempotency-Key was used with another body.",
+                 *         "details": {
+                 *           "field": "Idempotency-Key",
+                 *           "constraint": "same_body",
+                 *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -9436,6 +9548,17 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "RATE_LIMITED",
+                 *         "message": "Too many requests; try again in 12 s.",
+                 *         "details": {
+                 *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -9445,6 +9568,17 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "SERVER_ERROR",
+                 *         "message": "Something went wrong; it has been noted.",
+                 *         "details": {
+                 *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -9455,6 +9589,17 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "UNAVAILABLE",
+                 *         "message": "The service is not available at the moment; try again.",
+                 *         "details": {
+                 *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -9472,6 +9617,17 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "REQUEST_TIMEOUT",
+                 *         "message": "The request took too long to arrive.",
+                 *         "details": {
+                 *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -9501,6 +9657,18 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "GONE",
+                 *         "message": "The link was revoked.",
+                 *         "details": {
+                 *           "constraint": "revoked",
+                 *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -9619,7 +9787,10 @@ export interface components {
         /** @description Only items whose text contains this, whatever the case. */
         Search: string;
         ProjectId: components["schemas"]["ProjectId"];
-        /** @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other. */
+        /**
+         * @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other.
+         * @example 1.0.0
+         */
         TusResumable: string;
         /** @description Of the bytes of this request, `sha1` or `sha256` and the digest in Base64. */
         UploadChecksum: string;
@@ -11190,7 +11361,10 @@ export interface operations {
                  *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other. */
+                /**
+                 * @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other.
+                 * @example 1.0.0
+                 */
                 "Tus-Resumable"?: components["parameters"]["TusResumable"];
                 /** @description Of the bytes of this request, `sha1` or `sha256` and the digest in Base64. */
                 "Upload-Checksum"?: components["parameters"]["UploadChecksum"];
@@ -11272,7 +11446,10 @@ export interface operations {
             header?: {
                 /** @description The `ETag` you have; 304 with no body when it is still the same. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other. */
+                /**
+                 * @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other.
+                 * @example 1.0.0
+                 */
                 "Tus-Resumable"?: components["parameters"]["TusResumable"];
             };
             path: {
@@ -11319,7 +11496,10 @@ export interface operations {
             header?: {
                 /** @description The `ETag` you last saw; 412 when the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other. */
+                /**
+                 * @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other.
+                 * @example 1.0.0
+                 */
                 "Tus-Resumable"?: components["parameters"]["TusResumable"];
             };
             path: {
@@ -11355,7 +11535,10 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other. */
+                /**
+                 * @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other.
+                 * @example 1.0.0
+                 */
                 "Tus-Resumable"?: components["parameters"]["TusResumable"];
                 /** @description Of the bytes of this request, `sha1` or `sha256` and the digest in Base64. */
                 "Upload-Checksum"?: components["parameters"]["UploadChecksum"];
@@ -13928,6 +14111,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "NOT_ACCEPTABLE",
+                     *         "message": "This operation answers application/json only.",
+                     *         "details": {
+                     *           "field": "Accept",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -13940,6 +14136,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -13950,6 +14157,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -13961,6 +14179,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -14001,6 +14230,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "PAYLOAD_TOO_LARGE",
+                     *         "message": "The body is larger than 1048576 bytes.",
+                     *         "details": {
+                     *           "constraint": "max_bytes",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -14011,6 +14252,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNSUPPORTED_MEDIA_TYPE",
+                     *         "message": "The body must be application/json.",
+                     *         "details": {
+                     *           "field": "Content-Type",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -14031,6 +14285,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -14041,6 +14306,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -14052,6 +14328,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -14092,6 +14379,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "PAYLOAD_TOO_LARGE",
+                     *         "message": "The body is larger than 1048576 bytes.",
+                     *         "details": {
+                     *           "constraint": "max_bytes",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -14102,6 +14401,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNSUPPORTED_MEDIA_TYPE",
+                     *         "message": "The body must be application/json.",
+                     *         "details": {
+                     *           "field": "Content-Type",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -14113,6 +14425,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -14123,6 +14446,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -14134,6 +14468,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -14170,6 +14515,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -14180,6 +14536,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -14191,6 +14558,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -14890,6 +15268,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "NOT_ACCEPTABLE",
+                     *         "message": "This operation answers application/json only.",
+                     *         "details": {
+                     *           "field": "Accept",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
@@ -14900,6 +15291,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };
