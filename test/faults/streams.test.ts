@@ -11,6 +11,7 @@ import { caughtUp, copyLast, follow, idsIn, largest, lastOf, listed, namesIn, ne
 import { startObservedServer, type Observation } from '../support/observed-server.ts'
 import { bootstrapKey, spawnServer } from '../support/process.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { typedClient } from '../support/typed-client.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const long = process.env.FAULTS === 'long'
@@ -199,7 +200,7 @@ t.test(`${readers} readers, half of which vanish at random`, { timeout: 280_000 
   const admin = createClient(server.url, bootstrapKey)
   const people = await Promise.all(Array.from({ length: 10 }, async (_, i) => {
     const { body } = await admin.post('/users', { name: `Person ${i}`, email: `person${i}@example.com` })
-    return { id: body.id as string, email: body.email as string, key: body.api_key.key as string, client: createClient(server.url, body.api_key.key) }
+    return { id: body.id as string, email: body.email as string, key: body.api_key.key as string, client: createClient(server.url, body.api_key.key), api: typedClient(server.url, body.api_key.key) }
   }))
   const owners = people.slice(0, 5)
   const projects = await Promise.all(owners.map((owner) => newProject(owner)))

@@ -1,74 +1,82 @@
 import t from 'tap'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
+import { refusalOf } from '../support/typed-client.ts'
 
+type Role = 'owner' | 'admin' | 'editor' | 'viewer'
+
+/** People of each role in a project, and their ids as members of it. `path` is the project's. */
 async function team (server: TestServer) {
   const [owner, admin, editor, viewer, stranger] = await Promise.all(Array.from({ length: 5 }, () => server.person()))
-  const { body: project } = await owner.client.post('/projects', { name: 'team' })
+  const project = await owner.api.createProject({ body: { name: 'team' } })
+  const path = { id: project.id }
   const ids: Record<string, string> = {}
-  for (const [role, person] of [['admin', admin], ['editor', editor], ['viewer', viewer]] as Array<[string, Person]>) {
-    ids[role] = (await owner.client.post(`/projects/${project.id}/members`, { user_id: person.id, role })).body.id
+  for (const [role, person] of [['admin', admin], ['editor', editor], ['viewer', viewer]] as Array<[Role, Person]>) {
+    ids[role] = (await owner.api.addMember({ path, body: { user_id: person.id, role } })).id
   }
-  ids.owner = (await owner.client.get(`/projects/${project.id}/members?role=owner`)).body.data[0].id
-  return { path: `/projects/${project.id}`, project, owner, admin, editor, viewer, stranger, ids }
+  ids.owner = (await owner.api.listMembers({ path, query: { role: 'owner' } })).data[0].id
+  const member = (role: Role) => ({ ...path, member_id: ids[role] })
+  return { path, project, owner, admin, editor, viewer, stranger, member }
 }
+
+const forbidden = { status: 403, code: 'FORBIDDEN' }
+const conflict = (constraint: string) => ({ status: 409, code: 'CONFLICT', details: { constraint } })
+const invalidState = (constraint: string) => ({ status: 409, code: 'INVALID_STATE', details: { constraint } })
 
 t.test('members', async (t) => {
   const server = await startServer(t)
 
   t.test('the creator is the owner, added by nobody', async (t) => {
     const { path, owner } = await team(server)
-    const { body } = await owner.client.get(`${path}/members?sort=created_at&order=asc`)
-    t.match(body.data[0], { role: 'owner', added_by: null, user: { id: owner.id, email: owner.email, avatar_url: null } })
-    t.equal(body.pagination.total, 4)
-    t.equal((await owner.client.get(path)).body.member_count, 4)
+    const { data, pagination } = await owner.api.listMembers({ path, query: { sort: 'created_at', order: 'asc' } })
+    t.match(data[0], { role: 'owner', added_by: null, user: { id: owner.id, email: owner.email, avatar_url: null } })
+    t.equal(pagination.total, 4)
+    t.equal((await owner.api.getProject({ path })).member_count, 4)
   })
 
   t.test('a viewer and an editor cannot add, change or remove anyone', async (t) => {
-    const { path, viewer, editor, stranger, ids } = await team(server)
-    for (const { client } of [viewer, editor]) {
-      t.equal((await client.post(`${path}/members`, { user_id: stranger.id, role: 'viewer' })).status, 403)
-      t.equal((await client.put(`${path}/members/${ids.viewer}`, { role: 'admin' })).status, 403)
-      t.equal((await client.delete(`${path}/members/${ids.admin}`)).status, 403)
+    const { path, viewer, editor, stranger, member } = await team(server)
+    for (const { api } of [viewer, editor]) {
+      t.match(await refusalOf(api.addMember({ path, body: { user_id: stranger.id, role: 'viewer' } })), forbidden)
+      t.match(await refusalOf(api.updateMember({ path: member('viewer'), body: { role: 'admin' } })), forbidden)
+      t.match(await refusalOf(api.removeMember({ path: member('admin') })), forbidden)
     }
-    t.equal((await viewer.client.get(path)).body.member_count, 4)
+    t.equal((await viewer.api.getProject({ path })).member_count, 4)
   })
 
   t.test('a viewer cannot promote itself', async (t) => {
-    const { path, viewer, ids } = await team(server)
-    t.equal((await viewer.client.put(`${path}/members/${ids.viewer}`, { role: 'owner' })).status, 403)
+    const { viewer, member } = await team(server)
+    t.match(await refusalOf(viewer.api.updateMember({ path: member('viewer'), body: { role: 'owner' } })), forbidden)
   })
 
   t.test('an admin rules over all but owners', async (t) => {
-    const { path, admin, stranger, ids } = await team(server)
-    t.equal((await admin.client.post(`${path}/members`, { user_id: stranger.id, role: 'owner' })).status, 403)
-    t.equal((await admin.client.put(`${path}/members/${ids.admin}`, { role: 'owner' })).status, 403)
-    t.equal((await admin.client.put(`${path}/members/${ids.owner}`, { role: 'viewer' })).status, 403)
-    t.equal((await admin.client.delete(`${path}/members/${ids.owner}`)).status, 403)
-    t.equal((await admin.client.put(`${path}/members/${ids.viewer}`, { role: 'editor' })).body.role, 'editor')
-    t.equal((await admin.client.delete(`${path}/members/${ids.editor}`)).status, 204)
-    t.equal((await admin.client.post(`${path}/members`, { user_id: stranger.id, role: 'admin' })).status, 201)
+    const { path, admin, stranger, member } = await team(server)
+    t.match(await refusalOf(admin.api.addMember({ path, body: { user_id: stranger.id, role: 'owner' } })), forbidden)
+    t.match(await refusalOf(admin.api.updateMember({ path: member('admin'), body: { role: 'owner' } })), forbidden)
+    t.match(await refusalOf(admin.api.updateMember({ path: member('owner'), body: { role: 'viewer' } })), forbidden)
+    t.match(await refusalOf(admin.api.removeMember({ path: member('owner') })), forbidden)
+    t.equal((await admin.api.updateMember({ path: member('viewer'), body: { role: 'editor' } })).role, 'editor')
+    await admin.api.removeMember({ path: member('editor') })
+    t.equal((await admin.api.addMember({ path, body: { user_id: stranger.id, role: 'admin' } })).role, 'admin')
   })
 
   t.test('anyone may leave, and then sees nothing', async (t) => {
-    const { path, viewer, ids } = await team(server)
-    t.equal((await viewer.client.delete(`${path}/members/${ids.viewer}`)).status, 204)
-    t.equal((await viewer.client.get(path)).status, 403)
-    t.same((await viewer.client.get('/projects')).body.data, [])
+    const { path, viewer, member } = await team(server)
+    await viewer.api.removeMember({ path: member('viewer') })
+    t.match(await refusalOf(viewer.api.getProject({ path })), forbidden)
+    t.same((await viewer.api.listProjects()).data, [])
   })
 
   t.test('the last owner can neither leave nor be demoted', async (t) => {
-    const { path, owner, ids } = await team(server)
-    for (const refused of [await owner.client.delete(`${path}/members/${ids.owner}`), await owner.client.put(`${path}/members/${ids.owner}`, { role: 'admin' })]) {
-      t.equal(refused.status, 409)
-      t.match(refused.body.error, { code: 'CONFLICT', details: { constraint: 'last_owner' } })
-    }
+    const { owner, member } = await team(server)
+    t.match(await refusalOf(owner.api.removeMember({ path: member('owner') })), conflict('last_owner'))
+    t.match(await refusalOf(owner.api.updateMember({ path: member('owner'), body: { role: 'admin' } })), conflict('last_owner'))
   })
 
   t.test('owner_id passes on when its owner leaves', async (t) => {
-    const { path, owner, admin, ids } = await team(server)
-    await owner.client.put(`${path}/members/${ids.admin}`, { role: 'owner' })
-    t.equal((await owner.client.delete(`${path}/members/${ids.owner}`)).status, 204)
-    t.match((await admin.client.get(path)).body, { owner_id: admin.id, version: 2 })
+    const { path, owner, admin, member } = await team(server)
+    await owner.api.updateMember({ path: member('admin'), body: { role: 'owner' } })
+    await owner.api.removeMember({ path: member('owner') })
+    t.match(await admin.api.getProject({ path }), { owner_id: admin.id, version: 2 })
   })
 
   t.test('the database itself refuses a project with no owner', async (t) => {
@@ -81,100 +89,100 @@ t.test('members', async (t) => {
 
   t.test('exactly one of user_id and email is given', async (t) => {
     const { path, owner, stranger } = await team(server)
-    t.equal((await owner.client.post(`${path}/members`, { role: 'viewer' })).status, 400)
-    t.equal((await owner.client.post(`${path}/members`, { role: 'viewer', user_id: stranger.id, email: stranger.email })).status, 400)
-    t.equal((await owner.client.post(`${path}/members`, { role: 'viewer', email: stranger.email.toUpperCase() })).status, 201)
-    t.equal((await owner.client.post(`${path}/members`, { role: 'viewer', user_id: 'usr_01jd6y8m5qe8btc4y5w1r0n3fz' })).status, 404)
+    t.match(await refusalOf(owner.api.addMember({ path, body: { role: 'viewer' } as never })), { status: 400 })
+    t.match(await refusalOf(owner.api.addMember({ path, body: { role: 'viewer', user_id: stranger.id, email: stranger.email } })), { status: 400 })
+    const { response } = await owner.api.addMember({ path, body: { role: 'viewer', email: stranger.email.toUpperCase() } }).withResponse()
+    t.equal(response.status, 201)
+    t.match(await refusalOf(owner.api.addMember({ path, body: { role: 'viewer', user_id: 'usr_01jd6y8m5qe8btc4y5w1r0n3fz' } })), { status: 404 })
   })
 
   t.test('an archived project is read-only', async (t) => {
-    const { path, owner, viewer, ids } = await team(server)
-    t.match((await owner.client.post(`${path}/archive`)).body, { status: 'archived', archived_at: /^\d{4}-/ })
-    for (const refused of [
-      await owner.client.put(path, { name: 'x' }),
-      await owner.client.post(`${path}/members`, { email: 'x@example.com', role: 'viewer' }),
-      await owner.client.put(`${path}/members/${ids.viewer}`, { role: 'editor' }),
-      await owner.client.delete(`${path}/members/${ids.viewer}`),
-      await owner.client.post(`${path}/archive`)
-    ]) {
-      t.equal(refused.status, 409)
-      t.match(refused.body.error, { code: 'INVALID_STATE', details: { constraint: 'archived' } })
-    }
-    t.equal((await viewer.client.get(path)).status, 200)
-    t.same((await viewer.client.get('/projects?status=archived')).body.pagination.total, 1)
-    t.equal((await owner.client.post(`${path}/unarchive`)).body.archived_at, null)
-    t.equal((await owner.client.post(`${path}/unarchive`)).status, 409)
+    const { path, owner, viewer, member } = await team(server)
+    t.match(await owner.api.archiveProject({ path }), { status: 'archived', archived_at: /^\d{4}-/ })
+    t.match(await refusalOf(owner.api.updateProject({ path, body: { name: 'x' } })), invalidState('archived'))
+    t.match(await refusalOf(owner.api.addMember({ path, body: { email: 'x@example.com', role: 'viewer' } })), invalidState('archived'))
+    t.match(await refusalOf(owner.api.updateMember({ path: member('viewer'), body: { role: 'editor' } })), invalidState('archived'))
+    t.match(await refusalOf(owner.api.removeMember({ path: member('viewer') })), invalidState('archived'))
+    t.match(await refusalOf(owner.api.archiveProject({ path })), invalidState('archived'))
+    t.equal((await viewer.api.getProject({ path })).status, 'archived')
+    t.equal((await viewer.api.listProjects({ query: { status: 'archived' } })).pagination.total, 1)
+    t.equal((await owner.api.unarchiveProject({ path })).archived_at, null)
+    t.match(await refusalOf(owner.api.unarchiveProject({ path })), { status: 409 })
   })
 
   t.test('a deleted project is gone until an owner restores it, in the state it had', async (t) => {
     const { path, project, owner, admin, stranger } = await team(server)
-    await owner.client.post(`${path}/archive`)
-    t.equal((await admin.client.delete(path)).status, 403)
-    t.equal((await owner.client.delete(path)).status, 204)
-    t.equal((await owner.client.get(path)).status, 404)
-    t.equal((await owner.client.delete(path)).status, 404)
-    t.same((await owner.client.get('/projects')).body.pagination.total, 0)
-    t.same((await owner.client.get('/projects?status=deleted')).body.data.map((p: any) => p.id), [project.id])
-    t.equal((await admin.client.post(`${path}/restore`)).status, 403)
-    t.equal((await stranger.client.post(`${path}/restore`)).status, 403)
-    t.equal((await owner.client.post(`${path}/restore`)).body.status, 'archived')
-    t.equal((await owner.client.post(`${path}/restore`)).status, 409)
-    t.equal((await owner.client.get('/projects')).body.pagination.total, 1)
+    await owner.api.archiveProject({ path })
+    t.match(await refusalOf(admin.api.deleteProject({ path })), forbidden)
+    await owner.api.deleteProject({ path })
+    t.match(await refusalOf(owner.api.getProject({ path })), { status: 404 })
+    t.match(await refusalOf(owner.api.deleteProject({ path })), { status: 404 })
+    t.equal((await owner.api.listProjects()).pagination.total, 0)
+    t.same((await owner.api.listProjects({ query: { status: 'deleted' } })).data.map(({ id }) => id), [project.id])
+    t.match(await refusalOf(admin.api.restoreProject({ path })), forbidden)
+    t.match(await refusalOf(stranger.api.restoreProject({ path })), forbidden)
+    t.equal((await owner.api.restoreProject({ path })).status, 'archived')
+    t.match(await refusalOf(owner.api.restoreProject({ path })), { status: 409 })
+    t.equal((await owner.api.listProjects()).pagination.total, 1)
   })
 })
 
 t.test('invitations', async (t) => {
   const server = await startServer(t)
   const { path, owner, admin, viewer } = await team(server)
+  const invite = async (person: Person, email: string, role: Role = 'viewer') => {
+    const { data, response } = await person.api.addMember({ path, body: { email, role } }).withResponse()
+    t.equal(response.status, 202)
+    return data
+  }
+  const of = (invitation: { id: string }) => ({ ...path, invitation_id: invitation.id })
 
   t.test('an unknown address is invited, seen by admins, and by its person once there is one', async (t) => {
-    const invited = await admin.client.post(`${path}/members`, { email: 'Grace@Example.com', role: 'editor' })
-    t.equal(invited.status, 202)
-    t.match(invited.body, { email: 'grace@example.com', role: 'editor', status: 'pending', invited_by: admin.id })
-    t.equal((await viewer.client.get(`${path}/invitations`)).status, 403)
-    t.equal((await owner.client.get(`${path}/invitations?status=pending`)).body.pagination.total, 1)
-    t.equal((await owner.client.post(`${path}/members`, { email: 'grace@example.com', role: 'viewer' })).body.error.details.constraint, 'invitation_exists')
+    const invited = await invite(admin, 'Grace@Example.com', 'editor')
+    t.match(invited, { email: 'grace@example.com', role: 'editor', status: 'pending', invited_by: admin.id })
+    t.match(await refusalOf(viewer.api.listInvitations({ path })), forbidden)
+    t.equal((await owner.api.listInvitations({ path, query: { status: 'pending' } })).pagination.total, 1)
+    t.match(await refusalOf(invite(owner, 'grace@example.com')), conflict('invitation_exists'))
 
     const grace = await server.person({ email: 'grace@example.com' })
-    t.same((await grace.client.get('/user/invitations')).body.data, [invited.body])
-    const accept = `${path}/invitations/${invited.body.id}/accept`
-    t.equal((await viewer.client.post(accept)).status, 403, 'it is for nobody else')
-    const member = await grace.client.post(accept)
-    t.equal(member.status, 201)
-    t.match(member.body, { role: 'editor', added_by: admin.id, user: { id: grace.id } })
-    t.match((await grace.client.post(accept)).body.error, { code: 'INVALID_STATE', details: { constraint: 'accepted' } })
-    t.equal((await grace.client.get(path)).body.your_role, 'editor')
-    t.equal((await grace.client.get('/user/invitations')).body.pagination.total, 0)
+    t.same((await grace.api.listMyInvitations()).data, [invited])
+    t.match(await refusalOf(viewer.api.acceptInvitation({ path: of(invited) })), forbidden, 'it is for nobody else')
+    const { data: member, response } = await grace.api.acceptInvitation({ path: of(invited) }).withResponse()
+    t.equal(response.status, 201)
+    t.match(member, { role: 'editor', added_by: admin.id, user: { id: grace.id } })
+    t.match(await refusalOf(grace.api.acceptInvitation({ path: of(invited) })), invalidState('accepted'))
+    t.equal((await grace.api.getProject({ path })).your_role, 'editor')
+    t.equal((await grace.api.listMyInvitations()).pagination.total, 0)
   })
 
   t.test('an unverified address accepts nothing', async (t) => {
-    const { body: invitation } = await owner.client.post(`${path}/members`, { email: 'eve@example.com', role: 'admin' })
+    const invitation = await invite(owner, 'eve@example.com', 'admin')
     const eve = await server.person({ email: 'eve@example.com' })
-    await server.admin.client.put(`/users/${eve.id}`, { email_verified: false })
-    t.equal((await eve.client.get('/user/invitations')).body.pagination.total, 0)
-    t.equal((await eve.client.post(`${path}/invitations/${invitation.id}/accept`)).status, 403)
+    await server.admin.api.updateUser({ path: { id: eve.id }, body: { email_verified: false } })
+    t.equal((await eve.api.listMyInvitations()).pagination.total, 0)
+    t.match(await refusalOf(eve.api.acceptInvitation({ path: of(invitation) })), forbidden)
   })
 
   t.test('a revoked or expired one is over', async (t) => {
-    const { body: revoked } = await owner.client.post(`${path}/members`, { email: 'r@example.com', role: 'viewer' })
-    t.equal((await viewer.client.delete(`${path}/invitations/${revoked.id}`)).status, 403)
-    t.equal((await admin.client.delete(`${path}/invitations/${revoked.id}`)).status, 204)
-    t.equal((await admin.client.delete(`${path}/invitations/${revoked.id}`)).status, 409)
+    const revoked = await invite(owner, 'r@example.com')
+    t.match(await refusalOf(viewer.api.revokeInvitation({ path: of(revoked) })), forbidden)
+    await admin.api.revokeInvitation({ path: of(revoked) })
+    t.match(await refusalOf(admin.api.revokeInvitation({ path: of(revoked) })), { status: 409 })
     const r = await server.person({ email: 'r@example.com' })
-    t.equal((await r.client.post(`${path}/invitations/${revoked.id}/accept`)).body.error.details.constraint, 'revoked')
+    t.match(await refusalOf(r.api.acceptInvitation({ path: of(revoked) })), invalidState('revoked'))
 
-    const { body: old } = await owner.client.post(`${path}/members`, { email: 'old@example.com', role: 'viewer' })
+    const old = await invite(owner, 'old@example.com')
     await server.services.database.prisma.invitation.update({ where: { id: old.id }, data: { expiresAt: new Date(Date.now() - 1000) } })
     const person = await server.person({ email: 'old@example.com' })
-    t.equal((await person.client.post(`${path}/invitations/${old.id}/accept`)).body.error.details.constraint, 'expired')
-    t.same((await owner.client.get(`${path}/invitations?status=expired`)).body.data.map((i: any) => i.id), [old.id])
-    t.equal((await owner.client.post(`${path}/members`, { user_id: person.id, role: 'viewer' })).status, 201)
+    t.match(await refusalOf(person.api.acceptInvitation({ path: of(old) })), { details: { constraint: 'expired' } })
+    t.same((await owner.api.listInvitations({ path, query: { status: 'expired' } })).data.map(({ id }) => id), [old.id])
+    t.equal((await owner.api.addMember({ path, body: { user_id: person.id, role: 'viewer' } })).role, 'viewer')
   })
 
   t.test('an invitation of one project is none of another', async (t) => {
-    const { body: other } = await owner.client.post('/projects', { name: 'other' })
-    const { body: invitation } = await owner.client.post(`${path}/members`, { email: 'z@example.com', role: 'viewer' })
-    t.equal((await owner.client.get(`/projects/${other.id}/invitations/${invitation.id}`)).status, 404)
-    t.equal((await owner.client.delete(`/projects/${other.id}/invitations/${invitation.id}`)).status, 404)
+    const other = await owner.api.createProject({ body: { name: 'other' } })
+    const invitation = await invite(owner, 'z@example.com')
+    t.match(await refusalOf(owner.api.getInvitation({ path: { ...of(invitation), id: other.id } })), { status: 404 })
+    t.match(await refusalOf(owner.api.revokeInvitation({ path: { ...of(invitation), id: other.id } })), { status: 404 })
   })
 })

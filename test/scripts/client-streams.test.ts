@@ -62,7 +62,7 @@ t.test('lists', async (t) => {
 
   t.test('that go on after what was seen are read to where they are now', async (t) => {
     const { asked, fetch } = counting()
-    const found = []
+    const found: Array<[string, number]> = []
     for await (const { type, sequence } of typedClient(server.url, person.key, { fetch }).listEvents.all({ query: { after: 0, limit: 2, type: 'project.created' } })) found.push([type, sequence])
     t.equal(found.length, 5)
     t.ok(found.every(([type], i) => type === 'project.created' && (i === 0 || found[i][1] > found[i - 1][1])))
@@ -157,8 +157,10 @@ t.test('an answer that is written', async (t) => {
 
   t.test('stops being written when the reader leaves', async (t) => {
     upstream.script = { pieces: Array.from({ length: 1000 }, (_, i) => `${i} `), piecesPerSecond: 50 }
-    for await (const { event } of client.streamChat({ body: { message: 'Count!' } })) if (event === 'message.delta') break
+    let last = ''
+    for await (const { event } of client.streamChat({ body: { message: 'Count!' } })) if ((last = event) === 'message.delta') break
     await idle(stage)
+    t.equal(last, 'message.delta')
   })
 
   t.test('that breaks where it cannot go on is an error, and sent once', async (t) => {

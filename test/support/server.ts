@@ -13,8 +13,17 @@ import { createServices, type Services } from '../../services/services.ts'
 import { insertKey, insertUser, scopesFor, type Scope } from '../../services/users.ts'
 import { createTestDatabase } from './database.ts'
 import { createClient, type Client } from './client.ts'
+import { typedClient } from './typed-client.ts'
 
-export interface Person { id: string, email: string, key: string, client: Client }
+export interface Person {
+  id: string
+  email: string
+  key: string
+  /** Request by request. */
+  client: Client
+  /** The published client, which repeats nothing. */
+  api: ReturnType<typeof typedClient>
+}
 
 export interface TestServer {
   url: string
@@ -72,7 +81,7 @@ export async function startServer (t: Pick<Test, 'teardown'>, options: TestServe
     return await services.database.transaction(async (tx) => {
       const user = await insertUser(tx, { email: email ?? `person${number}-${Date.now()}@example.com`, emailVerified: true, name: name ?? `Person ${number}`, role })
       const key = await insertKey(tx, 'test', { userId: user.id, name: 'test', scopes, projectIds: projectIds ?? null, expiresAt: expiresAt ?? null })
-      return { id: user.id, email: user.email!, key: key.key, client: createClient(url, key.key) }
+      return { id: user.id, email: user.email!, key: key.key, client: createClient(url, key.key), api: typedClient(url, key.key, { retries: 0 }) }
     })
   }
   const admin = options.databaseUrl === undefined ? await person({ role: 'admin', email: 'admin@example.com' }) : null

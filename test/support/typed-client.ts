@@ -1,5 +1,5 @@
 // The published client as tests use it: every answer that it gets is held against the spec, events of streams too.
-import { createPlatformClient, type ClientOptions, type PlatformClient } from '../../generated/client/index.js'
+import { createPlatformClient, PlatformError, type ClientOptions, type PlatformClient } from '../../generated/client/index.js'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import { holdAgainstSpec, operationAt } from './client.ts'
 import { createEventParser, held } from './event-stream.ts'
@@ -8,6 +8,13 @@ import { createEventParser, held } from './event-stream.ts'
 export function typedClient (url: string, key: string, options: Partial<ClientOptions> = {}): PlatformClient {
   const send = options.fetch ?? ((request: Request) => fetch(request))
   return createPlatformClient({ baseUrl: url, apiKey: key, ...options, fetch: async (request) => await heldAgainstSpec(request, await send(request)) })
+}
+
+/** What a call is refused with. @throws when it succeeds, or fails otherwise. */
+export async function refusalOf (call: Promise<unknown>): Promise<PlatformError> {
+  const outcome = await call.then((data) => new Error(`it was answered: ${JSON.stringify(data)}`), (error: unknown) => error)
+  if (!(outcome instanceof PlatformError)) throw outcome
+  return outcome
 }
 
 /** A clock that counts the waits in milliseconds and waits for nothing. */

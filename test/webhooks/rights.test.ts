@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { createClient } from '../support/client.ts'
 import { statement } from '../../services/database.ts'
 import type { Person } from '../support/server.ts'
+import { typedClient } from '../support/typed-client.ts'
 import { waitUntil } from '../support/wait.ts'
 import { bringForward, jobMisfits, makeEndpoint, sendTest, startWorkingServer, triedOnce, whenDelivery, type Endpoint } from '../support/working-server.ts'
 
@@ -51,7 +52,7 @@ async function shared (t: Test, role: string): Promise<{ owner: Person, member: 
 async function weaker (person: Person, body: object): Promise<Person> {
   const { status, body: { key }, text } = await person.client.post('/user/api-keys', { name: 'weaker', ...body }) as any
   if (status !== 201) throw new Error(text)
-  return { ...person, key, client: createClient(server.url, key) }
+  return { ...person, key, client: createClient(server.url, key), api: typedClient(server.url, key) }
 }
 
 t.test('who was removed before the sending is not told what was written before', async (t) => {

@@ -1,0 +1,79 @@
+// What somebody writes who has installed the client: it compiles, with each `@ts-expect-error` on something that must not.
+import { createPlatformClient, PlatformError, type components } from '@platform-api/client'
+import type { operations } from '@platform-api/client/types'
+
+const client = createPlatformClient({ baseUrl: 'http://127.0.0.1', apiKey: 'plat_test_x', retries: 1, timeout: null })
+
+export async function use (): Promise<void> {
+  const project: components['schemas']['Project'] = await client.createProject({ body: { name: 'Launch' } })
+  const role: 'owner' | 'admin' | 'editor' | 'viewer' | null = project.your_role
+  const { data, response } = await client.getProject({ path: { id: project.id }, headers: { 'If-None-Match': '"x"' } }).withResponse()
+  const etag: string | null = response.headers.get('ETag')
+  await client.updateProject({ path: { id: data.id }, body: { description: null } })
+  const nothing: undefined = await client.deleteProject({ path: { id: project.id } })
+  await client.getProfile()
+  await client.getProfile({ signal: AbortSignal.timeout(10) })
+
+  for await (const { user, role: theirs } of client.listMembers.all({ path: { id: project.id }, query: { role: 'editor' } })) console.log(user.email, theirs)
+  for await (const { data, pagination } of client.listProjects.pages()) console.log(data.length, pagination.total)
+  for await (const event of client.listEvents.all({ query: { after: 3 } })) console.log(event.sequence)
+
+  for await (const event of client.streamChat({ body: { message: 'Hi' }, silence: 1000 })) {
+    if (event.event === 'message.delta') console.log(event.data.delta.length)
+    else if (event.event === 'message.completed') console.log(event.data.usage.total_tokens)
+    else if (event.event === 'error') console.log(event.data.error.code)
+    // @ts-expect-error an event that the stream does not have
+    else if (event.event === 'message.gone') console.log(event)
+    // @ts-expect-error the data of another event
+    if (event.event === 'message.delta') console.log(event.data.usage)
+  }
+
+  await client.uploadFile({ body: { file: new Blob(['x']), tags: ['a'] }, onProgress: ({ sent, total }) => console.log(sent / total) })
+  const upload = await client.resumableUpload(new Blob(['x']), { fields: { path: 'a' } })
+  const fileId: string | null = upload.file_id
+  const download: Response = await client.downloadFile({ path: { id: fileId! } })
+  const raw = await client.api.GET('/projects/{id}', { params: { path: { id: project.id } } })
+  console.log(role, etag, nothing, download.body, raw.data?.name)
+
+  try {
+    await client.getProject({ path: { id: 'x' } })
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error
+    if (error.code === 'NOT_FOUND') console.log(error.status, error.requestId, error.retryAfter, error.details?.errors?.[0].location)
+    // @ts-expect-error a code that the contract does not have
+    if (error.code === 'MISSING') console.log(error)
+  }
+
+  // @ts-expect-error an operation that there is not
+  await client.burnProject()
+  // @ts-expect-error a body that is missing
+  await client.createProject()
+  // @ts-expect-error a field that is missing
+  await client.createProject({ body: {} })
+  // @ts-expect-error a field that there is not
+  await client.createProject({ body: { name: 'x', colour: 'red' } })
+  // @ts-expect-error a value of another type
+  await client.createProject({ body: { name: 7 } })
+  // @ts-expect-error a parameter of the path that is missing
+  await client.getProject({})
+  // @ts-expect-error a parameter of the query that there is not
+  await client.listProjects({ query: { colour: 'red' } })
+  // @ts-expect-error a value that is not in the list
+  await client.listProjects({ query: { status: 'burnt' } })
+  // @ts-expect-error a body where there is none
+  await client.getProfile({ body: {} })
+  // @ts-expect-error a list that is none
+  client.getProfile.all()
+  // @ts-expect-error a file that is none
+  await client.uploadFile({ body: { file: 'x' } })
+  // @ts-expect-error progress of what sends no file
+  await client.createProject({ body: { name: 'x' }, onProgress: () => {} })
+  // @ts-expect-error a field of an answer that there is not
+  console.log((await client.getProfile()).colour)
+  // @ts-expect-error a path that there is not
+  await client.api.GET('/nothing')
+  // @ts-expect-error where the server is has to be said
+  createPlatformClient({ apiKey: 'x' })
+}
+
+export type Status = keyof operations['createProject']['responses'] & 201
