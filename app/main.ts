@@ -1,10 +1,12 @@
 // `npm start`: reads the settings, starts the server and says how to use it; stops in order when told to.
 import { loadEnvFile, readConfig } from '../services/config.ts'
+import { explain } from './explain.ts'
 import { runUntilStopped, say } from './process.ts'
 import { startServer, type Server } from './server.ts'
 
 await runUntilStopped({
   script: 'start',
+  explain,
   async start (progress) {
     loadEnvFile()
     const config = readConfig()

@@ -1,10 +1,4 @@
 // The life of a process of ours: started, stopped in order by a signal or with npm's end, and explained when it cannot be.
-import { ConfigError } from '../services/config.ts'
-import { isUnavailable } from '../services/database.ts'
-import { EmbeddedPostgresError } from '../services/postgres/embedded.ts'
-import { MigrationError } from '../services/postgres/migrations.ts'
-import { StartError } from './server.ts'
-
 export interface Running {
   stop (): Promise<void>
   /** Milliseconds that the stop is given for what is under way. */
@@ -17,12 +11,14 @@ export interface Runnable {
   /** The name of the npm script. */
   script: string
   start (say: (progress: string) => void): Promise<Running>
+  /** One sentence for what an operator can change, or null. */
+  explain (error: unknown): string | null
 }
 
 export const say = (line: string): void => { process.stderr.write(`${line}\n`) }
 
 /** Starts it, and ends the process when it has stopped; with 1 when it could not start. */
-export async function runUntilStopped ({ script, start }: Runnable): Promise<void> {
+export async function runUntilStopped ({ script, start, explain }: Runnable): Promise<void> {
   let running: Running | undefined
   let stopping = false
 
@@ -62,11 +58,4 @@ export async function runUntilStopped ({ script, start }: Runnable): Promise<voi
     say(explain(error) ?? `The ${script} could not start: ${(error as Error).stack ?? error}`)
     process.exit(1)
   }
-}
-
-function explain (error: unknown): string | null {
-  if (error instanceof ConfigError || error instanceof StartError || error instanceof EmbeddedPostgresError || error instanceof MigrationError) return error.message
-  const cause = (error as { cause?: unknown }).cause ?? error
-  if (isUnavailable(cause)) return `The database at DATABASE_URL cannot be reached (${(cause as Error).message || (cause as { code?: string }).code}); check the address and that it is running.`
-  return null
 }

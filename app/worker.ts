@@ -6,10 +6,12 @@ import { prepareDatabase } from '../services/schema.ts'
 import { createServices } from '../services/services.ts'
 import { startWork } from '../services/work.ts'
 import { createLog } from './log.ts'
+import { explain } from './explain.ts'
 import { runUntilStopped } from './process.ts'
 
 await runUntilStopped({
   script: 'worker',
+  explain,
   async start (say) {
     loadEnvFile()
     const config = readConfig()

@@ -1,9 +1,10 @@
 // `npm run bench`: what the README says of speed, measured again on this machine.
-//   npm run bench -- http|growth|events|storage|retrieval|recall|chat|generate   one part of it
+//   npm run bench -- http|growth|events|storage|retrieval|recall|chat|generate|dev   one part of it
 //   --quick                                 a minute's try of everything, whose numbers say little
 import { parseArgs } from 'node:util'
 import { benchChat } from './bench/chat.ts'
 import { benchContract } from './bench/contract.ts'
+import { benchDev } from './bench/dev.ts'
 import { benchEvents } from './bench/events.ts'
 import { benchGrowth } from './bench/growth.ts'
 import { benchHttp } from './bench/http.ts'
@@ -37,6 +38,9 @@ const parts: Record<string, (stage: Stage, quick: boolean) => Promise<string>> =
   },
   async generate (stage, quick) {
     return await benchContract(stage, quick ? { sizes: [1, 60], repeats: 1 } : { sizes: [1, 60, 250, 1_000], repeats: 2 })
+  },
+  async dev (stage, quick) {
+    return await benchDev(stage, { rounds: quick ? 2 : 10 })
   }
 }
 

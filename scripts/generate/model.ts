@@ -50,6 +50,7 @@ export interface Operation {
   /** As in the spec, with the server's prefix. */
   fullPath: string
   tag: string
+  summary: string
   /** null for a public operation. */
   scopes: string[] | null
   /** Whether a request without a key is let through to the handler. */
@@ -86,6 +87,7 @@ export function operationsOf (document: Json): Operation[] {
         path,
         fullPath: prefixOf(operation.servers ?? item.servers ?? document.servers) + path,
         tag: operation.tags[0],
+        summary: operation.summary,
         scopes,
         keyOptional: scopes !== null && security.some((alternative: Json) => Object.keys(alternative).length === 0),
         rateLimit: operation['x-rate-limit'] ?? (scopes === null ? null : method === 'get' ? 'default' : 'write'),

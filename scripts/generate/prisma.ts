@@ -10,24 +10,35 @@ import { GenerateError } from './error.ts'
 
 const stampName = 'schema.sha256'
 
-/**
- * Writes generated/prisma when schema.prisma has changed since.
- * With `check` writes nothing there, and answers the files that differ from what would be generated.
- */
-export async function generatePrisma (root: string, check: boolean): Promise<string[]> {
+/** Writes generated/prisma when schema.prisma has changed since. @returns what it wrote. */
+export async function generatePrisma (root: string): Promise<string[]> {
+  const { schema, stamp, out } = await state(root)
+  if (await readFile(join(out, stampName), 'utf8').catch(() => '') === stamp) return []
+  return await withFresh(root, schema, stamp, async (fresh) => {
+    await rm(out, { recursive: true, force: true })
+    await cp(fresh, out, { recursive: true })
+    return ['prisma']
+  })
+}
+
+/** @returns the files of generated/prisma that differ from what would be generated. */
+export async function stalePrisma (root: string): Promise<string[]> {
+  const { schema, stamp, out } = await state(root)
+  return await withFresh(root, schema, stamp, (fresh) => differing(fresh, out))
+}
+
+async function state (root: string): Promise<{ schema: string, stamp: string, out: string }> {
   const schema = await readFile(join(root, 'prisma/schema.prisma'), 'utf8')
   const { version } = JSON.parse(await readFile(join(root, 'node_modules/prisma/package.json'), 'utf8'))
-  const stamp = `${createHash('sha256').update(`${version}\n${schema}`).digest('hex')}\n`
-  const out = join(root, 'generated/prisma')
-  if (!check && await readFile(join(out, stampName), 'utf8').catch(() => '') === stamp) return []
+  return { schema, stamp: `${createHash('sha256').update(`${version}\n${schema}`).digest('hex')}\n`, out: join(root, 'generated/prisma') }
+}
+
+async function withFresh (root: string, schema: string, stamp: string, use: (fresh: string) => Promise<string[]>): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'prisma-'))
   try {
     const fresh = await run(root, schema, folder)
     await writeFile(join(fresh, stampName), stamp)
-    if (check) return await differing(fresh, out)
-    await rm(out, { recursive: true, force: true })
-    await cp(fresh, out, { recursive: true })
-    return []
+    return await use(fresh)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -12,13 +12,20 @@ import { componentOf, patternSays, plain } from './schemas.ts'
 
 type Json = any
 
+/** What compiles each of the three sets of schemas. Kept from one generation to the next, it compiles again only what changed. */
+export interface Compilers { parameters: Compiler, bodies: Compiler, replies: Compiler }
+
 /** Text is coerced to the declared type only where everything is text: in path, query and headers. */
-export function compileRequests (document: Json, parameters: Map<string, Json>, bodies: Map<string, Json>): string {
-  return asModule(`${compile(document, 'array', parameters)}\n${compile(document, false, bodies)}`)
+export function createCompilers (): Compilers {
+  return { parameters: new Compiler('array'), bodies: new Compiler(false), replies: new Compiler(false) }
 }
 
-export function compileResponses (document: Json, responses: Map<string, Json>): string {
-  return asModule(compile(document, false, responses))
+export function compileRequests (document: Json, parameters: Map<string, Json>, bodies: Map<string, Json>, compilers: Compilers): string {
+  return asModule(`${compilers.parameters.compile(document, parameters)}\n${compilers.bodies.compile(document, bodies)}`)
+}
+
+export function compileResponses (document: Json, responses: Map<string, Json>, compilers: Compilers): string {
+  return asModule(compilers.replies.compile(document, responses))
 }
 
 /** The formats that a schema may name. */
@@ -69,27 +76,65 @@ function replaceErrors (ajv: InstanceType<typeof Ajv2020>, definition: Json, par
 
 const idOf = (component: string, rest = ''): string => `spec:${component}${rest && `#${rest}`}`
 
-/** Ajv writes the body of a CommonJS module: wrapped, so that two of them can stand in one ES module. */
-function compile (document: Json, coerceTypes: false | 'array', schemas: Map<string, Json>): string {
-  const ajv = createAjv(coerceTypes)
-  for (const [name, schema] of Object.entries<Json>(document.components?.schemas ?? {})) {
-    ajv.addSchema({ ...plain(schema, idOf, [patternSays]), $id: idOf(name) })
+/** Schemas under their ids, of which Ajv keeps the code. The text that comes out depends on the schemas alone. */
+class Compiler {
+  #coerceTypes: false | 'array'
+  #ajv: InstanceType<typeof Ajv2020>
+  /** What Ajv holds, by id, as text. */
+  #held = new Map<string, string>()
+
+  constructor (coerceTypes: false | 'array') {
+    this.#coerceTypes = coerceTypes
+    this.#ajv = createAjv(coerceTypes)
   }
-  const exported: Record<string, string> = {}
-  for (const [name, schema] of schemas) {
-    const component = Object.keys(schema).length === 1 ? componentOf(schema) : undefined
-    if (component === undefined) ajv.addSchema({ ...plain(schema, idOf, [patternSays]), $id: name })
-    exported[name] = component === undefined ? name : idOf(component)
+
+  /** Ajv writes the body of a CommonJS module: wrapped, so that two of them can stand in one ES module. */
+  compile (document: Json, schemas: Map<string, Json>): string {
+    const wanted = new Map<string, string>()
+    const hold = (id: string, schema: Json): void => { wanted.set(id, JSON.stringify({ ...plain(schema, idOf, [patternSays]), $id: id })) }
+    for (const [name, schema] of Object.entries<Json>(document.components?.schemas ?? {})) hold(idOf(name), schema)
+    const exported: Record<string, string> = {}
+    for (const [name, schema] of schemas) {
+      const component = Object.keys(schema).length === 1 ? componentOf(schema) : undefined
+      if (component === undefined) hold(name, schema)
+      exported[name] = component === undefined ? name : idOf(component)
+    }
+    this.#hold(wanted)
+    for (const [name, id] of Object.entries(exported)) {
+      try {
+        this.#ajv.getSchema(id)
+      } catch (error) {
+        // What it holds of a schema that fails half-way is nothing to go on from.
+        this.#forget()
+        throw new GenerateError(`The schema ${name} cannot be compiled: ${(error as Error).message}`, { cause: error })
+      }
+    }
+    const code = (standalone as Json).default(this.#ajv, exported)
+    return `;(function (exports) {\n${withStableNames(joining(code.replace(/^"use strict";/, '')))}\n})(validators);`
   }
-  for (const [name, id] of Object.entries(exported)) {
-    try {
-      ajv.getSchema(id)
-    } catch (error) {
-      throw new GenerateError(`The schema ${name} cannot be compiled: ${(error as Error).message}`, { cause: error })
+
+  /** What changed goes, and whatever refers to it: its code calls the former one's. */
+  #hold (wanted: Map<string, string>): void {
+    const changed = new Set([...this.#held.keys()].filter((id) => this.#held.get(id) !== wanted.get(id)))
+    for (const stale of changed) {
+      for (const [id, text] of this.#held) if (text.includes(`"$ref":"${stale}"`) || text.includes(`"$ref":"${stale}#`)) changed.add(id)
+    }
+    if (changed.size > this.#held.size / 2) this.#forget()
+    for (const id of changed) {
+      this.#ajv.removeSchema(id)
+      this.#held.delete(id)
+    }
+    for (const [id, text] of wanted) {
+      if (this.#held.has(id)) continue
+      this.#ajv.addSchema(JSON.parse(text))
+      this.#held.set(id, text)
     }
   }
-  const code = (standalone as Json).default(ajv, exported)
-  return `;(function (exports) {\n${withStableNames(joining(code.replace(/^"use strict";/, '')))}\n})(validators);`
+
+  #forget (): void {
+    this.#ajv = createAjv(this.#coerceTypes)
+    this.#held.clear()
+  }
 }
 
 /** Ajv copies all problems that it has for each further one; a body of one megabyte turns that into minutes. */

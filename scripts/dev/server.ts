@@ -1,0 +1,47 @@
+// One server of `npm run dev`: a worker of its cluster, so that the port outlives it. It loads the packages as soon as it
+// is there, and the project, as it is by then, when it is told to serve.
+import { flushCompileCache } from 'node:module'
+import { packagesOf } from './packages.ts'
+
+/** What it is told. */
+export type Order = 'serve' | 'stop'
+/** What it tells. */
+export type News =
+  | { warm: true }
+  | { ready: { url: string, firstKey: string | null } }
+  /** A setting, the port or the database is in the way; anything else ends the process with Node's own report. */
+  | { refused: string }
+
+const tell = (news: News): void => { process.send?.(news) }
+let stop: () => Promise<void> = async () => {}
+
+// The terminal's Ctrl-C reaches all processes; the one that started this one says when.
+process.on('SIGINT', () => {})
+process.on('message', (order: Order) => { void (order === 'serve' ? serve() : end()) })
+
+// A package that does not load is the project's to complain about, with the place that wants it.
+await Promise.allSettled(packagesOf(process.cwd()).map((name) => import(name)))
+tell({ warm: true })
+
+async function serve (): Promise<void> {
+  const { startServer } = await import('../../app/server.ts')
+  const { explain } = await import('../../app/explain.ts')
+  const { readConfig } = await import('../../services/config.ts')
+  try {
+    const server = await startServer(readConfig())
+    // A connection that is kept would go on asking a server that is replaced, or meet its end.
+    server.app.server.maxRequestsPerSocket = 1
+    stop = () => server.stop()
+    tell({ ready: { url: server.url, firstKey: server.firstKey } })
+    flushCompileCache()
+  } catch (error) {
+    const refused = explain(error)
+    if (refused === null) throw error
+    tell({ refused })
+  }
+}
+
+async function end (): Promise<void> {
+  await stop()
+  process.exit()
+}
