@@ -29,6 +29,8 @@ export async function miniProject (folder: string, files: Record<string, string>
   await cp(join(root, 'test/support/mini-spec'), join(folder, 'spec'), { recursive: true })
   await mkdir(join(folder, 'handlers'))
   await mkdir(join(folder, 'generated'))
+  // What of the client depends on no spec is compiled already.
+  await cp(join(root, 'generated/client'), join(folder, 'generated/client'), { recursive: true, filter: (from) => !from.endsWith('types.d.ts') })
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
   await symlink(join(root, 'generated/prisma'), join(folder, 'generated/prisma'))
 
