@@ -41,7 +41,7 @@ async function * read ({ open, ends, resumes, retries, silence, clock, signal }:
     let cause: unknown
     try {
       const response = await open(state.lastEventId, gone)
-      for await (const { event = 'message', data } of messagesOf(response, silence, state)) {
+      for await (const { event = 'message', data } of messagesOf(response, { silence, gone, state })) {
         signal?.throwIfAborted()
         yield { event, id: state.lastEventId, data: JSON.parse(data) }
         if (ends.includes(event)) return
@@ -61,7 +61,9 @@ async function * read ({ open, ends, resumes, retries, silence, clock, signal }:
 /** `wait`: what the stream says of it, in milliseconds; `failures`: how often in a row it broke and nothing came. */
 interface State { lastEventId: string | null, wait: number | null, failures: number }
 
-async function * messagesOf (response: Response, silence: number, state: State): AsyncGenerator<EventSourceMessage> {
+interface Reading { silence: number, gone: AbortSignal, state: State }
+
+async function * messagesOf (response: Response, { silence, gone, state }: Reading): AsyncGenerator<EventSourceMessage> {
   const reader = response.body!.getReader()
   const decoder = new TextDecoder()
   const waiting: EventSourceMessage[] = []
@@ -72,7 +74,7 @@ async function * messagesOf (response: Response, silence: number, state: State):
   })
   try {
     for (;;) {
-      const { value, done } = await readWithin(reader, silence)
+      const { value, done } = await readWithin(reader, silence, gone)
       if (done) return
       state.failures = 0
       parser.feed(decoder.decode(value, { stream: true }))
@@ -87,10 +89,17 @@ async function * messagesOf (response: Response, silence: number, state: State):
   }
 }
 
-async function readWithin (reader: ReadableStreamDefaultReader<Uint8Array>, silence: number): ReturnType<ReadableStreamDefaultReader<Uint8Array>['read']> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const patience = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new TypeError(`nothing came for ${silence} ms`)), silence)
-  })
-  return await Promise.race([reader.read(), patience]).finally(() => clearTimeout(timer))
+/** @throws TypeError, as a broken connection does, when nothing comes; the reason of the signal at once when it is aborted. */
+async function readWithin (reader: ReadableStreamDefaultReader<Uint8Array>, silence: number, gone: AbortSignal): ReturnType<ReadableStreamDefaultReader<Uint8Array>['read']> {
+  const { promise: patience, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new TypeError(`nothing came for ${silence} ms`)), silence)
+  const stop = (): void => reject(gone.reason)
+  gone.addEventListener('abort', stop, { once: true })
+  try {
+    gone.throwIfAborted()
+    return await Promise.race([reader.read(), patience])
+  } finally {
+    clearTimeout(timer)
+    gone.removeEventListener('abort', stop)
+  }
 }

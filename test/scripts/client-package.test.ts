@@ -43,11 +43,13 @@ t.test('the package has the contract\'s version and nothing but the client', asy
 
 t.test('what uses it compiles, strictly, with its libraries checked; what misuses it does not', async (t) => {
   await cp(join(root, 'test/support/client-consumer'), folder, { recursive: true })
+  const [, example] = /```ts\n([^]*?)```/.exec(await readFile(join(installed, 'README.md'), 'utf8'))!
+  await writeFile(join(folder, 'readme.ts'), example)
   const options: ts.CompilerOptions = {
     strict: true, noEmit: true, target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext,
     lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'], types: []
   }
-  const program = ts.createProgram([join(folder, 'use.ts')], options)
+  const program = ts.createProgram([join(folder, 'use.ts'), join(folder, 'readme.ts')], options)
   const problems = ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) =>
     `${file?.fileName.slice(folder.length)}:${file === undefined ? '' : file.getLineAndCharacterOfPosition(start!).line + 1} ${ts.flattenDiagnosticMessageText(messageText, '\n')}`)
   t.strictSame(problems, [])
