@@ -9,7 +9,7 @@ export function packagesOf (folder: string): string[] {
   const names = new Set<string>()
   for (const room of ['app', 'handlers', 'services', 'generated']) {
     for (const file of readdirSync(join(folder, room), { recursive: true, encoding: 'utf8' })) {
-      if (!/\.ts$/.test(file) || file.endsWith('.d.ts')) continue
+      if (!file.endsWith('.ts') || file.endsWith('.d.ts')) continue
       for (const [, from, bare] of readFileSync(join(folder, room, file), 'utf8').matchAll(imported)) names.add(from ?? bare)
     }
   }

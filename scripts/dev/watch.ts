@@ -54,7 +54,7 @@ export function watchFiles ({ folder, below, onSave, quiet = 60 }: WatchOptions)
   return {
     close () {
       clearTimeout(timer)
-      for (const at of [...watchers.keys()]) forget(at)
+      for (const at of watchers.keys()) forget(at)
     }
   }
 }

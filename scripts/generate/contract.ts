@@ -1,7 +1,9 @@
 // Reads spec/, holds it against the rules, and bundles it into one document with every implied response written out.
 // A problem is reported with the file, line and column of the place that has to change.
 import { BaseResolver, bundle, createConfig, getLineColLocation, lint, type NormalizedProblem } from '@redocly/openapi-core'
+import { readFile } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
+import { findCircles } from './circles.ts'
 import { GenerateError } from './error.ts'
 import { addImpliedResponses } from './implied.ts'
 import { platformRules, ruleNames } from './rules.ts'
@@ -59,6 +61,8 @@ export async function readContract (root: string): Promise<Json> {
     rules: { ...builtInRules, ...Object.fromEntries(ruleNames.map((name) => [`platform/${name}`, 'error'])) }
   } as Parameters<typeof createConfig>[0])
   const externalRefResolver = new BaseResolver(config.resolve)
+  const circles = await findCircles(root, externalRefResolver)
+  if (circles.length > 0) throw new ContractError(sorted(circles.map(({ source, pointer, message }) => ({ message, ruleId: 'no-circles', location: [{ source, pointer, reportOnKey: false }] })), dirname(root)))
   const problems = await lintOrThrow(root, config, externalRefResolver)
   if (problems.length > 0) throw new ContractError(sorted(problems, dirname(root)))
   const bundled = await bundle({ ref: root, config, externalRefResolver })
@@ -77,18 +81,19 @@ async function lintOrThrow (ref: string, config: any, externalRefResolver: BaseR
     const mark = (error as any).originalError?.mark ?? (error as any).mark
     const source = (error as any).source
     const file = source?.absoluteRef ?? ref
+    const lines: string[] = source?.getLines() ?? (await readFile(file, 'utf8').catch(() => '')).split('\n')
     throw new ContractError([{
       file: shown(file, dirname(ref)),
       line: (mark?.line ?? 0) + 1,
       column: (mark?.column ?? mark?.col ?? 0) + 1,
       message: String((error as any).originalError?.reason ?? (error as Error).message).split('\n')[0],
       rule: 'readable',
-      excerpt: excerptOf(source?.getLines()[mark?.line ?? 0])
+      excerpt: excerptOf(lines[mark?.line ?? 0])
     }])
   }
 }
 
-function sorted (all: NormalizedProblem[], folder: string): Problem[] {
+function sorted (all: Array<Pick<NormalizedProblem, 'message' | 'ruleId'> & { location: NormalizedProblem['location'] }>, folder: string): Problem[] {
   // Where a file cannot be read, every reference into it fails too: only the cause is worth a line.
   const unreadable = all.filter(({ message }) => message.startsWith('Failed to parse'))
   const problems = (unreadable.length > 0 ? unreadable : all).map((problem) => {
@@ -96,11 +101,12 @@ function sorted (all: NormalizedProblem[], folder: string): Problem[] {
     const { start } = getLineColLocation(at) as any
     return {
       file: shown(at.source.absoluteRef, folder),
-      line: start.line,
-      column: start.col,
+      // A file that cannot be read as a whole has no place of its own.
+      line: start.line || 1,
+      column: start.col || 1,
       message: problem.message.replace(/\s+/g, ' ').replace(/ in "[^"]+" \(\d+:\d+\)/, '').trim(),
       rule: problem.ruleId,
-      excerpt: excerptOf(at.source.getLines()[start.line - 1])
+      excerpt: excerptOf(at.source.getLines()[(start.line || 1) - 1])
     }
   })
   const distinct = new Map(problems.map((problem) => [JSON.stringify(problem), problem]))

@@ -32,8 +32,16 @@ export const operationRules = {
       ctx.report({ message: 'an operation says its scopes in `security` (`[]` when it is public)', location: location.key() })
       return
     }
+    if (!Array.isArray(security)) {
+      ctx.report({ message: '`security` is a list: `[{ apiKey: [SCOPE] }]`', location: location.child('security') })
+      return
+    }
     security.forEach((alternative: any, i: number) => {
       for (const [scheme, scopes] of Object.entries<string[]>(alternative)) {
+        if (!Array.isArray(scopes)) {
+          ctx.report({ message: `the scopes of \`${scheme}\` are a list: \`[${String(scopes)}]\``, location: location.child(['security', i, scheme]) })
+          continue
+        }
         scopes.forEach((scope, j) => {
           if (root['x-scopes']?.[scope] === undefined) {
             ctx.report({ message: `unknown scope \`${scope}\`; x-scopes in openapi.yaml lists them`, location: location.child(['security', i, scheme, j]) })

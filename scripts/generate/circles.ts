@@ -1,0 +1,61 @@
+// References that lead to themselves: the linter's own resolver ends the process over them, so they are looked for first.
+import type { BaseResolver, Source } from '@redocly/openapi-core'
+import { dirname, resolve } from 'node:path'
+
+type Json = any
+
+export interface Circle { source: Source, pointer: string, message: string }
+
+/** Reads `root` and all files that it refers to through the resolver, which keeps them. */
+export async function findCircles (root: string, resolver: BaseResolver): Promise<Circle[]> {
+  const documents = new Map<string, { source: Source, parsed: Json }>()
+  const references: Array<{ file: string, pointer: string, ref: string }> = []
+  await read(root)
+
+  async function read (file: string): Promise<void> {
+    if (documents.has(file)) return
+    // What cannot be read is the linter's to report.
+    const document = await resolver.resolveDocument(null, file, true).catch((error: Error) => error)
+    if (document instanceof Error) return
+    documents.set(file, document)
+    const own: typeof references = []
+    collect(document.parsed, '#', own, file)
+    references.push(...own)
+    for (const other of new Set(own.map(({ ref }) => targetOf(file, ref).file))) await read(other)
+  }
+
+  const circles: Circle[] = []
+  for (const { file, pointer, ref } of references) {
+    const passed = new Set<string>()
+    for (let at = targetOf(file, ref); ;) {
+      const key = `${at.file}#${at.path.join('/')}`
+      const node = nodeAt(documents.get(at.file)?.parsed, at.path)
+      if (passed.has(key)) {
+        circles.push({ source: documents.get(file)!.source, pointer: `${pointer}/$ref`, message: `the reference \`${ref}\` leads to itself and to nothing else` })
+        break
+      }
+      passed.add(key)
+      if (typeof node?.$ref !== 'string') break
+      at = targetOf(at.file, node.$ref)
+    }
+  }
+  return circles
+}
+
+function collect (node: Json, pointer: string, found: Array<{ file: string, pointer: string, ref: string }>, file: string): void {
+  if (typeof node !== 'object' || node === null) return
+  if (typeof node.$ref === 'string') found.push({ file, pointer, ref: node.$ref })
+  for (const [key, value] of Object.entries(node)) collect(value, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, found, file)
+}
+
+function targetOf (file: string, ref: string): { file: string, path: string[] } {
+  const [name, pointer = ''] = ref.split('#')
+  return {
+    file: name === '' ? file : resolve(dirname(file), name),
+    path: pointer.split('/').slice(1).map((part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~'))
+  }
+}
+
+function nodeAt (node: Json, path: string[]): Json {
+  return path.reduce((at, key) => at?.[key], node)
+}
