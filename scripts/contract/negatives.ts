@@ -104,6 +104,8 @@ async function refused (run: Run, operation: Operation, parts: Parts, field: str
   const answer = await run.call(part, operation, parts)
   const find = (problem: Problem): void => run.findings.add(operation.id, part, problem, answer)
   const what = `${field} that breaks ${keyword}`
+  // Told of already, as every failure is.
+  if (answer.status >= 500) return
   if (answer.status < 400) return find({ check: 'accepted', expected: `400 for ${what}`, came: `${answer.status}` })
   // A path that cannot be is a place where there is nothing.
   if (where === 'path' && answer.status === 404) return
@@ -117,7 +119,7 @@ async function refused (run: Run, operation: Operation, parts: Parts, field: str
 
 async function refusedAs (run: Run, operation: Operation, parts: Parts, statuses: number[], check: string, what: string): Promise<Answer> {
   const answer = await run.call(part, operation, parts)
-  if (!statuses.includes(answer.status)) run.findings.add(operation.id, part, { check, expected: `${statuses.join(' or ')} for ${what}`, came: `${answer.status} ${answer.text.slice(0, 200)}` }, answer)
+  if (!statuses.includes(answer.status) && answer.status < 500) run.findings.add(operation.id, part, { check, expected: `${statuses.join(' or ')} for ${what}`, came: `${answer.status} ${answer.text.slice(0, 200)}` }, answer)
   return answer
 }
 

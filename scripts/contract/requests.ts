@@ -118,10 +118,13 @@ export async function makeWith (run: Run, kind: string, given: { body?: Json, pa
   return null
 }
 
+/** So many of a kind are made to be named, and no more. */
+const most = 12
+
 /** Makes what the body names, where there is none yet, or another where it may have to be one that was not used before. */
 export async function makeNeeded (run: Run, operation: Operation, anew: boolean, depth: number): Promise<void> {
   if (depth > 3) return
-  for (const kind of bodyKinds(run, operation)) if (makersOf(run, kind).length > 0 && (anew || run.world.ids(kind).length === 0)) await make(run, kind, depth + 1)
+  for (const kind of bodyKinds(run, operation)) if (makersOf(run, kind).length > 0 && ((anew && run.world.known(kind, true).length < most) || run.world.ids(kind).length === 0)) await make(run, kind, depth + 1)
 }
 
 /** The kinds of ids in the operation's body, as deep as objects and lists in it. */

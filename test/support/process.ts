@@ -19,9 +19,9 @@ const root = join(import.meta.dirname, '../..')
 
 const settings = { PORT: '0', BOOTSTRAP_API_KEY: bootstrapKey, RATE_LIMIT_DEFAULT: '1000000', RATE_LIMIT_WRITE: '1000000', LOG_LEVEL: 'warn' }
 
-/** Starts app/main.ts with these settings and waits until it serves; throws with its output when it does not. */
-export async function spawnServer (t: Pick<Test, 'teardown'>, env: Record<string, string>): Promise<ServerProcess> {
-  const { ready, ...server } = await spawnScript(t, 'app/main.ts', env, /serving at (http:\/\/\S+)/)
+/** Starts app/main.ts, of this project or of a copy in another folder, with these settings and waits until it serves; throws with its output when it does not. */
+export async function spawnServer (t: Pick<Test, 'teardown'>, env: Record<string, string>, folder = root): Promise<ServerProcess> {
+  const { ready, ...server } = await spawnScript(t, 'app/main.ts', env, /serving at (http:\/\/\S+)/, folder)
   return { url: ready[1], ...server }
 }
 
@@ -33,9 +33,9 @@ export async function spawnWorker (t: Pick<Test, 'teardown'>, env: Record<string
   return worker
 }
 
-async function spawnScript (t: Pick<Test, 'teardown'>, script: string, env: Record<string, string>, says: RegExp): Promise<WorkerProcess & { ready: RegExpExecArray }> {
+async function spawnScript (t: Pick<Test, 'teardown'>, script: string, env: Record<string, string>, says: RegExp, folder = root): Promise<WorkerProcess & { ready: RegExpExecArray }> {
   const child = spawn(process.execPath, [script], {
-    cwd: root,
+    cwd: folder,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings, ...env },
     stdio: ['ignore', 'pipe', 'pipe']
   })
