@@ -9,6 +9,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { stringify } from 'yaml'
 import { emitCatalogue } from './generate/catalogue.ts'
 import { emitClient } from './generate/client.ts'
+import { removeNotes, requireAgreement } from './generate/agreement.ts'
 import { readContract } from './generate/contract.ts'
 import { GenerateError } from './generate/error.ts'
 import { addErrorCodes } from './generate/errors.ts'
@@ -26,6 +27,8 @@ const root = resolve(import.meta.dirname, '..')
 /** Everything in generated/ that comes from the spec, by file name. */
 export async function emitAll (spec: string, compilers = createCompilers()): Promise<{ files: Map<string, string>, operations: Operation[] }> {
   const document = await readContract(spec)
+  if (spec === join(root, 'spec/openapi.yaml')) await requireAgreement(root, document)
+  removeNotes(document)
   const events = addEvents(document)
   const codes = addErrorCodes(document)
   const operations = operationsOf(document)

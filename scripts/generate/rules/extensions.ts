@@ -4,6 +4,7 @@ import type { Context } from './visit.ts'
 type Check = (value: any) => string | null
 
 const oneOf = (...values: string[]): Check => (value) => values.includes(value) ? null : `one of ${values.join(', ')}`
+const text: Check = (value) => typeof value === 'string' && value.trim() !== '' ? null : 'text'
 const yes: Check = (value) => value === true ? null : '`true`, or left out'
 const list: Check = (value) => Array.isArray(value) ? null : 'a list'
 const anything: Check = () => null
@@ -34,7 +35,11 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-extensible': anything,
     'x-in-events': (value) => value === false ? null : '`false`, or left out',
     'x-pattern-says': anything,
-    'x-volatile': yes
+    'x-volatile': yes,
+    'x-model': anything,
+    'x-column': text,
+    'x-computed': text,
+    'x-differs': text
   },
   PathItem: {},
   Parameter: {},
