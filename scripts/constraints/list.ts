@@ -1,6 +1,7 @@
 // The list of all constraints that is committed beside the tests, so that what a test expects never comes from a spec in
 // which the constraint is missing.
 import { readContract } from '../generate/contract.ts'
+import { addErrorCodes } from '../generate/errors.ts'
 import { addEvents } from '../generate/events.ts'
 import { constraintsOf, each, nameOf, same, type Constraint, type Constraints } from './constraints.ts'
 
@@ -10,6 +11,7 @@ type Json = any
 export async function readSpec (root: string): Promise<{ document: Json, constraints: Constraints }> {
   const document = await readContract(root)
   const components = new Set(Object.keys(document.components?.schemas ?? {}))
+  addErrorCodes(document)
   addEvents(document)
   return { document, constraints: constraintsOf(document, (component) => components.has(component)) }
 }

@@ -45,7 +45,7 @@ export interface Unbreakable { root: Root, site: Site, rule: Rule | null }
 /** What has the schemas of a document, compiled as they are needed; text is coerced as the edge does. */
 export function createChecks (document: Json) {
   const ajvs = { text: createAjv('array'), json: createAjv(false) }
-  const compiled = new Map<string, ValidateFunction>()
+  const compiled = { text: new Map<Json, ValidateFunction>(), json: new Map<Json, ValidateFunction>() }
 
   function createAjv (coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
     const ajv = new Ajv2020({ allErrors: true, verbose: true, strict: false, coerceTypes, validateSchema: false })
@@ -56,9 +56,8 @@ export function createChecks (document: Json) {
 
   return function errorsOf ({ part, schema }: Pick<Root, 'part' | 'schema'>, value: Json): ErrorObject[] {
     const kind = isText(part) ? 'text' : 'json'
-    const key = `${kind} ${JSON.stringify(schema)}`
-    let validate = compiled.get(key)
-    if (validate === undefined) compiled.set(key, validate = ajvs[kind].compile(plain(schema, refTo)))
+    let validate = compiled[kind].get(schema)
+    if (validate === undefined) compiled[kind].set(schema, validate = ajvs[kind].compile(plain(schema, refTo)))
     // Coercion writes into it.
     return validate(kind === 'text' ? structuredClone(value) : value) ? [] : validate.errors!
   }
@@ -73,12 +72,12 @@ export function isText (part: Part): boolean {
 }
 
 /**
- * One negative for each site, or why there is none.
+ * What makes one negative for a site of the root, or says why there is none.
  * @param given a value that is allowed, to begin with; where it has not all that a site needs, that is made.
  */
-export function negativesOf (document: Json, check: Checks, root: Root, sites: Site[], given: Json): Array<Negative | Unbreakable> {
+export function createBreaker (document: Json, check: Checks, root: Root, given?: Json): (site: Site) => Negative | Unbreakable {
   const bases = [given, sampleOf(document, root.schema, 0), sampleOf(document, root.schema, 1)].filter((base) => base !== undefined).map((base) => isText(root.part) ? asText(base) : base)
-  return sites.filter(({ constraint, schema }) => !isHolder(constraint.keyword, schema)).map((site) => {
+  return (site) => {
     const base = bases.map((each) => prepared(document, each, site.steps, root.part)).find((each) => check(root, each).length === 0)
     if (base === undefined) return { root, site, rule: null }
     let best: Negative | undefined
@@ -98,11 +97,11 @@ export function negativesOf (document: Json, check: Checks, root: Root, sites: S
       if (errors.length === 1) break
     }
     return best ?? { root, site, rule: ruleAgainst(document, site, root.part) }
-  })
+  }
 }
 
-/** Keywords that say nothing by themselves: with them gone, what they hold is gone. */
-function isHolder (keyword: string, schema: Json): boolean {
+/** Whether the keyword says nothing by itself: with it gone, what it holds is gone. */
+export function isHolder ({ constraint: { keyword }, schema }: Site): boolean {
   return ['$ref', 'items', 'propertyNames', 'anyOf', 'allOf'].includes(keyword) || (keyword === 'additionalProperties' && schema.additionalProperties !== false)
 }
 

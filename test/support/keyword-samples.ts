@@ -19,7 +19,7 @@ export function sampleOf (document: Json, schema: Json, choice = 0): Json {
   if (type === 'string') return textsOf(flat, 1)[0]
   if (type === 'integer' || type === 'number') return flat.minimum ?? flat.maximum ?? 1
   if (type === 'boolean') return true
-  return type === undefined ? 'anything' : null
+  return typesOf(flat).length === 0 ? 'anything' : null
 }
 
 function objectOf (document: Json, flat: Json, choice: number): Json {
@@ -63,9 +63,16 @@ export function textsOf (flat: Json, count: number): string[] {
 /** Texts that the pattern allows; none where it looks around, which cannot be drawn from. */
 export function drawnFrom (pattern: string, count: number): string[] {
   if (/\(\?[=!<]/.test(pattern)) return []
+  const known = drawn.get(pattern)
+  if (known !== undefined && known.length >= count) return known
   const expression = new RegExp(pattern, 'u')
-  return fc.sample(fc.stringMatching(expression), { numRuns: count, seed: 1 }).filter((text) => expression.test(text))
+  const texts = fc.sample(fc.stringMatching(expression), { numRuns: count, seed: 1 })
+  if (texts.some((text) => !expression.test(text))) throw new Error(`a text drawn from ${pattern} does not match it`)
+  drawn.set(pattern, texts)
+  return texts
 }
+
+const drawn = new Map<string, string[]>()
 
 export function typesOf ({ type }: Json): string[] {
   return type === undefined ? [] : [type].flat()
