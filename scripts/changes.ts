@@ -1,13 +1,16 @@
-// `npm run changes -- <git ref>`: what has changed in the contract since then, sorted into breaking, safe and documentation only, each with its rule and
+// `npm run changes -- <git ref>`: what has changed in the contract since then, or since the last release, sorted into breaking, safe and documentation only, each with its rule and
 // its place. Fails when something breaks that was not announced.
-//   --json   as JSON, for other tools
+//   --json      as JSON, for other tools
+//   --breaking  nothing but what breaks
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { acknowledgement } from './changes/acknowledged.ts'
-import { compareContracts, type Change, type Weight } from './changes/compare.ts'
+import type { Change, Weight } from './changes/change.ts'
+import { compareContracts } from './changes/compare.ts'
 import { createPlaces } from './changes/places.ts'
+import { lastRelease, type Release } from './changes/release.ts'
 
 export interface PlacedChange extends Change {
   file: string
@@ -44,24 +47,30 @@ function show (folder: string, ref: string, file: string, { optional = false } =
 
 const headings: Record<Weight, string> = { breaking: 'Breaking', safe: 'Safe', documentation: 'Documentation only' }
 
-function report (changes: PlacedChange[], ref: string): string {
-  if (changes.length === 0) return `The contract is what it was at ${ref}.`
-  return (['breaking', 'safe', 'documentation'] as const).flatMap((weight) => {
+function report (changes: PlacedChange[], { ref, name }: Release, breakingAlone: boolean): string {
+  if (changes.length === 0) return breakingAlone ? `Nothing breaks what there was at ${name}.` : `The contract is what it was at ${name}.`
+  return `Since ${name}:\n\n${(['breaking', 'safe', 'documentation'] as const).flatMap((weight) => {
     const own = changes.filter((change) => change.weight === weight)
     if (own.length === 0) return []
     const lines = own.map(({ subject, says, rule, file, line, place, acknowledged }) =>
       `  ${file}:${line}${place.side === 'before' ? ` at ${ref}` : ''}  ${subject}: ${says} (${rule})${acknowledged === null ? '' : ` [${acknowledged}]`}`)
     return [`${headings[weight]}: ${own.length}`, ...lines, '']
-  }).join('\n').trimEnd()
+  }).join('\n').trimEnd()}`
 }
 
 if (import.meta.main) {
   try {
-    const { values, positionals } = parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: true })
-    const [ref, ...others] = positionals
-    if (ref === undefined || others.length > 0) throw new UsageError('Say since when: `npm run changes -- <git ref>`, such as `main` or `v1.3.0`.')
-    const changes = changesSince(resolve(import.meta.dirname, '..'), ref)
-    console.log(values.json ? JSON.stringify(changes, null, 2) : report(changes, ref))
+    const { values, positionals } = parseArgs({ options: { json: { type: 'boolean', default: false }, breaking: { type: 'boolean', default: false } }, allowPositionals: true })
+    const [given, ...others] = positionals
+    if (others.length > 0) throw new UsageError('It takes one git ref, such as `main` or `v1.3.0`; without one it is the last release.')
+    const folder = resolve(import.meta.dirname, '..')
+    const release = given === undefined ? lastRelease(folder) : { ref: given, name: given }
+    if ('missing' in release) {
+      console.log(values.json ? '[]' : `The contract was compared with no release: ${release.missing}.`)
+      process.exit(0)
+    }
+    const changes = changesSince(folder, release.ref).filter(({ weight }) => !values.breaking || weight === 'breaking')
+    console.log(values.json ? JSON.stringify(changes, null, 2) : report(changes, release, values.breaking))
     const unannounced = changes.filter((change) => change.weight === 'breaking' && change.acknowledged === null)
     if (unannounced.length > 0) {
       if (!values.json) console.error(`\n${unannounced.length} ${unannounced.length === 1 ? 'change breaks' : 'changes break'} clients of v1. Keep what was there, or announce its end with \`deprecated: true\` and \`x-sunset\` first.`)

@@ -1,5 +1,5 @@
 // Which breaking changes were announced: what a contract called deprecated, with a day on which it ends, may end after that day.
-import { at, type Change } from './compare.ts'
+import { at, type Change } from './change.ts'
 
 type Json = any
 

@@ -1,39 +1,9 @@
 // What of one contract is another in the next, and whether somebody who relies on the first is let down by the second. Whatever may be sent has to
 // stay allowed, and whatever is answered has to stay what was promised: a schema may grow wider in requests, and narrower in responses.
+import { at, child, compareTexts, follow, reporter, same, type Change, type Comparison, type Node, type Place, type Report } from './change.ts'
 import { compareSchemas } from './schemas.ts'
 
 type Json = any
-
-export type Weight = 'breaking' | 'safe' | 'documentation'
-
-/** Where something stands: a JSON pointer into the contract before or after the change. */
-export interface Place { side: 'before' | 'after', pointer: string }
-
-export interface Change {
-  weight: Weight
-  /** What kind of change it is, by a name that stays. */
-  rule: string
-  /** The operation, event or component that it is about. */
-  subject: string
-  says: string
-  place: Place
-  /** Where it stood before, whatever `place` says: what was announced there excuses it. */
-  before: string | null
-}
-
-/** A node of a document with where it stands. */
-export interface Node { value: Json, pointer: string }
-
-/** Two documents and what was found so far. */
-export interface Comparison {
-  before: Json
-  after: Json
-  changes: Change[]
-  /** Pairs of schemas that were compared already, each way once. */
-  seen: Set<string>
-}
-
-export type Report = (weight: Weight, rule: string, says: string, place: Place, before?: string | null) => void
 
 /** Both are published documents, as generated/openapi.json. */
 export function compareContracts (before: Json, after: Json): Change[] {
@@ -49,32 +19,6 @@ export function compareContracts (before: Json, after: Json): Change[] {
   compareWebhooks(comparison)
   compareInfo(comparison)
   return comparison.changes
-}
-
-export function reporter ({ changes }: Comparison, subject: string): Report {
-  return (weight, rule, says, place, before = place.side === 'before' ? place.pointer : null) => { changes.push({ weight, rule, subject, says, place, before }) }
-}
-
-/** A node with its reference followed. */
-export function follow (document: Json, { value, pointer }: Node): Node {
-  let node = { value, pointer }
-  for (let hops = 0; node.value?.$ref !== undefined && hops < 20; hops++) {
-    const target = (node.value.$ref as string).slice(1)
-    node = { value: at(document, target), pointer: target }
-  }
-  return node
-}
-
-export function child ({ value, pointer }: Node, ...keys: Array<string | number>): Node {
-  return keys.reduce<Node>((node, key) => ({ value: node.value?.[key], pointer: `${node.pointer}/${escaped(String(key))}` }), { value, pointer })
-}
-
-export function at (document: Json, pointer: string): Json {
-  return pointer.split('/').slice(1).reduce((value, key) => value?.[key.replaceAll('~1', '/').replaceAll('~0', '~')], document)
-}
-
-function escaped (key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'options', 'head']
@@ -114,22 +58,6 @@ function compareOperations (comparison: Comparison, key: string, before: Node, a
   compareResponses(comparison, key, report, before, after)
   if (was['x-rate-limit'] !== is['x-rate-limit']) report('safe', 'rate-limit-changed', `its requests are counted as ${is['x-rate-limit'] ?? 'others'}, and not as ${was['x-rate-limit'] ?? 'others'}`, place)
   compareTexts(report, before, after, ['summary', 'description', 'tags', 'externalDocs'])
-}
-
-/** What is for people alone. */
-export function compareTexts (report: Report, before: Node, after: Node, keys: string[]): void {
-  for (const key of keys) {
-    if (same(before.value?.[key], after.value?.[key])) continue
-    const gone = after.value?.[key] === undefined
-    report('documentation', 'text-changed', `its ${key} is ${gone ? 'gone' : before.value?.[key] === undefined ? 'new' : 'another'}`, gone ? { side: 'before', pointer: child(before, key).pointer } : { side: 'after', pointer: child(after, key).pointer })
-  }
-}
-
-export function same (a: Json, b: Json): boolean {
-  if (a === b) return true
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null || Array.isArray(a) !== Array.isArray(b)) return false
-  const keys = Object.keys(a)
-  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]))
 }
 
 function compareServers ({ before: was, after: is }: Comparison, report: Report, before: Node, after: Node): void {

@@ -1,6 +1,6 @@
 // What of one schema is another in the next: wider, so that more is allowed, or narrower. Wider is safe for what is sent and breaks who
 // reads what is answered; narrower the other way round.
-import { child, compareTexts, follow, reporter, same, type Comparison, type Node, type Place, type Report, type Weight } from './compare.ts'
+import { child, compareTexts, follow, reporter, same, type Comparison, type Node, type Place, type Report, type Weight } from './change.ts'
 
 type Json = any
 

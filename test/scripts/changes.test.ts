@@ -1,8 +1,13 @@
 // Forty pairs of contracts that differ in one known way: whether the second lets down whoever relies on the first.
-import t from 'tap'
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
 import { acknowledgement } from '../../scripts/changes/acknowledged.ts'
-import { compareContracts, type Change } from '../../scripts/changes/compare.ts'
+import type { Change } from '../../scripts/changes/change.ts'
+import { compareContracts } from '../../scripts/changes/compare.ts'
 import { createPlaces } from '../../scripts/changes/places.ts'
+import { lastRelease } from '../../scripts/changes/release.ts'
 
 type Json = any
 
@@ -178,4 +183,36 @@ t.test('a place is the line in the file where it is written', async (t) => {
   t.same(place('/paths/~1things/get/parameters/0/in'), { file: 'spec/things.yaml', line: 7 })
   t.same(place('/components/schemas/Thing/properties/name/type'), { file: 'spec/things.yaml', line: 12 })
   t.same(place('/webhooks/thing.created/post'), { file: 'spec/openapi.yaml', line: 4 })
+})
+
+/** A repository with a commit for each version, and what it says of its last release. */
+async function repository (t: Test, versions: string[], { tag, shallow = false }: { tag?: string, shallow?: boolean } = {}) {
+  const folder = t.testdir({ whole: {} })
+  const git = (cwd: string, ...args: string[]): string => execFileSync('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', '-c', 'commit.gpgsign=false', ...args], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  const whole = join(folder, 'whole')
+  git(whole, 'init', '-q')
+  for (const [i, version] of versions.entries()) {
+    writeFileSync(join(whole, 'package.json'), `{\n  "version": "${version}",\n  "step": ${i}\n}\n`)
+    git(whole, 'add', '.')
+    git(whole, 'commit', '-qm', version)
+    if (i === 0 && tag !== undefined) git(whole, 'tag', tag)
+  }
+  if (!shallow) return lastRelease(whole)
+  git(folder, 'clone', '-q', '--depth=1', `file://${whole}`, 'shallow')
+  return lastRelease(join(folder, 'shallow'))
+}
+
+t.test('the last release is the newest tag before what is checked out', async (t) => {
+  t.same(await repository(t, ['1.0.0', '1.1.0'], { tag: 'v1.0.0' }), { ref: 'v1.0.0', name: 'v1.0.0' })
+})
+
+t.test('without tags it is the commit that gave the version, and not the one that is checked out', async (t) => {
+  t.match(await repository(t, ['1.0.0', '1.0.0', '1.0.0']), { name: /^1\.0\.0 \([0-9a-f]{7}\)$/ })
+  t.match(await repository(t, ['1.0.0', '1.1.0']), { name: /^1\.0\.0 / })
+  t.match(await repository(t, ['1.0.0', '1.1.0', '1.1.0']), { name: /^1\.1\.0 / })
+})
+
+t.test('there may be none, and a shallow clone says that it cannot know', async (t) => {
+  t.same(await repository(t, ['1.0.0']), { missing: 'there was none' })
+  t.same(await repository(t, ['1.0.0', '1.1.0'], { shallow: true }), { missing: 'this clone has no tag and not the whole history' })
 })
