@@ -14,6 +14,12 @@ export interface Servers {
   stop (): Promise<void>
 }
 
+/** Milliseconds that a server has to itself before the next one loads its packages. */
+const pause = 1_000
+
+/** A server that waits to be told to serve; `pass` hands on what it writes from then on. */
+interface Standby { worker: Worker, written: () => string, pass: () => void }
+
 /** A server that did not come up. `report` is what Node wrote of it, or one sentence when `refused`. */
 export class ServerError extends Error {
   refused: boolean
@@ -32,12 +38,13 @@ export function createServers ({ env, onOutput, onEnd }: {
 }): Servers {
   cluster.setupPrimary({ exec: join(import.meta.dirname, 'server.ts'), args: [], silent: true })
   const all = new Set<Worker>()
-  let standby = fork()
+  let standby: Standby | null = fork()
   let current: Worker | null = null
+  let later: NodeJS.Timeout | undefined
   let stopping = false
 
   /** What it writes before it serves is kept for the report, what it writes later is passed on. */
-  function fork (): { worker: Worker, written: () => string, pass: () => void } {
+  function fork (): Standby {
     const worker = cluster.fork(env)
     all.add(worker)
     worker.once('exit', () => all.delete(worker))
@@ -53,8 +60,9 @@ export function createServers ({ env, onOutput, onEnd }: {
   }
 
   async function replace (): Promise<Serving> {
-    if (standby.worker.isDead()) standby = fork()
-    const { worker, written, pass } = standby
+    clearTimeout(later)
+    const { worker, written, pass } = standby === null || standby.worker.isDead() ? fork() : standby
+    standby = null
     const serving = await new Promise<Serving>((resolve, reject) => {
       worker.on('message', (news: News) => {
         if ('ready' in news) resolve(news.ready)
@@ -64,7 +72,7 @@ export function createServers ({ env, onOutput, onEnd }: {
       })
       worker.process.once('close', () => reject(new ServerError(written(), false)))
       tell(worker, 'serve')
-    }).finally(() => { if (!stopping) standby = fork() })
+    }).finally(() => { later = setTimeout(() => { if (!stopping) standby = fork() }, pause) })
     pass()
     const before = current
     current = worker
@@ -82,6 +90,7 @@ export function createServers ({ env, onOutput, onEnd }: {
     serving: () => current !== null,
     async stop () {
       stopping = true
+      clearTimeout(later)
       await Promise.all([...all].map(async (worker) => {
         const ended = new Promise((resolve) => worker.once('exit', resolve))
         tell(worker, 'stop')
