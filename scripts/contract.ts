@@ -9,8 +9,8 @@ import { createProgress } from './contract/progress.ts'
 import { reportAsHtml } from './contract/html.ts'
 import { reportAsJUnit } from './contract/junit.ts'
 import { reportAsText } from './contract/text.ts'
-import { runContract, type Outcome } from './contract/run.ts'
 import { Unreachable } from './contract/sender.ts'
+import { runContract, type Outcome } from './contract/whole.ts'
 import { operationsOf, type Json, type Operation } from './contract/document.ts'
 
 const usage = `npm run contract -- --url URL --key KEY [options]

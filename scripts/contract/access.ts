@@ -1,9 +1,9 @@
 // Who may: every operation that wants a key refuses none, a made-up one, and one without its scope, before it looks at anything else.
-import fc from 'fast-check'
 import type { Operation } from './document.ts'
 import { partsOf, sampled } from './requests.ts'
 import type { Run } from './run.ts'
 import type { Parts } from './sender.ts'
+import { matching } from './values.ts'
 
 const part = 'access'
 
@@ -30,7 +30,7 @@ async function refused (run: Run, operation: Operation, parts: Parts, key: strin
 /** A request of the right form that is about nothing that there is. */
 function shaped (run: Run, operation: Operation): Parts {
   const path = Object.fromEntries(operation.parameters.filter((each) => each.in === 'path').map(({ name, schema }) =>
-    [name, schema.pattern === undefined ? String(schema.enum?.[0] ?? 'none') : sampled(run, fc.stringMatching(new RegExp(schema.pattern, 'u')))]))
+    [name, schema.pattern === undefined ? String(schema.enum?.[0] ?? 'none') : sampled(run, matching(schema.pattern))]))
   return { ...sampled(run, partsOf(run, operation, { least: true })), path }
 }
 

@@ -1,6 +1,7 @@
 // Deletions: refused for an old ETag, done once, and then the resource is gone for every operation and from every list.
 import { schemaOf, successOf, type Json } from './document.ts'
-import { expecting, listed, part } from './lives.ts'
+import { expecting, part } from './expecting.ts'
+import { listed } from './listed.ts'
 import { partsOf, sampled } from './requests.ts'
 import type { Resource } from './resources.ts'
 import type { Run } from './run.ts'

@@ -1,7 +1,8 @@
 // The life of a resource: made, read, listed, changed and deleted, each step seen by the next ones; and nothing of it seen or done by a stranger.
-import { kindOf, schemaOf, successOf, type Json, type Operation } from './document.ts'
+import { schemaOf, successOf, type Json, type Operation } from './document.ts'
 import { endings } from './endings.ts'
-import { pageThrough } from './pages.ts'
+import { expecting, part } from './expecting.ts'
+import { listed } from './listed.ts'
 import { makersOf, makeWith, partsOf, sampled } from './requests.ts'
 import { resourcesOf, type Resource } from './resources.ts'
 import { maySucceed, type Run } from './run.ts'
@@ -9,19 +10,7 @@ import { changedOf, isKept } from './same.ts'
 import type { Answer } from './sender.ts'
 import { holdStrangers } from './strangers.ts'
 import { changes } from './updates.ts'
-import { kindsOf, type Known } from './world.ts'
-
-export const part = 'lives'
-
-/** Adds a finding unless it holds. */
-export type Expect = (holds: boolean, check: string, expected: string, answer: Answer, came?: string) => boolean
-
-export function expecting (run: Run, operation: Operation): Expect {
-  return (holds, check, expected, answer, came = `${answer.status} ${answer.text.slice(0, 300)}`) => {
-    if (!holds && run.options.wanted(operation)) run.findings.add(operation.id, part, { check, expected, came }, answer)
-    return holds
-  }
-}
+import { itemPath, type Known } from './world.ts'
 
 export async function followLives (run: Run, tick: (done: number, of: number) => void): Promise<void> {
   const resources = resourcesOf(run)
@@ -60,12 +49,6 @@ async function life (run: Run, resource: Resource): Promise<void> {
   await listed(run, resource, known, path, first.body)
   await changes(run, resource, path)
   await endings(run, resource, known, path)
-}
-
-/** The path to a known resource; null where it is not known what it is in. */
-export function itemPath (operation: Operation, known: Known): Record<string, string> | null {
-  const entries = Object.entries(kindsOf(operation)).map(([name, kind]) => [name, kind === known.kind ? known.id : known.under[kind]])
-  return entries.some(([, id]) => id === undefined) ? null : Object.fromEntries(entries)
 }
 
 interface Made { known: Known, operation: Operation, answer: Answer }
@@ -148,34 +131,6 @@ async function unchanged (run: Run, read: Operation, path: Record<string, string
   expect(same.status === 304 || same.headers.get('etag') !== etag, 'not-modified', `304 for If-None-Match: ${etag}`, same)
   const other = await run.call(part, read, { path, headers: { 'If-None-Match': '"contract-tests-other"' } })
   expect(other.status === 200, 'not-modified', '200 for another ETag in If-None-Match', other)
-}
-
-/** Whether every list has it once, as it was read; or, where it is gone (null), not at all. */
-export async function listed (run: Run, { lists }: Resource, known: Known, path: Record<string, string>, body: Json): Promise<void> {
-  for (const list of lists) {
-    const names = Object.keys(kindsOf(list))
-    if (names.some((name) => path[name] === undefined && known.under[kindsOf(list)[name]] === undefined)) continue
-    const under = Object.fromEntries(Object.entries(kindsOf(list)).map(([name, kind]) => [name, known.under[kind]]))
-    const read = await pageThrough(run, part, list, { path: under, query: placeOf(list, body), most: 5, until: known.id })
-    const there = body !== null
-    if (read === null || (!read.whole && there && !read.items.some(({ id }) => id === known.id))) continue
-    const times = read.items.filter(({ id }) => id === known.id).length
-    // A list of what others have made for one, such as invitations, need not have it.
-    if (there && times === 0 && names.length === 0 && !(await isOwnList(run, list, known))) continue
-    const expect = expecting(run, list)
-    if (there) expect(times === 1, 'listed', `${known.id} once in the list`, read.last, `${times} times`)
-    else expect(times === 0, 'deleted-listed', `${known.id}, which was deleted, in no list`, read.last, `${times} times`)
-  }
-}
-
-/** The list of what is in something, where it lists only what is in nothing unless it is asked. */
-function placeOf (list: Operation, body: Json): Record<string, string> {
-  return Object.fromEntries(list.parameters.filter((each) => each.in === 'query' && kindOf(each.schema) !== null && typeof body?.[each.name] === 'string').map(({ name }) => [name, body[name]]))
-}
-
-/** Whether the list is the collection that the resource was posted to, or no other list is. */
-async function isOwnList (run: Run, list: Operation, known: Known): Promise<boolean> {
-  return makersOf(run, known.kind).some(({ path }) => path === list.path) || resourcesOf(run).some(({ kind, read, lists }) => kind === known.kind && (read.path.startsWith(`${list.path}/{`) || lists.length === 1))
 }
 
 /** One's own profile and the like: its ETag, and its changes where the account is the run's own. */

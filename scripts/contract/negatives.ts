@@ -7,7 +7,7 @@ import { partsOf, pathOf, sampled } from './requests.ts'
 import type { Run } from './run.ts'
 import { maySucceed } from './run.ts'
 import type { Answer, Parts } from './sender.ts'
-import { valuesOf } from './values.ts'
+import { matching, valuesOf } from './values.ts'
 import type { Problem } from './checks.ts'
 
 const part = 'refusals'
@@ -30,7 +30,7 @@ export async function breakRequests (run: Run, tick: (done: number, of: number) 
 
 function madeUpPath (run: Run, operation: Operation): Record<string, string> {
   return Object.fromEntries(operation.parameters.filter((each) => each.in === 'path').map(({ name, schema }) =>
-    [name, schema.pattern === undefined ? String(schema.enum?.[0] ?? 'none') : sampled(run, fc.stringMatching(new RegExp(schema.pattern, 'u')))]))
+    [name, schema.pattern === undefined ? String(schema.enum?.[0] ?? 'none') : sampled(run, matching(schema.pattern))]))
 }
 
 async function brokenParameters (run: Run, operation: Operation, parts: Parts): Promise<void> {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { kindOf, schemaOf, successOf, type Json, type Operation } from './document.ts'
 import type { Answer, Sender } from './sender.ts'
 import { valuesOf } from './values.ts'
-import type { RunOptions } from './run.ts'
+import type { RunOptions } from './options.ts'
 
 /** The run cannot begin with what it was given. */
 export class UsageError extends Error {}

@@ -1,10 +1,10 @@
 // Requests that keep the contract: values for everything that an operation takes, and resources for its path.
 import fc from 'fast-check'
-import { kindOf, pathNames, successOf, schemaOf, type Json, type Operation } from './document.ts'
+import { kindOf, pathNames, schemaOf, type Json, type Operation } from './document.ts'
 import { digests, headerValues, meaning } from './exceptions.ts'
 import { maySucceed, type Run } from './run.ts'
 import type { Answer, Parts } from './sender.ts'
-import { valuesOf } from './values.ts'
+import { matching, valuesOf } from './values.ts'
 import { kindsOf, type Known } from './world.ts'
 
 /** Query, header fields and body, without the path. `least`: only what is required. */
@@ -13,7 +13,7 @@ export function partsOf (run: Run, operation: Operation, { least = false, type }
   const values = (where: 'query' | 'header'): fc.Arbitrary<Record<string, string>> => {
     const own = operation.parameters.filter((each) => each.in === where && !(where === 'header' && (meaning.has(each.name.toLowerCase()) || digests.has(each.name.toLowerCase()))))
     const taken = own.filter(({ required }) => required || !least)
-      .map(({ name, schema }): [string, fc.Arbitrary<Json> | null] => [name, headerValues[name.toLowerCase()] ?? (where === 'header' && isFreeText(schema) ? fc.stringMatching(/^[a-z0-9]{1,20}$/) : valuesOf(document, schema, world))])
+      .map(({ name, schema }): [string, fc.Arbitrary<Json> | null] => [name, headerValues[name.toLowerCase()] ?? (where === 'header' && isFreeText(schema) ? matching('^[a-z0-9]{1,20}$') : valuesOf(document, schema, world))])
       .filter((each): each is [string, fc.Arbitrary<Json>] => each[1] !== null)
     // A protocol's version is sent, whether it is required or not.
     const always = own.filter(({ required, name }) => required || name.toLowerCase() === 'tus-resumable').map(({ name }) => name)

@@ -1,35 +1,13 @@
-// One run: what all of its parts share, and the order in which they come.
-import { createFindings, type Findings } from './findings.ts'
+// One run: what all of its parts share.
 import { problemsOf, type Problem } from './checks.ts'
 import { operationsOf, type Json, type Operation } from './document.ts'
+import { refusedOnly } from './exceptions.ts'
+import { createFindings, type Findings } from './findings.ts'
+import type { RunOptions } from './options.ts'
+import { peopleOf, type People } from './people.ts'
 import { createSender, type Answer, type Parts, type Sender } from './sender.ts'
 import { createValidation, type Validation } from './validation.ts'
 import { createWorld, type World } from './world.ts'
-import { peopleOf, type People } from './people.ts'
-import { holdAccess } from './access.ts'
-import { breakRequests } from './negatives.ts'
-import { tryValues } from './positives.ts'
-import { followLives } from './lives.ts'
-import { isPaged } from './resources.ts'
-import { readLists } from './lists.ts'
-import { cleanUp } from './cleanup.ts'
-import { refusedOnly } from './exceptions.ts'
-
-export interface RunOptions {
-  document: Json
-  base: string
-  key: string
-  secondKey: string | null
-  seed: number
-  /** How many requests with made-up values an operation gets. */
-  runs: number
-  readOnly: boolean
-  /** Which operations are looked at; others are only used to make what these need. */
-  wanted (operation: Operation): boolean
-  /** Milliseconds after which nothing new is begun. */
-  time: number
-  onProgress (part: string, done: number, of: number, findings: number): void
-}
 
 export interface Run {
   options: RunOptions
@@ -53,42 +31,8 @@ export interface Run {
   draw (): number
 }
 
-export interface Outcome extends Pick<Run, 'findings' | 'matrix' | 'operations' | 'wanted'> {
-  requests: number
-  seconds: number
-  seed: number
-  /** Whether the time was over before all was done. */
-  cut: boolean
-  /** What could not be removed again, by kind. */
-  left: Record<string, number>
-  /** Why operations were never answered with a success, where that is known. */
-  notes: string[]
-}
-
 /** Throws Unreachable, or UsageError of people.ts where the key is not taken. */
-export async function runContract (options: RunOptions): Promise<Outcome> {
-  const started = Date.now()
-  const run = await begin(options, started)
-  const steps: Array<[part: string, work: (run: Run, tick: (done: number, of: number) => void) => Promise<void>]> = [
-    ['access', holdAccess],
-    ['lives', followLives],
-    ['lists', readLists],
-    ['refusals', breakRequests],
-    ['values', tryValues]
-  ]
-  // What there is already, to be read and named.
-  for (const operation of run.operations.filter(isPaged)) if (!operation.path.includes('{')) await run.call('lists', operation, {})
-  let left: Record<string, number> = {}
-  try {
-    for (const [part, work] of steps) await work(run, (done, of) => options.onProgress(part, done, of, run.findings.all.length))
-  } finally {
-    left = await cleanUp(run)
-  }
-  const { findings, matrix, operations, wanted, sender } = run
-  return { findings, matrix, operations, wanted, requests: sender.counts.requests, seconds: (Date.now() - started) / 1000, seed: options.seed, cut: run.over(), left, notes: notesOf(run) }
-}
-
-async function begin (options: RunOptions, started: number): Promise<Run> {
+export async function begin (options: RunOptions, started: number): Promise<Run> {
   const { document } = options
   const operations = operationsOf(document)
   const world = createWorld(document, operations)
@@ -132,9 +76,4 @@ export function maySucceed (run: Run, operation: Operation): boolean {
   if (run.options.readOnly) return false
   // What is in no path and made by no POST belongs to the person: to be changed only where the run has made the person.
   return run.people.ownUser || operation.path.includes('{') || (operation.method === 'POST' && operation.responses.has(201))
-}
-
-function notesOf (run: Run): string[] {
-  return run.wanted.filter((operation) => ![...operation.responses.keys()].some((status) => status < 400 && run.matrix.has(`${operation.id} ${status}`)))
-    .map(({ id }) => `${id} was never answered with a success${refusedOnly.has(id) ? ': it changes what is everybody\'s, or wants what only another system makes' : ''}`)
 }

@@ -1,6 +1,6 @@
 // Changes: each property alone is what was sent, in the answer and in the next read, with a new ETag; all others stay; and nobody overwrites what they have not seen.
 import { schemaOf, successOf, type Json } from './document.ts'
-import { expecting, part } from './lives.ts'
+import { expecting, part } from './expecting.ts'
 import { sampled } from './requests.ts'
 import type { Resource } from './resources.ts'
 import type { Run } from './run.ts'

@@ -71,7 +71,9 @@ function closing (node: Json, combined = false): Json {
 
 function isTimezone (name: string): boolean {
   try {
-    return /^[A-Za-z]/.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }) !== null
+    new Intl.DateTimeFormat('en', { timeZone: name }).format()
+    // Offsets such as +01:00 are no names.
+    return /^[A-Za-z]/.test(name)
   } catch {
     return false
   }

@@ -87,15 +87,32 @@ function texts (schema: Json, ids: Ids): fc.Arbitrary<Json> | null {
   const fits = fitting(schema)
   const page = 'https://contract-tests.invalid/page'
   if (pattern !== undefined && new RegExp(pattern, 'u').test(page) && !fits('x')) return fc.integer({ min: 0, max: 9999 }).map((n) => `${page}/${n}`)
-  const words = fc.stringMatching(/^[a-z]{4,12}$/).filter(fits)
-  if (pattern !== undefined && !fits('word')) return fc.stringMatching(new RegExp(pattern, 'u')).filter(fits)
+  if (pattern !== undefined && !fits('word')) return matching(pattern).filter(fits)
   const longest = maxLength <= 5000 ? ['x'.repeat(maxLength), '𝒜'.repeat(maxLength)].filter(fits) : []
   return fc.oneof(
-    { arbitrary: words, weight: 4 },
-    { arbitrary: fc.string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, 40) }).filter(fits), weight: 2 },
+    { arbitrary: words.filter(fits), weight: 4 },
+    { arbitrary: graphemes(minLength, Math.min(maxLength, 40)).filter(fits), weight: 2 },
     { arbitrary: fc.constantFrom('word', ...odd.filter(fits)), weight: 2 },
     { arbitrary: fc.constantFrom('word', ...longest), weight: 1 }
   )
+}
+
+const words = fc.stringMatching(/^[a-z]{4,12}$/)
+const made = new Map<string, fc.Arbitrary<string>>()
+
+/** Made once each: fast-check takes long to prepare them. */
+function once (name: string, make: () => fc.Arbitrary<string>): fc.Arbitrary<string> {
+  if (!made.has(name)) made.set(name, make())
+  return made.get(name)!
+}
+
+/** Text that matches the pattern. */
+export function matching (pattern: string): fc.Arbitrary<string> {
+  return once(pattern, () => fc.stringMatching(new RegExp(pattern, 'u')))
+}
+
+function graphemes (minLength: number, maxLength: number): fc.Arbitrary<string> {
+  return once(`graphemes ${minLength} ${maxLength}`, () => fc.string({ unit: 'grapheme', minLength, maxLength }))
 }
 
 const attachments: fc.Arbitrary<Attachment> = fc.constantFrom({ filename: 'picture.png', type: 'image/png', bytes: picture }, { filename: 'text.txt', type: 'text/plain', bytes: Buffer.from('A text of the contract tests.\n') })

@@ -107,3 +107,9 @@ export function kindsOf ({ path, parameters }: Operation): Record<string, string
     return kind === null ? [] : [[name, kind]]
   }))
 }
+
+/** The path to a known resource; null where it is not known what it is in. */
+export function itemPath (operation: Operation, known: Known): Record<string, string> | null {
+  const entries = Object.entries(kindsOf(operation)).map(([name, kind]) => [name, kind === known.kind ? known.id : known.under[kind]])
+  return entries.some(([, id]) => id === undefined) ? null : Object.fromEntries(entries)
+}
