@@ -114,7 +114,7 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     await app.register(cors, {
       origin: config.corsOrigins,
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-      exposedHeaders: ['Accept-Ranges', 'Content-Disposition', 'Content-Range', 'ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-ID', 'Idempotent-Replayed', ...tusHeaders],
+      exposedHeaders: ['Accept-Ranges', 'Content-Disposition', 'Content-Range', 'Deprecation', 'ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset', 'X-Request-ID', 'Idempotent-Replayed', ...tusHeaders],
       maxAge: 600
     })
   }

@@ -10,6 +10,7 @@ import type { Services } from '../services/services.ts'
 import { accepts } from './accept.ts'
 import { matches, noneMatches } from './conditional.ts'
 import { sendContent } from './content.ts'
+import { linkBeside, sayDeprecated } from './deprecation.ts'
 import { fieldsLimit } from './errors.ts'
 import { EventStream } from './event-stream.ts'
 import { readForm } from './form.ts'
@@ -41,7 +42,7 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
     url: info.url,
     // What a browser asks before it sends is answered here too.
     config: { operation: info, ...(info.method === 'OPTIONS' && { cors: { strictPreflight: false, preflightContinue: true } }) },
-    ...(info.rateLimit !== null && { onRequest: isTus(info) ? [sayVersion, secure(info, services, limits)] : secure(info, services, limits) }),
+    onRequest: [...sayDeprecated(info, publicUrl), ...(info.rateLimit === null ? [] : [...(isTus(info) ? [sayVersion] : []), secure(info, services, limits)])],
     ...(isTus(info) && { preParsing: requireTus }),
     ...(takesFields(info) && { bodyLimit: fieldsLimit }),
     handler: serve
@@ -166,7 +167,7 @@ export function routeOf (info: OperationInfo, handler: AnyHandler, { services, l
   function send (request: FastifyRequest, reply: FastifyReply, { status, headers, text }: Rendered): FastifyReply {
     // What belongs to a caller is in no cache; the contract may be kept and asked about. A handler may say what is stricter.
     reply.code(status).header('cache-control', info.scopes === null ? 'no-cache' : 'no-store')
-    for (const name in headers) reply.header(name, headers[name])
+    for (const name in headers) reply.header(name, name === 'link' ? linkBeside(reply, headers[name]) : headers[name])
     if (text === null) return reply.send()
     if (info.etag && (request.method === 'GET' || request.method === 'HEAD') && noneMatches(request.headers['if-none-match'], headers.etag)) {
       return reply.code(304).removeHeader('content-type').send()

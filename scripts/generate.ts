@@ -11,51 +11,68 @@ import { emitCatalogue } from './generate/catalogue.ts'
 import { emitClient } from './generate/client.ts'
 import { removeNotes, requireAgreement } from './generate/agreement.ts'
 import { readContract } from './generate/contract.ts'
+import { addDeprecations } from './generate/deprecation.ts'
 import { GenerateError } from './generate/error.ts'
 import { addErrorCodes } from './generate/errors.ts'
 import { addEvents, emitEvents } from './generate/events.ts'
 import { operationsOf, type Operation } from './generate/model.ts'
 import { banner, emitOperations, emitRoutes, emitTypes } from './generate/types.ts'
 import { Pool, schemasOf } from './generate/schemas.ts'
-import { compileRequests, compileResponses, createCompilers } from './generate/validators.ts'
+import { compileRequests, compileResponses, createCompilers, type Compilers } from './generate/validators.ts'
 import { compileSerializers } from './generate/serializers.ts'
 import { generatePrisma, stalePrisma } from './generate/prisma.ts'
 import { writeStubs } from './generate/stubs.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
+export interface Emitted {
+  operations: Operation[]
+  /** By file name: what a server loads. */
+  served: Map<string, string>
+  /** What only compilers and clients read, which no server waits for. */
+  types (): Promise<Map<string, string>>
+}
+
 /** Everything in generated/ that comes from the spec, by file name. */
-export async function emitAll (spec: string, compilers = createCompilers()): Promise<{ files: Map<string, string>, operations: Operation[] }> {
+export async function emitAll (spec: string): Promise<{ files: Map<string, string>, operations: Operation[] }> {
+  const { operations, served, types } = await emit(spec)
+  return { operations, files: new Map([...served, ...await types()]) }
+}
+
+/** @param compilers those of the generation before, which make this one cheaper. */
+export async function emit (spec: string, compilers = createCompilers()): Promise<Emitted> {
   const document = await readContract(spec)
   if (spec === join(root, 'spec/openapi.yaml')) await requireAgreement(root, document)
   removeNotes(document)
   const events = addEvents(document)
   const codes = addErrorCodes(document)
+  addDeprecations(document)
   const operations = operationsOf(document)
   const { parameters, bodies, responses, names } = schemasOf(operations)
   // Before what is compiled: the objects and payloads of events are among it.
   const payloads = new Pool('payload')
   const eventTable = emitEvents(events, responses, payloads)
   const published = Object.fromEntries(Object.entries(document).filter(([key]) => key !== 'x-implied-responses' && key !== 'x-events'))
-  const types = await emitTypes(document)
   const project = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const files = new Map([
+  const served = new Map([
     ['openapi.json', `${JSON.stringify(published, null, 2)}\n`],
     ['openapi.yaml', stringify(published, { aliasDuplicateObjects: false, lineWidth: 120 })],
     ['docs.json', emitCatalogue(document, { operations, codes, events, client: `@${project.name}/client` })],
-    ['types.ts', `${banner}export type * from './client/types.d.ts'\n`],
     ['operations.ts', emitOperations(operations, names)],
     ['events.ts', eventTable],
     ['routes.ts', emitRoutes(operations)],
     ['validators.js', banner + compileRequests(document, parameters, bodies, compilers)],
     ['replies.js', banner + compileResponses(document, new Map([...responses.schemas, ...payloads.schemas]), compilers)],
-    ['serializers.js', banner + compileSerializers(document, responses.schemas)],
+    ['serializers.js', banner + compileSerializers(document, responses.schemas)]
+  ])
+  const types = async (): Promise<Map<string, string>> => new Map([
+    ['types.ts', `${banner}export type * from './client/types.d.ts'\n`],
     ['validators.d.ts', declaration('validators', "import('ajv').ValidateFunction", 'What checks the parts of a request, by the names in the table of operations.')],
     ['replies.d.ts', declaration('replies', "import('ajv').ValidateFunction", 'What checks the bodies of answers.')],
     ['serializers.d.ts', declaration('serializers', '(body: unknown) => string', 'What writes the bodies of answers, leaving out what the spec does not declare.')],
-    ...emitClient(document, operations, { types, project, standing: (name) => textOf(join(root, 'generated/client'), name) })
+    ...emitClient(document, operations, { types: await emitTypes(document), project, standing: (name) => textOf(join(root, 'generated/client'), name) })
   ])
-  return { files, operations }
+  return { operations, served, types }
 }
 
 function declaration (name: string, type: string, comment: string): string {
@@ -65,7 +82,7 @@ function declaration (name: string, type: string, comment: string): string {
 interface Options { check?: boolean, stubs?: boolean, spec?: string, out?: string }
 
 /** What a generation did: the files in generated/ that it wrote, and a line for each stub and each handler of nothing. */
-export interface Generated { operations: number, wrote: string[], stubs: string[] }
+interface Generated { operations: number, wrote: string[], stubs: string[] }
 
 /**
  * @returns the lines that tell what was done.
@@ -80,18 +97,38 @@ export async function generate (options: Options): Promise<string[]> {
   return [...stubs, `${operations} operations in ${relative(root, specOf(options))}: ${wrote.length === 0 ? 'nothing changed' : `wrote ${wrote.join(', ')}`} (${seconds} s of CPU)`]
 }
 
+/** @throws GenerateError, before anything is written. */
+async function writeGenerated (options: Options): Promise<Generated> {
+  const { files, operations } = await emitAll(specOf(options))
+  const prisma = options.out === undefined ? await generatePrisma(root) : []
+  const wrote = [...prisma, ...await write(outOf(options), files)]
+  // A folder that somebody names may hold other things; generated/ is the generator's alone.
+  if (options.out === undefined) await removeStrangers(files)
+  return { operations: operations.length, wrote, stubs: options.stubs ? await writeStubs(root, operations) : [] }
+}
+
 /**
- * @param compilers those of the generation before, which make this one cheaper.
+ * Writes what a server loads of generated/, and answers with what writes the rest, each with the names of what it wrote.
  * @throws GenerateError, before anything is written.
  */
-export async function writeGenerated (options: Options, compilers = createCompilers()): Promise<Generated> {
-  const out = outOf(options)
-  const { files, operations } = await emitAll(specOf(options), compilers)
-  const prisma = options.out === undefined ? await generatePrisma(root) : []
-  const wrote = [...prisma, ...await write(out, files)]
-  // A folder that somebody names may hold other things; generated/ is the generator's alone.
-  if (options.out === undefined) for (const name of await strangers(out, files)) await rm(join(out, name), { recursive: true })
-  return { operations: operations.length, wrote, stubs: options.stubs ? await writeStubs(root, operations) : [] }
+export async function writeServed (compilers: Compilers): Promise<{ wrote: string[], writeTypes: () => Promise<string[]> }> {
+  const out = outOf({})
+  const { served, types } = await emit(specOf({}), compilers)
+  const wrote = [...await generatePrisma(root), ...await write(out, served)]
+  return {
+    wrote,
+    async writeTypes () {
+      const files = await types()
+      const written = await write(out, files)
+      await removeStrangers(new Map([...served, ...files]))
+      return written
+    }
+  }
+}
+
+async function removeStrangers (files: Map<string, string>): Promise<void> {
+  const out = outOf({})
+  for (const name of await strangers(out, files)) await rm(join(out, name), { recursive: true })
 }
 
 async function checkGenerated (options: Options): Promise<string[]> {

@@ -156,6 +156,8 @@ export interface OperationInfo {
   etag: boolean
   paged: boolean
   projectAccess: { role: string, states?: string[] } | null
+  /** Of an operation that will end: since when that is known, its last day, and the path of what comes after it. */
+  deprecation?: { since: string, sunset: string, successor: string | null }
   /** Whether the answer holds a secret that is shown once. */
   secretAnswer: boolean
 }

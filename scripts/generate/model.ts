@@ -1,4 +1,5 @@
 // The operations of a bundled document in the plain form that every emitter reads.
+import { deprecationOf, type Deprecation } from './deprecation.ts'
 import { resolve } from './resolve.ts'
 
 type Json = any
@@ -62,6 +63,7 @@ export interface Operation {
   body: Body | null
   responses: Response[]
   projectAccess: { role: string, states?: string[] } | null
+  deprecation: Deprecation | null
   secretAnswer: boolean
   /** Whether its handler remembers by itself what was answered to an Idempotency-Key. */
   remembers: boolean
@@ -109,6 +111,7 @@ export function operationsOf (document: Json): Operation[] {
           }
         }),
         projectAccess: operation['x-project-access'] ?? null,
+        deprecation: deprecationOf(document, operation, (other, its) => prefixOf(other.servers ?? its.servers ?? document.servers)),
         secretAnswer: operation['x-secret-answer'] === true,
         remembers: operation['x-idempotency'] === 'handler',
         anew: operation['x-idempotency'] === 'anew',

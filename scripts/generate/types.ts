@@ -110,6 +110,7 @@ function tableRow (o: Operation, names: ValidatorNames): object {
     etag: success.some((r) => r.headers.includes('etag')),
     paged: success.some((r) => r.headers.includes('link')),
     projectAccess: o.projectAccess,
+    deprecation: o.deprecation ?? undefined,
     secretAnswer: o.secretAnswer
   }
 }

@@ -26,7 +26,7 @@ export const lifetimeRules = {
       ctx.report({ message: `x-error-codes in openapi.yaml has no code for ${status}`, location: location.child(['responses', status]).key() })
     }
   }),
-  'deprecation': eachOperation((operation, { root, url, ctx, location }) => {
+  'deprecation': eachOperation((operation, { root, rootFile, url, ctx, location }) => {
     const { deprecated, 'x-deprecated-at': since, 'x-sunset': sunset, 'x-successor': successor } = operation
     const report = (key: string, message: string): void => ctx.report({ message, location: location.child(key) })
     if (deprecated !== true) {
@@ -44,7 +44,7 @@ export const lifetimeRules = {
       if (end < earliest) report('x-sunset', `it ends ${notice} months after \`x-deprecated-at\` at the earliest, on ${earliest.toISOString().slice(0, 10)}`)
     }
     if (successor === undefined) return
-    const next = operationCalled(root, successor, ctx)
+    const next = operationCalled(root, successor, (item) => item.$ref === undefined ? item : (ctx as any).resolve(item, rootFile).node)
     if (next === null) return report('x-successor', `there is no operation \`${successor}\``)
     const own = parametersIn(url)
     for (const name of parametersIn(next.url)) {
@@ -63,9 +63,9 @@ function parametersIn (url: string): string[] {
   return [...url.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name)
 }
 
-function operationCalled (root: any, id: string, ctx: Context): { url: string } | null {
+function operationCalled (root: any, id: string, follow: (item: any) => any): { url: string } | null {
   for (const [url, item] of Object.entries<any>(root.paths ?? {})) {
-    const path = resolved(item, ctx)
+    const path = follow(item)
     if (methods.some((method) => path?.[method]?.operationId === id)) return { url }
   }
   return null

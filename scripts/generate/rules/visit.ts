@@ -23,15 +23,21 @@ export function header (response: any, name: string): boolean {
 }
 
 /** Calls `check` for every operation with its path item, its method and the root document. */
-export function eachOperation (check: (operation: any, at: { path: any, method: string, root: any, ctx: Context, location: any, url: string }) => void) {
+export function eachOperation (check: (operation: any, at: { path: any, method: string, root: any, rootFile: string, ctx: Context, location: any, url: string }) => void) {
   return () => {
     let root: any
+    let rootFile = ''
     return {
-      Root: { enter (node: any) { root = node } },
+      Root: {
+        enter (node: any, ctx: any) {
+          root = node
+          rootFile = ctx.location.source.absoluteRef
+        }
+      },
       PathItem: {
         enter (path: any, ctx: any) {
           for (const method of methods) {
-            if (path[method]) check(path[method], { path, method, root, ctx, location: ctx.location.child(method), url: String(ctx.key) })
+            if (path[method]) check(path[method], { path, method, root, rootFile, ctx, location: ctx.location.child(method), url: String(ctx.key) })
           }
         }
       }
