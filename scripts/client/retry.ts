@@ -33,7 +33,10 @@ export class RepeatableRequest extends Request {
   again (): Request | null {
     const once = typeof this.#input === 'object' && 'body' in this.#input && this.#input.body !== null
     if (once || this.#init?.body instanceof ReadableStream) return null
-    return new Request(this.#input, { ...this.#init, headers: this.headers })
+    const headers = new Headers(this.headers)
+    // Each time it is written a form has another boundary, and says so.
+    if (this.#init?.body instanceof FormData) headers.delete('content-type')
+    return new Request(this.#input, { ...this.#init, headers })
   }
 }
 
