@@ -1,5 +1,5 @@
 // `npm run bench`: what the README says of speed, measured again on this machine.
-//   npm run bench -- http|growth|events|storage|retrieval|recall|chat|generate|dev   one part of it
+//   npm run bench -- http|growth|events|storage|retrieval|recall|chat|generate|dev|start   one part of it
 //   --quick                                 a minute's try of everything, whose numbers say little
 import { parseArgs } from 'node:util'
 import { benchChat } from './bench/chat.ts'
@@ -12,6 +12,7 @@ import { installOthers } from './bench/install.ts'
 import { benchRecall, benchRetrieval } from './bench/retrieval.ts'
 import { benchStorage } from './bench/storage.ts'
 import { openStage, type Stage } from './bench/stage.ts'
+import { benchStart } from './bench/start.ts'
 
 const parts: Record<string, (stage: Stage, quick: boolean) => Promise<string>> = {
   async http (stage, quick) {
@@ -41,6 +42,10 @@ const parts: Record<string, (stage: Stage, quick: boolean) => Promise<string>> =
   },
   async dev (stage, quick) {
     return await benchDev(stage, { rounds: quick ? 2 : 10 })
+  },
+  async start (stage, quick) {
+    installOthers()
+    return await benchStart(stage, quick ? { sizes: [1], repeats: 1 } : { sizes: [1, 1_000], repeats: 5 })
   }
 }
 

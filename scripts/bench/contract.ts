@@ -45,7 +45,7 @@ async function best (repeats: number, measure: () => Promise<number>): Promise<n
 }
 
 /** The project around `generated/`, which is there already. */
-async function copyProject (folder: string): Promise<void> {
+export async function copyProject (folder: string): Promise<void> {
   for (const name of ['app', 'services', 'prisma', 'generated/prisma', 'package.json']) cpSync(join(root, name), join(folder, name), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
   const { operations } = await import(pathToFileURL(join(folder, 'generated/operations.ts')).href) as { operations: Record<string, { id: string, tag: string }> }
@@ -53,7 +53,7 @@ async function copyProject (folder: string): Promise<void> {
   for (const { id, tag } of Object.values(operations)) tags.set(tag, [...tags.get(tag) ?? [], id])
   mkdirSync(join(folder, 'handlers'))
   for (const [tag, ids] of tags) {
-    writeFileSync(join(folder, 'handlers', `${tag}.ts`), `export const ${exportName(tag)} = {\n${ids.map((id) => `  async ${id} () { return { status: 204 } }`).join(',\n')}\n}\n`)
+    writeFileSync(join(folder, 'handlers', `${tag}.ts`), `export const ${exportName(tag)} = {\n${ids.map((id) => `  async ${id} () { return ${id === 'getHealth' ? "{ status: 200, body: { status: 'ok' } }" : '{ status: 204 }'} }`).join(',\n')}\n}\n`)
   }
   writeFileSync(join(folder, 'boot.ts'), bootSource(folder))
 }

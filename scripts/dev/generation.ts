@@ -2,10 +2,11 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { Outcome } from './generator.ts'
+import type { Outcome, Request } from './generator.ts'
 
 export interface Generation {
-  generate (): Promise<Outcome>
+  /** One at a time; `types` follows `served`. */
+  generate (what: Request): Promise<Outcome>
   /** What it has imported is not what stands in the files any more. */
   renew (): void
   stop (): Promise<void>
@@ -23,7 +24,7 @@ export function createGeneration (env: Record<string, string>): Generation {
   }
 
   return {
-    async generate () {
+    async generate (what) {
       if (isOver(child)) child = start()
       const asked = child
       let written = ''
@@ -36,7 +37,7 @@ export function createGeneration (env: Record<string, string>): Generation {
           asked.off('close', ended)
           resolve(message)
         })
-        asked.send('generate')
+        asked.send(what)
       })
       asked.stderr!.off('data', hear)
       return outcome

@@ -1,5 +1,6 @@
 // Owns what follows from a save: whether the generator has to run, whether another server has to start, and the line
 // about it. One round at a time; what is saved meanwhile is the next one.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Generation } from './generation.ts'
 import { whyItEnded } from './report.ts'
 import { ServerError, type Servers, type Serving } from './servers.ts'
@@ -10,9 +11,6 @@ export interface Rounds {
   /** The files of a save, named from the project's folder. */
   save (files: string[]): void
 }
-
-/** Generated files that no server loads. */
-const unread = /\.d\.ts$|^types\.ts$|^openapi\.yaml$|^client\//
 
 export function createRounds ({ folder, generation, servers, say }: {
   folder: string
@@ -30,28 +28,39 @@ export function createRounds ({ folder, generation, servers, say }: {
     const started = performance.now()
     const any = (pattern: RegExp): boolean => files.some((file) => pattern.test(file))
     const done: string[] = []
+    let generated = false
     let restart = behind || !servers.serving() || any(/^(app|handlers|services)\/|^prisma\/migrations\//)
     // The validators that it writes are made with these formats.
     if (any(/^services\/formats\.ts$/)) generation.renew()
     if (any(/^spec\/|^prisma\/schema\.prisma$|^services\/formats\.ts$/)) {
-      const outcome = await generation.generate()
+      const outcome = await generation.generate('served')
+      generated = 'wrote' in outcome
       if ('problem' in outcome) {
         say(`✗ ${outcome.problem}`)
         if (!restart) return
       } else {
         const { wrote } = outcome
         done.push(wrote.length === 0 ? 'nothing changed in generated/' : `wrote ${wrote.join(', ')}`)
-        restart ||= wrote.some((name) => !unread.test(name))
+        restart ||= wrote.length > 0
       }
     }
     if (restart) {
       behind = await serve() === null
-      if (behind) return
+      if (behind) return generated ? await types() : undefined
       done.push(`serving after ${((performance.now() - started) / 1000).toFixed(1)} s`)
     }
     if (done.length > 0) say(`✓ ${named(files)} → ${done.join('; ')}`)
     if (any(/^prisma\/schema\.prisma$/)) say('· the database follows with a migration: `npm run migrate -- --create NAME` writes it, and the next start applies it')
     else if (restart && any(/^prisma\/migrations\//)) say('· the migration is applied; one that is changed after that is refused, so write another')
+    if (generated) await types()
+  }
+
+  /** For the compiler and for clients; the server answers already, and its first requests go first. */
+  async function types (): Promise<void> {
+    await sleep(300)
+    const outcome = await generation.generate('types')
+    if ('problem' in outcome) say(`✗ ${outcome.problem}`)
+    else if (outcome.wrote.length > 0) say(`· wrote ${outcome.wrote.join(', ')}`)
   }
 
   async function serve (): Promise<Serving | null> {
@@ -75,7 +84,7 @@ export function createRounds ({ folder, generation, servers, say }: {
 
   return {
     async begin () {
-      const outcome = await generation.generate()
+      const outcome = await generation.generate('served')
       if ('problem' in outcome) say(`✗ ${outcome.problem}\n  Serving what was generated before.`)
       else if (outcome.wrote.length > 0) say(`· wrote ${outcome.wrote.join(', ')}`)
       const serving = await servers.replace().catch((error: unknown) => {
@@ -89,6 +98,7 @@ export function createRounds ({ folder, generation, servers, say }: {
         say(`✓ serving at ${url} (reference: ${url}/docs)`)
         if (firstKey !== null) say(`  Your API key, shown this once:  ${firstKey}`)
       }
+      if ('wrote' in outcome) await types()
       void next()
     },
     save (files) {
