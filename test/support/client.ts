@@ -3,6 +3,7 @@ import replies from '../../generated/replies.js'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { ValidateFunction } from 'ajv'
 import { headersOf } from './contract-schema.ts'
+import { headerProblem } from './header-values.ts'
 
 export interface Reply { status: number, headers: Headers, body: any, text: string, /** As they came. */ bytes: Buffer, operation: OperationId | null }
 
@@ -47,6 +48,8 @@ export function holdAgainstSpec (id: OperationId, status: number, headers: Heade
     if (value === null && sometimes.has(name)) continue
     if (value === null) throw new Error(`${id} ${status} has no ${name}`)
     if (schema.const !== undefined && value !== schema.const) throw new Error(`${id} ${status} has ${name}: ${value}, declared is ${schema.const}`)
+    const wrong = headerProblem(schema, value)
+    if (wrong !== null) throw new Error(`${id} ${status} has ${name}: ${value}, which ${wrong}`)
   }
   if (operations[id].etag && status < 300 && headers.get('etag') === null) throw new Error(`${id} ${status} has no ETag`)
   if (operations[id].paged && status === 200 && headers.get('link') === null) throw new Error(`${id} ${status} has no Link`)
