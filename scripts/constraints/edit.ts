@@ -15,10 +15,11 @@ export function without (document: Json, { place, keyword, name }: Constraint): 
 
 /**
  * A copy of the document with exactly the constraints of the list, whatever it has itself. Places that are in the document
- * no more are left out.
+ * no more are left out, and components of which nothing is listed stay as they are: they are made from others.
  */
 export function withConstraints (document: Json, listed: Constraints): Json {
-  const now = constraintsOf(document)
+  const written = new Set([...listed.keys()].map((place) => /^\/components\/schemas\/([^/]+)/.exec(place)?.[1]))
+  const now = constraintsOf(document, (component) => written.has(component))
   let result = document
   // From the outside in: what holds a schema comes before the schema.
   for (const place of [...new Set([...listed.keys(), ...now.keys()])].sort((a, b) => a.split('/').length - b.split('/').length)) {

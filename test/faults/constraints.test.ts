@@ -82,6 +82,7 @@ function reasonFor ({ place, keyword }: Constraint): string {
 }
 
 function isForm (place: string): boolean {
+  if (place.endsWith('/content/multipart~1form-data/schema')) return true
   return Object.values<Json>(document.paths).flatMap((item) => Object.values<Json>(item)).some((operation) =>
     Object.entries<Json>(operation?.requestBody?.content ?? {}).some(([type, { schema }]) => /form/.test(type) && `#${place}`.startsWith(schema.$ref)))
 }
@@ -101,7 +102,7 @@ async function refusedByLinter (constraints: Constraint[]): Promise<Set<string>>
   try {
     const paths = candidates.filter(({ place, keyword }) => keyword === 'required' && nodeAt(document, place).in === 'path')
     if (await problemsOf(folder, paths, /a path parameter is `required: true`/) === paths.length) for (const one of paths) refused.add(nameOf(one))
-    for (const one of candidates.filter(({ place, keyword, name }) => isForm(place) && (name === 'file' || (keyword === 'format' && place.endsWith('/file'))))) {
+    for (const one of candidates.filter(({ place, keyword, name }) => isForm(place) && (name === 'file' || (keyword === 'format' && place.endsWith('/file')) || keyword === '$ref'))) {
       if (await problemsOf(folder, [one], /exactly one property of format `binary`/) > 0) refused.add(nameOf(one))
     }
   } finally {
