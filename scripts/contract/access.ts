@@ -40,7 +40,7 @@ async function keysWithout (run: Run, operations: Operation[]): Promise<Map<stri
   const keys = new Map<string, string>()
   if (keyMaker === null || actor.scopes === null || run.options.readOnly) return keys
   for (const scopes of new Map(operations.filter((operation) => !run.people.isOperators(operation) && operation.scopes!.length > 0).map((operation) => [operation.scopes!.join(), operation.scopes!])).values()) {
-    const answer = await run.call(part, keyMaker, { body: { name: 'Contract test', scopes: actor.scopes.filter((scope) => !scopes.includes(scope)) }, type: 'application/json' }, actor.key)
+    const answer = await run.call(part, keyMaker, { body: { name: 'contract-test', scopes: actor.scopes.filter((scope) => !scopes.includes(scope)) }, type: 'application/json' }, actor.key)
     const key = Object.values(answer.body ?? {}).find((value) => typeof value === 'string' && value.length === actor.key.length && value !== actor.key)
     if (answer.status < 300 && typeof key === 'string') keys.set(scopes.join(), key)
   }

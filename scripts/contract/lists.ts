@@ -1,7 +1,7 @@
 // Lists: every page size gives the same items, every order is one, and every filter leaves exactly what it names.
 import { kindOf, schemaOf, type Json, type Operation } from './document.ts'
 import { pageThrough, type PagesRead } from './pages.ts'
-import { make, makeWith, pathOf } from './requests.ts'
+import { make, makersOf, makeWith, pathOf } from './requests.ts'
 import { isPaged, itemSchema, listedKind } from './resources.ts'
 import type { Run } from './run.ts'
 
@@ -31,11 +31,23 @@ async function readList (run: Run, operation: Operation): Promise<void> {
     if (i === enough - 1 || (all.total === 0 && i === 0)) all = await read()
     if (i === 0 && all?.total === 0) break
   }
+  if (kind !== null && !run.options.readOnly) await makeOrdered(run, operation, kind, path)
   all = await read()
   if (all === null || !all.whole || all.total > most) return
   await sizes(run, operation, path, all)
   await orders(run, operation, all, read)
   await filters(run, operation, all, read)
+}
+
+/** For every order by a text that one can choose: something late in it, and then something early. */
+async function makeOrdered (run: Run, operation: Operation, kind: string, path: Record<string, string>): Promise<void> {
+  const names: string[] = operation.parameters.find(({ name }) => name === 'sort')?.schema.enum ?? []
+  const properties = makersOf(run, kind)[0]?.body?.media[0].schema.properties ?? {}
+  for (const name of names) {
+    const { type, format } = schemaOf(run.document, properties[name])
+    if (type !== 'string' || format !== undefined) continue
+    for (const text of ['zulu', 'alpha']) await makeWith(run, kind, { path: Object.keys(path).length === 0 ? undefined : path, body: { [name]: text }, part: 'making' })
+  }
 }
 
 async function sizes (run: Run, operation: Operation, path: Record<string, string>, all: PagesRead): Promise<void> {
