@@ -4,8 +4,8 @@
 // A schema is about the model of its name, or of `x-model`; `ProjectCreate`, `ProjectUpdate` and `ProjectWith…` are about Project. A property is about
 // the column of its name, or of `x-column`; one that is made of something else says of what in `x-computed`, and one that
 // differs on purpose why, in `x-differs`.
-import { readFile, readdir } from 'node:fs/promises'
 import { existsSync, readFileSync } from 'node:fs'
+import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createPlaces } from '../changes/places.ts'
 import { flattened } from '../constraints/constraints.ts'
@@ -31,7 +31,7 @@ export function findings (document: Json, database: Database): Finding[] {
     const model = modelOf(name, schema, database)
     if (model === null) return []
     if (typeof model === 'string') return [{ schema: name, pointer: `/components/schemas/${name}`, says: `there is no model ${model}`, database: { file: schemaFile, line: 1 } }]
-    return properties(document, schema, `/components/schemas/${name}`, true).flatMap(({ pointer, name: property, schema: own, isOwn }): Finding[] => {
+    return properties(schema, `/components/schemas/${name}`, true).flatMap(({ pointer, name: property, schema: own, isOwn }): Finding[] => {
       const found = (says: string, place: Place): Finding => ({ schema: name, pointer, says: `${name}.${property} ${says}`, database: place })
       const wanted = own['x-column'] ?? property
       const column = model.columns.find((each) => each.name === wanted)
@@ -62,11 +62,11 @@ function modelOf (name: string, schema: Json, { models }: Database): Model | str
 interface Property { pointer: string, name: string, schema: Json, isOwn: boolean }
 
 /** Those of the schema, and those in its groups. */
-function properties (document: Json, schema: Json, pointer: string, isOwn: boolean): Property[] {
+function properties (schema: Json, pointer: string, isOwn: boolean): Property[] {
   return Object.entries<Json>(schema.properties ?? {}).flatMap(([name, own]) => {
     const at = `${pointer}/properties/${name}`
     const grouped = own.$ref === undefined && own.properties !== undefined
-    const inside = grouped ? properties(document, own, at, false) : []
+    const inside = grouped ? properties(own, at, false) : []
     // A group is no column by itself, where what is in it names its columns.
     return inside.some(({ schema: { 'x-column': column } }) => column !== undefined) ? inside : [{ pointer: at, name, schema: own, isOwn }]
   })
