@@ -119,7 +119,7 @@ export async function makeWith (run: Run, kind: string, given: { body?: Json, pa
 }
 
 /** So many of a kind are made to be named, and no more. */
-const most = 12
+const most = 30
 
 /** Makes what the body names, where there is none yet, or another where it may have to be one that was not used before. */
 export async function makeNeeded (run: Run, operation: Operation, anew: boolean, depth: number): Promise<void> {
