@@ -39,7 +39,7 @@ export async function benchDev (stage: Stage, { rounds }: { rounds: number }): P
         dev.forget()
         write(join(folder, save.file), (text) => save.change(text, round))
         await dev.says(/→.*serving after/)
-        await fetch(`${address}/v1/health`)
+        await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(60_000) })
         const wall = (performance.now() - started) / 1000
         const answered = cpu()
         const after = await quiet(cpu)

@@ -1,5 +1,6 @@
 // One server of `npm run dev`: a worker of its cluster, so that the port outlives it. It loads the packages as soon as it
 // is there, and the project, as it is by then, when it is told to serve.
+import cluster from 'node:cluster'
 import { flushCompileCache } from 'node:module'
 import { packagesOf } from './packages.ts'
 
@@ -43,5 +44,7 @@ async function serve (): Promise<void> {
 
 async function end (): Promise<void> {
   await stop()
-  process.exit()
+  // A connection that was handed over before the port's owner heard of the end is given back first; it would never be answered.
+  process.once('disconnect', () => process.exit())
+  cluster.worker!.disconnect()
 }
