@@ -72,6 +72,26 @@ t.test('a reader finds every operation and tries one with a key', { skip: browse
   t.equal(await keyField(page).inputValue(), '', 'the key is gone with the page')
 })
 
+t.test('a reader sees how an operation is called in each language, what comes back, and the catalogues', { skip: browserPath === undefined && 'no Chromium' }, async (t) => {
+  const server = await startServer(t)
+  const { page, complaints } = await openPage(t, server, { viewport: { width: 1200, height: 900 } })
+  const operation = page.locator('[id="platform-api/tag/user/GET/user/profile"]')
+  await operation.scrollIntoViewIfNeeded()
+  await operation.filter({ hasText: 'curl "$PLATFORM_URL/v1/user/profile"' }).waitFor()
+  await operation.filter({ hasText: 'Wrote the first program.' }).waitFor()
+  await operation.getByRole('button', { name: 'curl' }).click()
+  t.same(await page.getByRole('option').allTextContents(), ['curl', 'TypeScript', 'Python'])
+  await page.getByRole('option', { name: 'Python' }).click()
+  await operation.filter({ hasText: 'requests.get(' }).waitFor()
+  for (const [link, heading] of [['errors', 'INVALID_REQUEST'], ['events', 'project.created']]) {
+    await page.locator(`a[href="/docs/${link}"]`).click()
+    await page.getByRole('heading', { name: heading, exact: true }).waitFor()
+    t.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0, 'nothing sticks out')
+    await page.goBack()
+  }
+  t.same(complaints, [])
+})
+
 t.test('a wrong key is answered with 401', { skip: browserPath === undefined && 'no Chromium' }, async (t) => {
   const server = await startServer(t)
   const { page, complaints } = await openPage(t, server)
