@@ -38,6 +38,8 @@ export function createLimits ({ policies, redisUrl, onError = () => {} }: Limits
     if (reachable) onError(new Error('Redis cannot be reached; until it is back each server counts rate limits for itself', { cause: error }))
     reachable = false
   })
+  // The first requests wait for the first connection, or its failure: else a server that has just started would count them for itself.
+  const tried = redis === null ? null : new Promise<void>((resolve) => { redis.once('ready', resolve).once('close', resolve) })
   const limiters = new Map<string, { policy: Policy, limiter: RateLimiterAbstract }>()
   for (const [name, limit] of Object.entries(policies)) {
     const memory = new RateLimiterMemory({ points: limit, duration: windowSeconds })
@@ -51,6 +53,7 @@ export function createLimits ({ policies, redisUrl, onError = () => {} }: Limits
       const found = limiters.get(name)
       if (found === undefined) throw new Error(`there is no rate limit ${name}`)
       const { limiter, policy } = found
+      if (tried !== null) await tried
       try {
         return verdict(true, policy, await limiter.consume(who))
       } catch (refusal) {

@@ -9,8 +9,12 @@ import { jobMisfits, makeEndpoint, startWorkingServer, type Endpoint, type Worki
 const concurrency = 20
 const quiet = { event_types: ['profile.updated'] }
 
+/** Longer than any machine takes for the rest. */
+const patient = { timeout: 600_000 }
+
 /** A stop cuts at once what hangs. */
-const start = (t: Test): Promise<WorkingServer> => startWorkingServer(t, { env: { WEBHOOK_CONCURRENCY: `${concurrency}`, SHUTDOWN_TIMEOUT: '0' } })
+const start = (t: Test, options: { timeout?: number } = {}): Promise<WorkingServer> =>
+  startWorkingServer(t, { env: { WEBHOOK_CONCURRENCY: `${concurrency}`, SHUTDOWN_TIMEOUT: '0' }, ...options })
 
 /** So many test events for an endpoint at once; it is the admin's unless somebody else is named. */
 async function send ({ admin, services: { database, events } }: WorkingServer, endpoint: Endpoint, count: number, owner = admin): Promise<void> {
@@ -35,7 +39,7 @@ async function finish (t: Test, server: WorkingServer): Promise<void> {
 }
 
 t.test('an endpoint that never answers does not hold up another, whatever waits for it', async (t) => {
-  const server = await start(t)
+  const server = await start(t, patient)
   const stuck = await makeEndpoint(t, server.admin, { ...quiet, answer: 'never' })
   const good = await makeEndpoint(t, server.admin, quiet)
   await send(server, stuck, 300)
@@ -48,7 +52,7 @@ t.test('an endpoint that never answers does not hold up another, whatever waits 
 })
 
 t.test('nor do many of them, which could take all slots', async (t) => {
-  const server = await start(t)
+  const server = await start(t, patient)
   const stuck = await Promise.all(Array.from({ length: 6 }, () => makeEndpoint(t, server.admin, { ...quiet, answer: 'never' })))
   let answer = (): void => {}
   const slow = await makeEndpoint(t, server.admin, { ...quiet, answer: { when: new Promise<void>((resolve) => { answer = resolve }) } })
@@ -67,8 +71,8 @@ for (const senders of [1, 2]) {
   /** Deliveries to each endpoint: together many more than there are places. */
   const each = 15
   t.test(`an owner whose endpoints all answer slowly, and well, holds up nobody else: ${senders} at work`, async (t) => {
-    const server = await start(t)
-    for (let more = 1; more < senders; more++) await server.work()
+    const server = await start(t, patient)
+    for (let more = 1; more < senders; more++) await server.work(patient)
     const hostile = await server.person()
     const victim = await server.person()
     let answer = (): void => {}

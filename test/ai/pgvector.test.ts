@@ -1,0 +1,55 @@
+// Retrieval where the database has pgvector, which the embedded PostgreSQL has not: PostgreSQL 18 as WebAssembly brings it.
+import { PGlite } from '@electric-sql/pglite'
+import { btree_gin as btreeGin } from '@electric-sql/pglite/contrib/btree_gin'
+import { pg_trgm as trigrams } from '@electric-sql/pglite/contrib/pg_trgm'
+import { unaccent } from '@electric-sql/pglite/contrib/unaccent'
+import { vector } from '@electric-sql/pglite/vector'
+import { PGLiteSocketServer } from '@electric-sql/pglite-socket'
+import t from 'tap'
+import { searchPassages } from '../../services/ai/retrieval.ts'
+import { openDatabase, statement } from '../../services/database.ts'
+import { applyMigrations } from '../../services/postgres/migrations.ts'
+import { addBase, addDocument, addPerson } from '../support/collection/shelf.ts'
+
+const postgres = await PGlite.create({ extensions: { vector, unaccent, pg_trgm: trigrams, btree_gin: btreeGin } })
+const server = new PGLiteSocketServer({ db: postgres, host: '127.0.0.1', port: 0 })
+await server.start()
+t.teardown(async () => { await server.stop(); await postgres.close() })
+
+const url = `postgres://postgres@${server.getServerConn()}/postgres`
+await applyMigrations(url)
+// It has one session, whoever asks.
+const db = openDatabase({ url, poolSize: 1 })
+t.teardown(() => db.close())
+
+const extension = statement<{ extname: string }>("SELECT extname FROM pg_extension WHERE extname = 'vector'")
+const dropExtension = statement('DROP EXTENSION vector')
+
+t.test('pgvector finds what comparing in plain SQL finds, with the same scores', async (t) => {
+  let seed = 11
+  const random = (): number => (seed = (seed * 48271) % 2147483647) / 2147483647 - 0.5
+  const anyVector = (): number[] => Array.from({ length: 32 }, random)
+  const ada = await addPerson(db)
+  const base = await addBase(db, ada)
+  for (let i = 0; i < 60; i++) await addDocument(db, base, `What is written in number ${i}, and no other.`, { embed: anyVector })
+  await addDocument(db, base, 'A passage without a vector.')
+  await addDocument(db, base, 'A passage of another model.', { embed: () => [1, 2, 3] })
+
+  const questions = Array.from({ length: 8 }, (_, i) => ({ query: `number ${i}`, embedding: anyVector() }))
+  const ask = async (): Promise<Array<Array<[string, number]>>> => {
+    const answers = []
+    for (const question of questions) {
+      const found = await searchPassages(db, ada, { knowledgeBaseIds: [base], limit: 20, ...question })
+      answers.push(found.map(({ text, score }): [string, number] => [text, Math.round(score * 1e4) / 1e4]))
+    }
+    return answers
+  }
+
+  t.same(await db.sql(extension, []), [{ extname: 'vector' }], 'the migrations have made use of what is there')
+  const byExtension = await ask()
+  await db.sql(dropExtension, [])
+  const plain = await ask()
+  t.same(byExtension, plain)
+  t.equal(new Set(plain.map((found) => found[0][0])).size > 1, true, 'each question has its own best')
+  t.notOk(plain.flat().some(([text]) => text === 'A passage of another model.'), 'whose vectors compare with none')
+})
