@@ -1,17 +1,18 @@
-// The published contract, as it was generated: read once, at the first request for it.
+// The published contract, as it was when this server started: what is generated later is the next server's.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const folder = join(import.meta.dirname, '../generated')
+const texts = { json: readFileSync(join(folder, 'openapi.json')), yaml: readFileSync(join(folder, 'openapi.yaml')) }
 let json: Record<string, unknown> | undefined
 let yaml: string | undefined
 
 export function contractAsJson (): Record<string, unknown> {
-  json ??= JSON.parse(readFileSync(join(folder, 'openapi.json'), 'utf8')) as Record<string, unknown>
+  json ??= JSON.parse(texts.json.toString()) as Record<string, unknown>
   return json
 }
 
 export function contractAsYaml (): string {
-  yaml ??= readFileSync(join(folder, 'openapi.yaml'), 'utf8')
+  yaml ??= texts.yaml.toString()
   return yaml
 }
