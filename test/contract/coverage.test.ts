@@ -41,7 +41,7 @@ function produced (status: number, how: string, produce: (id: OperationId) => Pr
 }
 
 const other = (status: number) => async (id: OperationId) =>
-  await send(await askFor(server, id, (fixtures[id] as Fixture).others?.[status] === undefined ? {} : { other: status }))
+  await send(await askFor(server, id, fixtures[id].others?.[status] === undefined ? {} : { other: status }))
 const shared = new Map<OperationId, Ask>()
 /** A request that is bent until it is refused leaves what it is about as it was, so one serves for all refusals. */
 async function refused (id: OperationId): Promise<Ask> {
@@ -67,7 +67,7 @@ t.test('every operation has a fixture', async (t) => {
 
 produced(401, 'no key', async (id) => await send(await refused(id), { key: null }))
 produced(403, 'a key without the scope, or what is somebody else\'s', async (id) => {
-  if ((fixtures[id] as Fixture).others?.[403] !== undefined) return await other(403)(id)
+  if (fixtures[id].others?.[403] !== undefined) return await other(403)(id)
   const ask = await refused(id)
   const { secret } = await insertedKey(server, ask.caller.id, { scopes: [otherScope(id)] })
   return await send(ask, { key: secret })
@@ -78,7 +78,7 @@ produced(400, 'a query parameter that nobody knows', async (id) => {
 })
 produced(404, 'the last id of the path is of nothing, or it is another gateway\'s', async (id) => {
   if (ofGateways.includes(id)) return await send({ ...await refused(id), server: elsewhere })
-  if ((fixtures[id] as Fixture).others?.[404] !== undefined) return await other(404)(id)
+  if (fixtures[id].others?.[404] !== undefined) return await other(404)(id)
   const ask = await refused(id)
   const [name, value] = Object.entries(ask.params!).findLast(([, value]) => nobodys(value) !== value)!
   return await send({ ...ask, params: { ...ask.params, [name]: nobodys(value) } })
@@ -86,12 +86,12 @@ produced(404, 'the last id of the path is of nothing, or it is another gateway\'
 produced(406, 'a media type that the operation does not give', async (id) => await send(await refused(id), { headers: { accept: 'image/png' } }))
 produced(410, 'what was asked for is no longer kept', other(410))
 produced(412, 'an ETag that is not the resource\'s, or another version', async (id) => {
-  if ((fixtures[id] as Fixture).others?.[412] !== undefined) return await other(412)(id)
+  if (fixtures[id].others?.[412] !== undefined) return await other(412)(id)
   return await send(await refused(id), { headers: { 'if-match': '"stale"' } })
 })
 produced(460, 'other bytes than the checksum says', other(460))
 produced(413, 'a body over 1 MiB, a file over what it may have', async (id) => {
-  if ((fixtures[id] as Fixture).others?.[413] !== undefined) return await other(413)(id)
+  if (fixtures[id].others?.[413] !== undefined) return await other(413)(id)
   const { form } = (operations[id] as OperationInfo).body ?? {}
   const ask = form === undefined ? await refused(id) : await askFor(server, id, { form: true })
   if (form !== undefined) return await send({ ...ask, body: { ...ask.body, [form.file]: { filename: 'large.bin', type: 'image/png', bytes: Buffer.alloc(6 * 1024 * 1024, 'x') } } })
@@ -100,7 +100,7 @@ produced(413, 'a body over 1 MiB, a file over what it may have', async (id) => {
 produced(415, 'a body that is none of the operation\'s by its type', async (id) => await send(await refused(id), { raw: '{}', headers: { 'content-type': 'text/plain' } }))
 
 produced(409, 'a state that stands against it', async (id) => {
-  if ((fixtures[id] as Fixture).others?.[409] !== undefined) return await other(409)(id)
+  if (fixtures[id].others?.[409] !== undefined) return await other(409)(id)
   return await whileRunning(await refused(id))
 })
 
@@ -114,7 +114,7 @@ t.test('409: the first request with the idempotency key is still running', async
 })
 
 produced(422, 'the idempotency key was used with another body, a form is to be filled in again', async (id) => {
-  if ((fixtures[id] as Fixture).others?.[422] !== undefined) return await other(422)(id)
+  if (fixtures[id].others?.[422] !== undefined) return await other(422)(id)
   const ask = await askFor(server, id)
   const headers = { 'idempotency-key': `mismatch-${id}` }
   t.equal((await send(ask, { headers })).status, successOf(id), id)
@@ -177,7 +177,7 @@ t.test('408: the body stops arriving', async (t) => {
   const impatient = await startServer(t, { ...beside(server), env: { ...beside(server).env, REQUEST_TIMEOUT: '1' } })
   const asked = declares(408).flatMap((info) => info.body?.form === undefined || info.body.contentTypes.length === 1 ? [info] : [info, { ...info, form: true }])
   await Promise.all(asked.map(async ({ id, method, form = false }: OperationInfo & { id: OperationId, form?: boolean }) => {
-    const ask = await askFor(server, id, (fixtures[id] as Fixture).others?.[408] === undefined ? { form } : { other: 408 })
+    const ask = await askFor(server, id, fixtures[id].others?.[408] === undefined ? { form } : { other: 408 })
     const { raw, type } = contentOf(ask)!
     const headers = [...Object.entries(ask.headers ?? {}).map(([name, value]) => `${name}: ${value}`), `authorization: Bearer ${ask.caller.key}`, `content-type: ${type}`, `content-length: ${Buffer.byteLength(raw as Uint8Array)}`]
     const reply = await sendLines(impatient, `${method} ${pathOf(ask)} HTTP/1.1`, headers, raw.slice(0, -10))

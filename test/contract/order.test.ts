@@ -1,7 +1,7 @@
 // A request that is wrong in two ways is told the earlier one: key 401, rate 429, scope 403, shape 400, existence 404,
 // permission 403, state 409 or 412, and only then the work.
 import t from 'tap'
-import { askFor, contentOf, fixtures, infos, ofNothing, otherScope, secured, send, withBody, withFields, type Ask, type Fixture } from '../support/contract.ts'
+import { askFor, contentOf, fixtures, infos, ofNothing, otherScope, secured, send, withBody, withFields, type Ask } from '../support/contract.ts'
 import { createDump, insertedKey } from '../support/contract-rows.ts'
 import { startServer } from '../support/server.ts'
 
@@ -93,7 +93,7 @@ t.test('403 for the permission comes before 409 and 412', async (t) => {
     const ask = await askFor(server, info.id, { rank: 'none' })
     if (info.ifMatch !== null) t.equal((await send(ask, { headers: { 'if-match': '"stale"' } })).status, 403, `${info.id} with an old ETag`)
     // What is for every state is 409 only while its repetition is running.
-    if (info.replies[409] === undefined || (info.projectAccess!.states === undefined && (fixtures[info.id] as Fixture).others?.[409] === undefined)) continue
+    if (info.replies[409] === undefined || (info.projectAccess!.states === undefined && fixtures[info.id].others?.[409] === undefined)) continue
     const standing = await askFor(server, info.id, { rank: 'none', other: 409 })
     t.equal((await send(standing)).status, 403, `${info.id} in the wrong state`)
   }

@@ -191,7 +191,7 @@ const fileFields = () => ({ name: `final ${fresh()}.pdf`, path: 'reports/2026', 
 const linkFields = () => ({ expires_in_seconds: randomInt(60, 3600), max_downloads: randomInt(1, 100) })
 const recovery = () => ({ since: new Date(Date.now() - randomInt(86_400_000)).toISOString() })
 
-export const fixtures = {
+export const fixtures: Record<OperationId, Fixture> = {
   getProfile: nothing,
   updateProfile: { make: () => ({ body: personFields() }) },
   getSettings: nothing,
@@ -353,7 +353,7 @@ export const fixtures = {
   getOpenapiJson: nothing,
   getOpenapiYaml: nothing,
   getDocs: nothing
-} satisfies Record<OperationId, Fixture>
+}
 
 export const operationIds = Object.keys(operations) as OperationId[]
 export const infos = Object.values(operations) as Array<OperationInfo & { id: OperationId }>
@@ -428,7 +428,7 @@ export async function send (ask: Ask, { key = ask.caller.key, ...init }: Init & 
 
 /** The status of the operation's success. */
 export function successOf (id: OperationId): number {
-  return (fixtures[id] as Fixture).success ?? Math.min(...Object.keys(operations[id].replies).map(Number))
+  return fixtures[id].success ?? Math.min(...Object.keys(operations[id].replies).map(Number))
 }
 
 async function archive (server: TestServer, id: string): Promise<void> {
