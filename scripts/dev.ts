@@ -65,14 +65,14 @@ async function start (progress: (message: string) => void): Promise<{ stop: () =
   }
 }
 
-/** What is wrong with a test comes after what is wrong with what it tests. */
-const isTest = ({ file }: Place): boolean => file.startsWith('test/')
+/** What follows from a mistake elsewhere comes later: generated code is never mended, and tests come last. */
+const distance = ({ file }: Place): number => file.startsWith('test/') ? 2 : file.startsWith('generated/') ? 1 : 0
 
 /** Says what is new among the errors, and that there are none any more. */
 function sayTypes (): (errors: Place[]) => void {
   let before: Set<string> | null = null
   return (errors) => {
-    const now = new Set(errors.toSorted((a, b) => Number(isTest(a)) - Number(isTest(b))).map((error) => placed(folder, error)))
+    const now = new Set(errors.toSorted((a, b) => distance(a) - distance(b)).map((error) => placed(folder, error)))
     const fresh = [...now].filter((line) => before?.has(line) !== true)
     for (const line of fresh.slice(0, 5)) say(`✗ types: ${line}`)
     if (fresh.length > 5) say(`✗ types: and ${fresh.length - 5} more`)
