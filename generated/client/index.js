@@ -6,6 +6,6 @@ import { sendResumably } from './resumable.js'
 export { ConnectionError, DeadlineError, PlatformError } from './error.js'
 
 export function createPlatformClient (options) {
-  const { methods, api, clock } = createClient(operations, options, 'platform-api-client/1.4.0')
+  const { methods, api, clock } = createClient(operations, options, 'platform-api-client/1.5.0')
   return { ...methods, api, resumableUpload: (file, its = {}) => sendResumably(methods, file, its, clock) }
 }
