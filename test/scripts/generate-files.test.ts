@@ -16,12 +16,12 @@ t.test('--check names a file that was edited, one that is missing and one that n
   const { code, stderr } = await project.run(['scripts/generate.ts', '--out', 'generated', '--check'])
   t.equal(code, 1)
   t.strictSame(stderr.trim().split('\n').slice(1).map((line) => line.trim()), [
-    'generated/types.ts', 'generated/routes.ts (missing)', 'generated/extra.ts (nothing generates it)'
+    'generated/routes.ts (missing)', 'generated/types.ts', 'generated/extra.ts (nothing generates it)'
   ])
   t.match(stderr, /npm run generate/)
 
   await rm(join(project.folder, 'generated/extra.ts'))
-  t.match(await project.generate(), /wrote types\.ts, routes\.ts/)
+  t.match(await project.generate(), /wrote routes\.ts, types\.ts/)
   t.match(await project.generate(), /nothing changed/)
 })
 
