@@ -37,8 +37,8 @@ export class Unreachable extends Error {}
 export interface Sender {
   /** Throws Unreachable. */
   send (operation: Operation, parts: Parts, key: string | null): Promise<Answer>
-  /** How many requests were sent, and how often the server asked to wait. */
-  counts: { requests: number, waits: number }
+  /** How many requests were sent, and how often and how many seconds the server's rate limits made them wait. */
+  counts: { requests: number, waits: number, waited: number }
 }
 
 const longestWait = 120
@@ -46,7 +46,7 @@ const answerWithin = 60_000
 const streamFor = 1500
 
 export function createSender (base: string, { onAnswer = () => {} }: { onAnswer?: (answer: Answer) => void } = {}): Sender {
-  const counts = { requests: 0, waits: 0 }
+  const counts = { requests: 0, waits: 0, waited: 0 }
   const send: Sender['send'] = async (operation, parts, key) => {
     const url = `${base}${addressOf(operation, parts)}`
     const { headers, bytes } = messageOf(parts, key)
@@ -59,8 +59,10 @@ export function createSender (base: string, { onAnswer = () => {} }: { onAnswer?
         onAnswer(answer)
         return answer
       }
+      const seconds = Math.max(wait, 1)
       counts.waits++
-      await sleep(Math.max(wait, 1) * 1000)
+      counts.waited += seconds
+      await sleep(seconds * 1000)
     }
   }
   return { send, counts }

@@ -46,6 +46,8 @@ export async function runContract (options: RunOptions): Promise<Outcome> {
 }
 
 function notesOf (run: Run): string[] {
-  return run.wanted.filter((operation) => ![...operation.responses.keys()].some((status) => status < 400 && run.matrix.has(`${operation.id} ${status}`)))
+  const { waits, waited } = run.sender.counts
+  const unreached = run.wanted.filter((operation) => ![...operation.responses.keys()].some((status) => status < 400 && run.matrix.has(`${operation.id} ${status}`)))
     .map(({ id }) => `${id} was never answered with a success${refusedOnly.has(id) ? ': it changes what is everybody\'s, or wants what only another system makes' : ''}`)
+  return waits === 0 ? unreached : [...unreached, `The server's rate limits made it wait ${waits} times, ${waited} s in all: one that is there for this is better started with higher RATE_LIMIT_… settings`]
 }
