@@ -70,6 +70,16 @@ export function closingLine({ passed, failed, skipped }: TestReport): string {
 function diagnosticsOf(result: Result | undefined): string {
   const diagnostics = (result?.diag ?? {}) as Record<string, unknown>
   const told = Object.fromEntries(TOLD.filter((key) => diagnostics[key] != null).map((key) => [key, diagnostics[key]]))
+  if (isRecord(diagnostics['cause'])) told['cause'] = causeOf(diagnostics['cause'])
   if (Object.keys(told).length === 0) return ''
   return stringify(told).trimEnd().split('\n').map((line) => `          ${line}`).join('\n')
+}
+
+/** What an error was thrown for, down to the first one: what each says, and the code that it has. */
+function causeOf({ message, code, cause }: Record<string, unknown>): Record<string, unknown> {
+  return { message, ...(code != null && { code }), ...(isRecord(cause) && { cause: causeOf(cause) }) }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
 }

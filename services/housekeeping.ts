@@ -6,6 +6,7 @@ import { removeDocumentsOfProject } from './ai/knowledge.ts'
 import { statement, type Database, type Db } from './database.ts'
 import { keepRecords } from './payments/records.ts'
 import { restorableDays } from './projects.ts'
+import { removal, removing, type Removed } from './removal.ts'
 
 /** A kind of thing that is removed some day. */
 export interface Kind {
@@ -53,10 +54,16 @@ export interface KindsOptions {
   eventDays?: number
 }
 
+/** What is removed at once; a row of a delivery with its attempts is the largest there is. */
+const most = { answers: 5000, events: 500, deliveries: 2000, files: 1000 }
+
+// A key that is used again after that long has its row written anew: locked, it is looked at as it is then.
+const oldAnswers = "SELECT ctid FROM idempotency_records WHERE created_at < now() - interval '24 hours' LIMIT $1 FOR UPDATE SKIP LOCKED"
+
 export function kindsOfWaste ({ eventDays = 30 }: KindsOptions = {}): Kind[] {
   return [
     { name: 'projects', step: oneByOne({ list: listProjects, remove: removeProject }) },
-    { name: 'answers', step: removeAnswers },
+    { name: 'answers', step: removing('idempotency_records', oldAnswers, most.answers, { key: 'ctid' }) },
     { name: 'events', step: (db) => db.transaction((tx) => removeOldEvents(tx, eventDays)) },
     { name: 'deliveries', step: (db) => db.transaction(removeDeliveries) }
   ]
@@ -111,9 +118,6 @@ async function inTurn (db: Database, round: string, work: () => Promise<void>): 
   }
 }
 
-/** What is removed at once; a row of a delivery with its attempts is the largest there is. */
-const most = { answers: 5000, events: 500, deliveries: 2000, files: 1000 }
-
 interface OldProject { id: string, deleted_at: string }
 
 const over = `deleted_at < now() - interval '${restorableDays} days'`
@@ -121,8 +125,7 @@ const oldProjects = statement<OldProject>(`
   SELECT id, deleted_at FROM projects WHERE ${over} AND ($1::timestamptz IS NULL OR (deleted_at, id) > ($1, $2)) ORDER BY deleted_at, id LIMIT 100`)
 const lockProject = statement<{ id: string }>(`SELECT id FROM projects WHERE id = $1 AND ${over} FOR UPDATE SKIP LOCKED`)
 const eventsOfProject = statement<{ id: string }>('SELECT id FROM events WHERE project_id = $1 AND sequence IS NOT NULL ORDER BY sequence LIMIT $2')
-const filesOfProject = statement<{ n: number }>(`
-  WITH gone AS (DELETE FROM files WHERE id IN (SELECT id FROM files WHERE space_id = $1 LIMIT $2) RETURNING 1) SELECT count(*)::int AS n FROM gone`)
+const filesOfProject = statement<Removed>(removal('files', 'SELECT id FROM files WHERE space_id = $1 LIMIT $2'))
 const deleteUsage = statement('DELETE FROM storage_usage WHERE space_id = $1')
 const deleteProject = statement('DELETE FROM projects WHERE id = $1')
 
@@ -144,16 +147,6 @@ async function removeProject (tx: Db, { id }: OldProject): Promise<{ removed: nu
   await tx.sql(deleteUsage, [found.id])
   await tx.sql(deleteProject, [found.id])
   return { removed: 1, more: false }
-}
-
-const forgetAnswers = statement<{ n: number }>(`
-  WITH gone AS (DELETE FROM idempotency_records WHERE (owner_id, key_digest) IN (
-    SELECT owner_id, key_digest FROM idempotency_records WHERE created_at < now() - interval '24 hours' LIMIT $1
-  ) RETURNING 1) SELECT count(*)::int AS n FROM gone`)
-
-async function removeAnswers (db: Db): Promise<{ removed: number, more: boolean }> {
-  const [{ n }] = await db.sql(forgetAnswers, [most.answers])
-  return { removed: n, more: n === most.answers }
 }
 
 // From the oldest on and up to the first that is kept, so that the log begins in one place: two that were written at the
@@ -179,7 +172,7 @@ const deliveriesOfEvents = statement<{ n: number, reached: number }>(`
   WITH next AS (
     SELECT d.id, e.position FROM unnest($1::text[]) WITH ORDINALITY e (id, position)
     CROSS JOIN LATERAL (SELECT id FROM webhook_deliveries WHERE event_id = e.id LIMIT $2) d LIMIT $2
-  ), gone AS (DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM next))
+  ), gone AS (DELETE FROM webhook_deliveries WHERE id = ANY(ARRAY(SELECT id FROM next)))
   SELECT count(*)::int AS n, max(position)::int AS reached FROM next`)
 const deleteEvents = statement('DELETE FROM events WHERE id = ANY($1)')
 
@@ -192,10 +185,9 @@ async function removeEvents (tx: Db, events: Array<{ id: string }>): Promise<num
   return gone.length
 }
 
-const deliveriesOfDeleted = statement<{ n: number }>(`
-  WITH gone AS (DELETE FROM webhook_deliveries WHERE id IN (
-    SELECT d.id FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint_id WHERE w.deleted_at IS NOT NULL LIMIT $1
-  ) RETURNING 1) SELECT count(*)::int AS n FROM gone`)
+const deliveriesOfDeleted = statement<Removed>(removal('webhook_deliveries', `
+  SELECT d.id FROM webhook_endpoints w CROSS JOIN LATERAL (SELECT id FROM webhook_deliveries WHERE endpoint_id = w.id LIMIT $1) d
+  WHERE w.deleted_at IS NOT NULL LIMIT $1`))
 const purgeEndpoints = statement(`
   DELETE FROM webhook_endpoints w WHERE deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.endpoint_id = w.id)`)
 

@@ -3,6 +3,7 @@
 // for commoner than it is.
 import { statement, type Db } from '../database.ts'
 import { newId } from '../ids.ts'
+import { removal, type Removed } from '../removal.ts'
 import type { NewChunk } from './reading/read.ts'
 import { wordsOf } from './words.ts'
 
@@ -100,7 +101,7 @@ const tryHold = statement<{ held: boolean, there: boolean }>(`
   SELECT pg_try_advisory_xact_lock(hashtextextended($1, 7311903266)) AS held, EXISTS (SELECT FROM knowledge_bases WHERE id = $1) AS there`)
 const discount = statement<{ n: number }>(`
   WITH taken AS MATERIALIZED (
-    DELETE FROM removed_chunks WHERE id IN (SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 ORDER BY id LIMIT $2) RETURNING language, tokens, terms
+    DELETE FROM removed_chunks WHERE id = ANY(ARRAY(SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 ORDER BY id LIMIT $2)) RETURNING language, tokens, terms
   ), gone AS MATERIALIZED (SELECT term, count(*)::int AS chunks FROM taken, unnest(terms) term GROUP BY 1),
   unused AS (DELETE FROM lexemes l USING gone g WHERE l.id = g.term AND l.chunks = g.chunks),
   fewer AS (UPDATE lexemes l SET chunks = l.chunks - g.chunks FROM gone g WHERE l.id = g.term AND l.chunks <> g.chunks),
@@ -111,11 +112,8 @@ const discount = statement<{ n: number }>(`
     WHERE c.knowledge_base_id = $1 AND c.language = s.language AND c.chunks <> s.chunks
   )
   SELECT count(*)::int AS n FROM taken`)
-const removeLexemes = statement<{ n: number }>(`
-  WITH gone AS (DELETE FROM lexemes WHERE id IN (SELECT id FROM lexemes WHERE knowledge_base_id = $1 LIMIT $2) RETURNING 1) SELECT count(*)::int AS n FROM gone`)
-const forgetRemoved = statement<{ n: number }>(`
-  WITH gone AS (DELETE FROM removed_chunks WHERE id IN (SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 LIMIT $2) RETURNING 1)
-  SELECT count(*)::int AS n FROM gone`)
+const removeLexemes = statement<Removed>(removal('lexemes', 'SELECT id FROM lexemes WHERE knowledge_base_id = $1 LIMIT $2'))
+const forgetRemoved = statement<Removed>(removal('removed_chunks', 'SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 LIMIT $2'))
 
 /**
  * Discounts some of the removed chunks of a knowledge base; where that is gone itself, removes some of its lexemes. Nothing

@@ -6,6 +6,7 @@ import { newId, timeOf } from '../ids.ts'
 import type { OperationInfo } from '../operation.ts'
 import { containing, offsetOf, pageOfRows, type Page } from '../pages.ts'
 import type { Principal } from '../principals.ts'
+import { removal, type Removed } from '../removal.ts'
 import { accessColumns, requireAccess, type InSpace } from '../in-space.ts'
 
 export type KnowledgeBase = components['schemas']['KnowledgeBase']
@@ -116,14 +117,12 @@ const most = { documents: 100, chunks: 10_000 }
 const fewOf = (documents: string): string => `
   SELECT id FROM (SELECT id, sum(chunk_count) OVER (ORDER BY id) - chunk_count AS before FROM (${documents} ORDER BY d.id LIMIT ${most.documents}) d) s
   WHERE before < ${most.chunks}`
-const removing = (documents: string): string => `
-  WITH gone AS (DELETE FROM documents WHERE id IN (${fewOf(documents)}) RETURNING 1) SELECT count(*)::int AS n FROM gone`
 
 const ofBase = 'SELECT d.id, d.chunk_count FROM documents d WHERE d.knowledge_base_id = $1'
-const removeSome = statement<{ n: number }>(removing(ofBase))
+const removeSome = statement<Removed>(removal('documents', fewOf(ofBase)))
 const removeMany = statement<{ n: number }>(`
   WITH few AS MATERIALIZED (${fewOf(ofBase)}), gone AS (
-    DELETE FROM documents WHERE id IN (SELECT id FROM few)
+    DELETE FROM documents WHERE id = ANY(ARRAY(SELECT id FROM few))
       AND (SELECT sum(count) FROM document_counts WHERE knowledge_base_id = $1) > (SELECT count(*) FROM few) RETURNING 1
   ) SELECT count(*)::int AS n FROM gone`)
 const remove = statement('DELETE FROM knowledge_bases WHERE id = $1')
@@ -143,8 +142,8 @@ export async function removeKnowledge (tx: Db, id: string): Promise<void> {
   await tx.sql(remove, [id])
 }
 
-const removeOfProject = statement<{ n: number }>(removing(
-  'SELECT d.id, d.chunk_count FROM knowledge_bases k JOIN documents d ON d.knowledge_base_id = k.id WHERE k.project_id = $1'))
+const removeOfProject = statement<Removed>(removal('documents', fewOf(
+  'SELECT d.id, d.chunk_count FROM knowledge_bases k JOIN documents d ON d.knowledge_base_id = k.id WHERE k.project_id = $1')))
 
 /** A step of removing a project. @returns whether there may be more. */
 export async function removeDocumentsOfProject (tx: Db, projectId: string): Promise<boolean> {

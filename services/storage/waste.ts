@@ -4,6 +4,7 @@ import { removeDocumentsOf } from '../ai/documents.ts'
 import { statement, type Db } from '../database.ts'
 import type { Emitter } from '../events/emit.ts'
 import { oneByOne, type Kind } from '../housekeeping.ts'
+import { removing } from '../removal.ts'
 import { isOurs } from './blobs.ts'
 import { fileColumns, type File } from './files.ts'
 import type { Storage } from './storage.ts'
@@ -33,12 +34,17 @@ export interface SweepOptions {
   hours?: number
 }
 
+/** Of whom nobody is left who could read them. Those that documents are made from go after these, with another round. */
+const ofDeletedUsers = `
+  SELECT f.id FROM users u JOIN files f ON f.space_id = u.id
+  WHERE u.status = 'deleted' AND NOT EXISTS (SELECT FROM documents d WHERE d.file_id = f.id) LIMIT $1`
+
 /** What only crashes and deleted accounts leave. */
 export function kindsOfRemains ({ storage }: StorageWaste, { uploadTimeout, hours = 24 }: SweepOptions): Kind[] {
   const sweep = createSweep(storage)
   let next = 0
   return [
-    { name: 'files of deleted users', step: removeOfDeleted },
+    { name: 'files of deleted users', step: removing('files', ofDeletedUsers, most.orphaned) },
     {
       name: 'orphans',
       async step (db) {
@@ -69,18 +75,6 @@ async function removeExpired (tx: Db, events: Emitter, { id }: Expired): Promise
   await tx.sql(deleteFile, [id])
   await events.emit(tx, 'file.deleted', file, { userId: file.owner_id })
   return { removed: 1, more: false }
-}
-
-const ofDeletedUsers = statement<{ n: number }>(`
-  WITH gone AS (DELETE FROM files WHERE id IN (
-    SELECT f.id FROM users u JOIN files f ON f.space_id = u.id
-    WHERE u.status = 'deleted' AND NOT EXISTS (SELECT FROM documents d WHERE d.file_id = f.id) LIMIT $1
-  ) RETURNING 1) SELECT count(*)::int AS n FROM gone`)
-
-/** Nobody is left who could read of them. Those that documents are made from go after these, with another round. */
-async function removeOfDeleted (db: Db): Promise<{ removed: number, more: boolean }> {
-  const [{ n }] = await db.sql(ofDeletedUsers, [most.orphaned])
-  return { removed: n, more: n === most.orphaned }
 }
 
 const doomed = statement<{ key: string }>('SELECT key FROM doomed_blobs WHERE doomed_at <= now() ORDER BY doomed_at LIMIT $1')

@@ -53,6 +53,26 @@ t.test('a file that fails as a whole counts as one failure', async (t) => {
   t.equal(late.closing, '1 passed, 1 failed')
 })
 
+t.test('what a failure was thrown for is told with it, down to the first error', async (t) => {
+  const { text } = await report(`TAP version 14
+# Subtest: test/thrown.test.ts
+    not ok 1 - the service is not there
+      ---
+      cause:
+        message: unavailable
+        code: UNAVAILABLE
+        cause:
+          message: canceling statement due to statement timeout
+          code: "57014"
+          routine: ProcessInterrupts
+      ...
+    1..1
+not ok 1 - test/thrown.test.ts
+1..1
+`)
+  t.match(text, /cause:\n +message: unavailable\n +code: UNAVAILABLE\n +cause:\n +message: canceling statement due to statement timeout\n +code: "57014"$/)
+})
+
 t.test('no output is no success', async (t) => {
   t.strictSame((await report('')).counts.passed, 0)
 })

@@ -3,6 +3,7 @@
 import { statement, type Db } from '../../database.ts'
 import { RolledBack } from '../../errors.ts'
 import type { Kind } from '../../housekeeping.ts'
+import { removing } from '../../removal.ts'
 import { lockDeal, settlePayment, type SettleServices, type Told } from '../settle.ts'
 
 /** The name of this gateway in rows. */
@@ -53,15 +54,9 @@ export async function settleOnce (tx: Db, services: SettleServices, orderId: str
   return await settlePayment(tx, services, deal, { ...told, gateway: stripeName, card: null, ...(known?.status === 'processing' && { id: known.id }) })
 }
 
-const forget = statement<{ id: string }>("DELETE FROM gateway_events WHERE id IN (SELECT id FROM gateway_events WHERE received_at < now() - interval '30 days' LIMIT 1000) RETURNING id")
+const longAgo = "SELECT id FROM gateway_events WHERE received_at < now() - interval '30 days' LIMIT $1"
 
 /** Stripe tells nothing again that is older than 30 days. */
 export function kindsOfHeard (): Kind[] {
-  return [{
-    name: 'gateway events',
-    async step (db) {
-      const removed = (await db.sql(forget, [])).length
-      return { removed, more: removed === 1_000 }
-    }
-  }]
+  return [{ name: 'gateway events', step: removing('gateway_events', longAgo, 1_000) }]
 }
