@@ -2,7 +2,8 @@
 import type { FastifyRequest } from 'fastify'
 import { invalidRequest, unsupportedMediaType, type Location, type Problem } from '../services/errors.ts'
 import type { OperationInfo } from '../services/operation.ts'
-import { check, mostProblems } from '../services/problems.ts'
+import { mostProblems } from '../services/problems.ts'
+import { check } from '../services/validators.ts'
 import type { Form } from './form.ts'
 
 export interface Input { params: unknown, query: unknown, body: unknown }

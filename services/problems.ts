@@ -1,19 +1,14 @@
-// What a compiled validator of the contract finds wrong with a value, said for people.
+// What a compiled validator finds wrong with a value, said for people.
 import type { ErrorObject, ValidateFunction } from 'ajv'
-import validators from '../generated/validators.js'
-import { TooManyProblems } from './formats.ts'
 import type { Location, Problem } from './errors.ts'
+import { TooManyProblems } from './formats.ts'
+import { keysOf, valueAt } from './json-pointer.ts'
 
 export const mostProblems = 100
 /** Of an enum with more values not all are told. */
 const mostListed = 12
 
-/** Adds what is wrong with the value to `problems`; fills in the spec's defaults. `name` is the validator's, of the table of operations. */
-export function check (name: string | undefined, value: unknown, location: Location, problems: Problem[]): void {
-  if (name !== undefined) checkWith(validators[name] as ValidateFunction, value, location, problems)
-}
-
-/** The same with a validator that is given. */
+/** Adds what is wrong with the value to `problems`; fills in the schema's defaults. */
 export function checkWith (validate: ValidateFunction, value: unknown, location: Location, problems: Problem[]): void {
   const errors = errorsOf(validate, value)
   if (errors === null) return
@@ -41,7 +36,7 @@ function errorsOf (validate: ValidateFunction, value: unknown): ErrorObject[] | 
 
 function asProblem (error: ErrorObject, root: unknown, location: Location): Problem {
   const { keyword, params, message = 'is wrong' } = error
-  const path = error.instancePath.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const path = keysOf(error.instancePath)
   if (keyword === 'required') path.push(params.missingProperty)
   if (keyword === 'additionalProperties') path.push(params.additionalProperty)
   if (error.propertyName !== undefined) path.push(error.propertyName)
@@ -89,8 +84,4 @@ const sayings: Record<string, (params: Record<string, any>) => string> = {
 function isBlank (root: unknown, path: string[]): boolean {
   const value = valueAt(root, path)
   return typeof value === 'string' && value.trim() === ''
-}
-
-function valueAt (root: unknown, path: string[]): unknown {
-  return path.reduce<any>((at, part) => at?.[part], root)
 }

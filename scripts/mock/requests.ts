@@ -1,7 +1,8 @@
 // Holds what a mocked operation is asked against its contract, as the server does.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { Location, Problem } from '../../services/errors.ts'
 import { formats } from '../../services/formats.ts'
-import type { Problem } from '../../services/errors.ts'
+import { checkWith } from '../../services/problems.ts'
 import type { Operation, Parameter } from '../generate/model.ts'
 import { plain } from '../generate/schemas.ts'
 
@@ -21,15 +22,12 @@ export function createRequestCheck (document: Json) {
     return ajv
   }
 
-  function check (key: string, kind: 'text' | 'json', schema: Json, value: unknown, location: Problem['location']): Problem[] {
+  function check (key: string, kind: 'text' | 'json', schema: Json, value: unknown, location: Location): Problem[] {
     let validate = compiled.get(key)
     if (validate === undefined) compiled.set(key, validate = ajvs[kind].compile(plain(schema, refTo)))
-    if (validate(value)) return []
-    return validate.errors!.map(({ instancePath, keyword, message = 'is wrong', params }) => {
-      const path = [...instancePath.split('/').slice(1), ...(keyword === 'required' ? [params.missingProperty] : keyword === 'additionalProperties' ? [params.additionalProperty] : [])]
-      const field = path.join('.') || 'body'
-      return { field, constraint: keyword, message: `${field} ${message}`, location }
-    })
+    const problems: Problem[] = []
+    checkWith(validate, value, location, problems)
+    return problems
   }
 
   return function problemsOf ({ id, path_, query, header, body }: Operation, asked: Asked): Problem[] {

@@ -4,7 +4,7 @@ import { operations } from '../../generated/operations.ts'
 import type { components } from '../../generated/types.ts'
 import { ApiError, invalidRequest, type Problem } from '../errors.ts'
 import { parseStrictJson } from '../json.ts'
-import { check } from '../problems.ts'
+import { check } from '../validators.ts'
 
 type Fields = Omit<components['schemas']['FileUpload'], 'file'>
 

@@ -53,6 +53,11 @@ t.test('without a key, with a wrong body and with a status that is not declared 
   const wrong = await fetch(`${address}/v1/projects`, { method: 'POST', headers: { authorization: 'Bearer x', 'content-type': 'application/json' }, body: '{"name": 1, "x": 2}' })
   t.equal(wrong.status, 400)
   t.match(await wrong.json(), { error: { code: 'INVALID_REQUEST', details: { errors: [{ constraint: 'additionalProperties' }, { field: 'name' }] } } })
+  const within = await fetch(`${address}/v1/payments/orders`, { method: 'POST', headers: { authorization: 'Bearer x', 'content-type': 'application/json' }, body: '{"items": [{"quantity": 0}]}' })
+  t.same((await within.json() as any).error.details.errors, [
+    { field: 'items[0].price_id', constraint: 'required', message: 'items[0].price_id is required', location: 'body' },
+    { field: 'items[0].quantity', constraint: 'minimum', message: 'items[0].quantity must be >= 1', location: 'body' }
+  ], 'in the words of the server')
   const undeclared = await fetch(`${address}/v1/projects`, { headers: { authorization: 'Bearer x', prefer: 'code=299' } })
   t.match([undeclared.status, await undeclared.json()], [400, { error: { details: { field: 'Prefer' } } }])
   t.equal((await fetch(`${address}/v1/nothing`)).status, 404)

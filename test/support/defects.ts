@@ -17,11 +17,18 @@ const root = join(import.meta.dirname, '../..')
 const written = '  return serializers[serializer](body)\n'
 /** Changes what a serializer writes. */
 const rewriting = (serializer: string, change: string) => ({ file: 'app/render.ts', text: written, becomes: `  if (serializer === '${serializer}') return serializers[serializer](body)${change}\n${written}` })
-const looked = '  if (errors === null) return\n'
+const looked = 'problems: Problem[]): void {\n'
 /** Lets what breaks a constraint through. */
 const unvalidated = (validator: string, path: string, keyword: string) => ({
-  file: 'services/problems.ts', text: looked,
-  becomes: `${looked}  if (validate === validators.${validator}) errors.splice(0, Infinity, ...errors.filter((error) => error.instancePath !== '${path}' || error.keyword !== '${keyword}'))\n`
+  file: 'services/validators.ts', text: looked,
+  becomes: `${looked}  if (name === '${validator}') {
+    const validate: ValidateFunction = validators[name]
+    const lax = Object.assign((given: unknown) => {
+      lax.errors = validate(given) ? [] : validate.errors!.filter((error) => error.instancePath !== '${path}' || error.keyword !== '${keyword}')
+      return lax.errors.length === 0
+    }, { errors: [] as NonNullable<ValidateFunction['errors']> })
+    return checkWith(lax as unknown as ValidateFunction, value, location, problems)
+  }\n`
 })
 
 export const defects: Defect[] = [
