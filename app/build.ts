@@ -9,13 +9,14 @@ import { skeleton, handlers as allHandlers } from '../generated/routes.ts'
 import { operations, type OperationId, type Operations } from '../generated/operations.ts'
 import { methodNotAllowed, notFound, unsupportedMediaType } from '../services/errors.ts'
 import { newRequestId } from '../services/ids.ts'
+import { parseStrictJson } from '../services/json.ts'
 import type { Limits } from '../services/limits.ts'
 import type { OperationInfo } from '../services/operation.ts'
+import { patternOf } from '../services/path-template.ts'
 import type { Services } from '../services/services.ts'
 import { docsAssets } from './docs.ts'
 import type { EventStream } from './event-stream.ts'
 import { answerClientError, answerError, bodyLimit } from './errors.ts'
-import { parseStrictJson } from '../services/json.ts'
 import { bufferedOutput, createLog } from './log.ts'
 import { serveMetrics } from './metrics.ts'
 import { abandonBodies, watchBody } from './patience.ts'
@@ -182,10 +183,7 @@ function checkComplete (handlers: Operations): void {
   }
 }
 
-const patterns = Object.values(operations).map((info) => ({
-  method: info.method,
-  path: new RegExp(`^${info.path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]+\}/g, '[^/]+')}$`)
-}))
+const patterns = Object.values(operations).map(({ method, path }) => ({ method, path: patternOf(path) }))
 
 function hasEmptySegment (request: FastifyRequest): boolean {
   const params = request.params as Record<string, string>

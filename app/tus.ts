@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { operations } from '../generated/operations.ts'
 import { invalidHeader, otherVersion, unsupportedMediaType } from '../services/errors.ts'
 import type { OperationInfo } from '../services/operation.ts'
+import { patternOf } from '../services/path-template.ts'
 import { tusVersion } from '../services/storage/protocol.ts'
 
 type Done = (error?: Error) => void
@@ -38,13 +39,14 @@ export function requireTus (request: FastifyRequest, _reply: FastifyReply, _payl
 }
 
 const overridden = Object.values(operations).filter((info) => info.tag === tag && (info.method === 'PATCH' || info.method === 'DELETE'))
-  .map(({ method, path }) => ({ method, path: new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/?]+')}$`) }))
+  .map(({ method, path }) => ({ method, path: patternOf(path) }))
 
 /** Where a client or a proxy has neither PATCH nor DELETE, a POST says which of them it means. */
 export function overrideMethods (server: Server): void {
   server.prependListener('request', (request: IncomingMessage) => {
     const meant = request.headers['x-http-method-override']
     if (meant === undefined || request.method !== 'POST') return
-    if (overridden.some(({ method, path }) => method === meant && path.test(request.url!))) request.method = meant as string
+    const [asked] = request.url!.split('?')
+    if (overridden.some(({ method, path }) => method === meant && path.test(asked))) request.method = meant as string
   })
 }

@@ -1,4 +1,5 @@
 // The resources that the run knows: learned from every answer, made when one is wanted, and only changed where the run itself has made them.
+import { patternOf } from '../../services/path-template.ts'
 import type { Json, Operation } from './document.ts'
 import { kindOf, pathNames, schemaOf, successOf } from './document.ts'
 import type { Answer } from './sender.ts'
@@ -36,7 +37,7 @@ export function createWorld (document: Json, operations: Operation[]): World {
   const makers = new Set(operations.filter((operation) => operation.method === 'POST').map((operation) => successOf(operation)?.media.schema).map((schema) => kindOf(schemaOf(document, schema?.properties?.id))))
   const kinds = new Map(operations.map((operation) => [operation.id, kindsOf(operation)]))
   const templates = operations.filter(({ method, path }) => method === 'GET' && path.includes('{')).map((operation) => ({
-    operation, names: pathNames(operation.path), pattern: new RegExp(`^${operation.path.replace(/[.]/g, '\\.').replace(/\{[^}]+\}/g, '([^/]+)')}$`)
+    operation, names: pathNames(operation.path), pattern: patternOf(operation.path)
   }))
 
   const note = (kind: string, id: string, under: Record<string, string>, own: boolean): void => {

@@ -5,6 +5,7 @@ import replyFrom from '@fastify/reply-from'
 import { invalidRequest, methodNotAllowed, notFound, unauthorized, type ApiError } from '../../services/errors.ts'
 import { newRequestId } from '../../services/ids.ts'
 import { parseStrictJson } from '../../services/json.ts'
+import { patternOf } from '../../services/path-template.ts'
 import { operationsOf, type Operation } from '../generate/model.ts'
 import { routerUrl } from '../generate/types.ts'
 import { answerOf, preferenceOf } from './answers.ts'
@@ -36,7 +37,7 @@ export async function createMock ({ document: contract, real, onAnswer = () => {
   app.setErrorHandler((error, request, reply) => answerError(error as ApiError, request, reply))
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0]
-    const allowed = operations.filter((operation) => new RegExp(`^${operation.fullPath.replace(/\{[^}]+\}/g, '[^/]+')}$`).test(path)).map(({ method }) => method.toUpperCase())
+    const allowed = operations.filter((operation) => patternOf(operation.fullPath).test(path)).map(({ method }) => method.toUpperCase())
     return answerError(allowed.length === 0 ? notFound('path') : methodNotAllowed(request.method, allowed), request, reply)
   })
   for (const operation of operations) {

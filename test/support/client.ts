@@ -2,6 +2,7 @@
 import replies from '../../generated/replies.js'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { ValidateFunction } from 'ajv'
+import { patternOf } from '../../services/path-template.ts'
 import { headersOf } from './contract-schema.ts'
 import { headerProblem } from './header-values.ts'
 
@@ -13,9 +14,7 @@ export interface Init { body?: unknown, headers?: Record<string, string>, /** Th
 export const seen = new Set<string>()
 
 // A path without parameters means its own operation and no other.
-const table = Object.values(operations).map((info) => ({
-  info, pattern: new RegExp(`^${info.path.replace(/[.]/g, '\\.').replace(/\{[^}]+\}/g, '[^/]+')}$`)
-})).sort((a, b) => Number(a.info.path.includes('{')) - Number(b.info.path.includes('{')))
+const table = Object.values(operations).map((info) => ({ info, pattern: patternOf(info.path) })).sort((a, b) => Number(a.info.path.includes('{')) - Number(b.info.path.includes('{')))
 
 /** The operation that a request means, by method and path. */
 export function operationAt (method: string, path: string): OperationId | null {
