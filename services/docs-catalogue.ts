@@ -1,7 +1,6 @@
 // The catalogues beside the reference page: every code of errors and every type of event, each on a page that needs no script and fits a phone.
-import { hash } from 'node:crypto'
 import { catalogue, type ErrorCodeInfo, type EventInfo } from './docs-contract.ts'
-import { Html, html } from './html.ts'
+import { html, htmlDocument, policyOf, type Html } from './html.ts'
 
 const style = `
 :root { color-scheme: light dark; --ground: #fff; --text: #1b1f27; --soft: #59606e; --line: #dfe3e9; --code: #f3f5f8; --accent: #1d4ed8 }
@@ -32,7 +31,7 @@ summary { cursor: pointer; color: var(--accent); padding: .5rem 0 }
 `
 
 export const catalogueHeaders: Readonly<Record<string, string>> = {
-  'content-security-policy': ["default-src 'none'", `style-src 'sha256-${hash('sha256', style, 'base64')}'`, 'img-src data:', "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"].join('; '),
+  'content-security-policy': policyOf(style, "'none'"),
   'referrer-policy': 'no-referrer',
   'x-frame-options': 'DENY'
 }
@@ -80,27 +79,18 @@ function article (name: string, body: Html): Html {
 }
 
 function whole (title: string, introduction: Html, names: string[], articles: Html[]): string {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title} · Platform API</title>
-<link rel="icon" href="data:,">
-<style>${new Html(style)}</style>
-</head>
-<body>
-<main>
+  return htmlDocument({
+    title: `${title} · Platform API`,
+    icon: 'data:,',
+    style,
+    body: html`<main>
 <p><a href="/docs">Platform API</a></p>
 <h1>${title}</h1>
 ${introduction}
 <ul class="index">
 ${names.map((name) => html`<li><a href="#${name}">${name}</a></li>\n`)}</ul>
-${articles}</main>
-</body>
-</html>
-`.text
+${articles}</main>`
+  })
 }
 
 /** Text in which what stands between backticks is code. */

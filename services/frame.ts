@@ -1,7 +1,6 @@
 // The frame of the pages that this server shows to people: one style, no script, nothing from elsewhere. Their policy allows this style and
 // forms to this server, and no browser keeps them.
-import { hash } from 'node:crypto'
-import { Html, html } from './html.ts'
+import { html, htmlDocument, policyOf, type Html } from './html.ts'
 
 const style = `
 :root {
@@ -72,9 +71,7 @@ code { font: 500 .875rem ui-monospace, 'SF Mono', Menlo, Consolas, monospace; us
 const icon = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#1d4ed8"/><path d="M3 5.5h10v6H3zM3 7.5h10" fill="none" stroke="#fff" stroke-width="1.3"/></svg>'
 
 export const pageHeaders: Readonly<Record<string, string>> = {
-  'content-security-policy': [
-    "default-src 'none'", `style-src 'sha256-${hash('sha256', style, 'base64')}'`, 'img-src data:', "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"
-  ].join('; '),
+  'content-security-policy': policyOf(style, "'self'"),
   'referrer-policy': 'no-referrer',
   'x-robots-tag': 'noindex, nofollow',
   'cache-control': 'no-store'
@@ -93,21 +90,13 @@ export interface PageParts {
 
 /** A whole document. */
 export function page ({ title, refresh, wide = false, notice, body }: PageParts): string {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-${refresh === undefined ? null : html`<meta http-equiv="refresh" content="${refresh.seconds}${refresh.url === undefined ? '' : `;url=${refresh.url}`}">\n`}<title>${title}</title>
-<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(icon)}">
-<style>${new Html(style)}</style>
-</head>
-<body>
-${notice === undefined ? null : html`<p class="notice">${notice}</p>\n`}<main class="${wide ? 'two' : 'one'}">
+  return htmlDocument({
+    title,
+    icon: `data:image/svg+xml,${encodeURIComponent(icon)}`,
+    style,
+    ...(refresh !== undefined && { head: html`<meta http-equiv="refresh" content="${refresh.seconds}${refresh.url === undefined ? '' : `;url=${refresh.url}`}">\n` }),
+    body: html`${notice === undefined ? null : html`<p class="notice">${notice}</p>\n`}<main class="${wide ? 'two' : 'one'}">
 ${body}
-</main>
-</body>
-</html>
-`.text
+</main>`
+  })
 }

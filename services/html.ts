@@ -1,4 +1,5 @@
 // HTML that is written by hand. Whatever is put into it is text, and is escaped, unless it is HTML of here already.
+import { hash } from 'node:crypto'
 
 export class Html {
   readonly text: string
@@ -26,4 +27,39 @@ function write (part: Part): string {
 /** For elements and for attributes, whose values stand in double quotes. null is nothing. */
 export function html (texts: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(texts.reduce((whole, text, i) => whole + write(parts[i - 1]) + text))
+}
+
+export interface DocumentParts {
+  title: string
+  /** An address, with or without the image itself. */
+  icon: string
+  style: string
+  head?: Html
+  body: Html
+}
+
+/** A whole document with one style, and without scripts. */
+export function htmlDocument ({ title, icon, style, head, body }: DocumentParts): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+${head ?? null}<title>${title}</title>
+<link rel="icon" href="${icon}">
+<style>${new Html(style)}</style>
+</head>
+<body>
+${body}
+</body>
+</html>
+`.text
+}
+
+/** The Content-Security-Policy of such documents: their style, forms to where it is said, and nothing from elsewhere. */
+export function policyOf (style: string, formAction: "'self'" | "'none'"): string {
+  return [
+    "default-src 'none'", `style-src 'sha256-${hash('sha256', style, 'base64')}'`, 'img-src data:', `form-action ${formAction}`, "base-uri 'none'", "frame-ancestors 'none'"
+  ].join('; ')
 }
