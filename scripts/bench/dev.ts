@@ -27,7 +27,6 @@ export async function benchDev (stage: Stage, { rounds }: { rounds: number }): P
   copyProject(folder)
   const dev = run(folder, url)
   try {
-
     const [, address] = await dev.says(/serving at (http:\S+)/)
     const cpu = (): number => treeCpu(dev.child.pid!) + postgresCpu(dataDir)
     const costs = new Map<Save, Cost[]>(saves.map((save) => [save, []]))

@@ -1,4 +1,5 @@
 // What a difference between two contracts is, and how the documents are walked that it is found in.
+import { escaped, keysOf, valueAt } from '../../services/json-pointer.ts'
 
 type Json = any
 
@@ -52,11 +53,7 @@ export function child ({ value, pointer }: Node, ...keys: Array<string | number>
 }
 
 export function at (document: Json, pointer: string): Json {
-  return pointer.split('/').slice(1).reduce((value, key) => value?.[key.replaceAll('~1', '/').replaceAll('~0', '~')], document)
-}
-
-function escaped (key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+  return valueAt(document, keysOf(pointer))
 }
 
 /** What is for people alone. */

@@ -1,5 +1,7 @@
 // What of one contract is another in the next, and whether somebody who relies on the first is let down by the second. Whatever may be sent has to
 // stay allowed, and whatever is answered has to stay what was promised: a schema may grow wider in requests, and narrower in responses.
+import { keysOf } from '../../services/json-pointer.ts'
+import { methods } from '../generate/methods.ts'
 import { at, child, compareTexts, follow, reporter, same, type Change, type Comparison, type Node, type Place, type Report } from './change.ts'
 import { compareSchemas } from './schemas.ts'
 
@@ -21,19 +23,17 @@ export function compareContracts (before: Json, after: Json): Change[] {
   return comparison.changes
 }
 
-const methods = ['get', 'put', 'post', 'delete', 'patch', 'options', 'head']
-
 /** Such as `GET /projects/{id}`. */
 function nameOf ({ pointer }: Node): string {
-  const [, , path, method] = pointer.split('/')
-  return `${method.toUpperCase()} ${path.replaceAll('~1', '/').replaceAll('~0', '~')}`
+  const [, path, method] = keysOf(pointer)
+  return `${method.toUpperCase()} ${path}`
 }
 
 /** By method and path; what a parameter of a path is called makes no difference to who calls it. */
 function operationsIn (document: Json): Map<string, Node> {
   const found = new Map<string, Node>()
   for (const [path, item] of Object.entries<Json>(document.paths ?? {})) {
-    for (const method of methods) {
+    for (const method of [...methods, 'head']) {
       if (item[method] === undefined) continue
       found.set(`${method.toUpperCase()} ${path.replace(/\{[^}]+\}/g, '{}')}`, child({ value: document.paths, pointer: '/paths' }, path, method))
     }

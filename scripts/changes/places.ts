@@ -1,6 +1,7 @@
 // Where in spec/ something of the published document is written: its file and line, by a pointer into the document.
 import { posix } from 'node:path'
 import { isAlias, isMap, isNode, isScalar, LineCounter, parseDocument, type Document, type Node } from 'yaml'
+import { keysOf } from '../../services/json-pointer.ts'
 
 export interface Line { file: string, line: number }
 
@@ -28,7 +29,7 @@ export function createPlaces (read: (file: string) => string | null, root = 'spe
   /** The nearest place to the pointer that is written by hand. */
   return function placeOf (pointer: string): Line {
     // What events there are is written as x-events.
-    const keys = pointer.replace(/^\/webhooks\/([^/]+).*/, '/x-events/$1').split('/').slice(1).map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+    const keys = keysOf(pointer.replace(/^\/webhooks\/([^/]+).*/, '/x-events/$1'))
     const candidates = keys[0] === 'components' ? all().reverse() : [root]
     let best: Line & { depth: number } = { file: root, line: 1, depth: -1 }
     for (const file of candidates) {
@@ -48,7 +49,7 @@ export function createPlaces (read: (file: string) => string | null, root = 'spe
       const reference = referenceOf(node)
       if (reference !== null && !reference.startsWith('#')) {
         const [name, target] = reference.split('#')
-        const further = walk(posix.join(posix.dirname(file), name), [...target.split('/').slice(1).map((k) => k.replaceAll('~1', '/').replaceAll('~0', '~')), ...keys.slice(i)])
+        const further = walk(posix.join(posix.dirname(file), name), [...keysOf(target), ...keys.slice(i)])
         return { ...further, depth: depth + further.depth }
       }
       const pair = isMap(node) ? node.items.find((item) => isScalar(item.key) && String(item.key.value) === key) : undefined

@@ -1,4 +1,5 @@
 // Every constraint that a contract sets, each with its place.
+import { escaped } from '../../services/json-pointer.ts'
 import { resolve } from '../generate/resolve.ts'
 
 type Json = any
@@ -101,10 +102,6 @@ function eachHolder (document: Json, visit: (node: Json, place: string, kind: 's
 
 export function parameterName (parameter: Json): string {
   return `${parameter.in} ${parameter.name}`
-}
-
-export function escaped (key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
 /** Each constraint by itself. */

@@ -1,5 +1,6 @@
 // A contract with a constraint less, or with exactly the constraints of a list. What is not touched is shared.
-import { assertions, choices, constraintsOf, escaped, holders, parameterName, same, type Constraint, type Constraints } from './constraints.ts'
+import { escaped, keysOf } from '../../services/json-pointer.ts'
+import { assertions, choices, constraintsOf, holders, parameterName, same, type Constraint, type Constraints } from './constraints.ts'
 
 type Json = any
 
@@ -57,10 +58,6 @@ function childOf (node: Json, key: string): Json {
 /** Of a list's item by its number, or of a parameter by its place and name. */
 function indexOf (list: Json[], key: string): number {
   return /^\d+$/.test(key) ? Number(key) : list.findIndex((item) => item.$ref === undefined && parameterName(item) === key)
-}
-
-function keysOf (place: string): string[] {
-  return place.split('/').slice(1).map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
 /** What stands at a place. */

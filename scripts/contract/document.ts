@@ -1,4 +1,6 @@
 // What the contract says of each operation, with its references followed: all that a run knows of the server.
+import { escaped } from '../../services/json-pointer.ts'
+import { methods } from '../generate/methods.ts'
 import { resolve } from '../generate/resolve.ts'
 
 export type Json = any
@@ -25,7 +27,6 @@ export interface Operation {
   optionalKey: boolean
 }
 
-const methods = ['get', 'put', 'post', 'delete', 'options', 'patch']
 
 /** The operations in the order of the document. */
 export function operationsOf (document: Json): Operation[] {
@@ -77,7 +78,7 @@ function located (document: Json, node: Json, pointer: string): { node: Json, po
 }
 
 function segment (name: string): string {
-  return encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))
+  return encodeURIComponent(escaped(name))
 }
 
 /** The answer that tells of success: the lowest declared status below 300 with this media type, if any. */

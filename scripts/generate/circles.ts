@@ -1,6 +1,7 @@
 // References that lead to themselves: the linter's own resolver ends the process over them, so they are looked for first.
 import type { BaseResolver, Source } from '@redocly/openapi-core'
 import { dirname, resolve } from 'node:path'
+import { escaped, keysOf, valueAt } from '../../services/json-pointer.ts'
 
 type Json = any
 
@@ -29,7 +30,7 @@ export async function findCircles (root: string, resolver: BaseResolver): Promis
     const passed = new Set<string>()
     for (let at = targetOf(file, ref); ;) {
       const key = `${at.file}#${at.path.join('/')}`
-      const node = nodeAt(documents.get(at.file)?.parsed, at.path)
+      const node = valueAt(documents.get(at.file)?.parsed, at.path)
       if (passed.has(key)) {
         circles.push({ source: documents.get(file)!.source, pointer: `${pointer}/$ref`, message: `the reference \`${ref}\` leads to itself and to nothing else` })
         break
@@ -45,17 +46,13 @@ export async function findCircles (root: string, resolver: BaseResolver): Promis
 function collect (node: Json, pointer: string, found: Array<{ file: string, pointer: string, ref: string }>, file: string): void {
   if (typeof node !== 'object' || node === null) return
   if (typeof node.$ref === 'string') found.push({ file, pointer, ref: node.$ref })
-  for (const [key, value] of Object.entries(node)) collect(value, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, found, file)
+  for (const [key, value] of Object.entries(node)) collect(value, `${pointer}/${escaped(key)}`, found, file)
 }
 
 function targetOf (file: string, ref: string): { file: string, path: string[] } {
   const [name, pointer = ''] = ref.split('#')
   return {
     file: name === '' ? file : resolve(dirname(file), name),
-    path: pointer.split('/').slice(1).map((part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~'))
+    path: keysOf(decodeURIComponent(pointer))
   }
-}
-
-function nodeAt (node: Json, path: string[]): Json {
-  return path.reduce((at, key) => at?.[key], node)
 }

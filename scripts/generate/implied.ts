@@ -1,5 +1,6 @@
 // Writes into each operation the error responses that x-implied-responses derives from what it declares, and into one whose answers are pages
 // that its errors are, too, to a browser.
+import { methods } from './methods.ts'
 import { resolve } from './resolve.ts'
 
 type Json = any
@@ -29,7 +30,7 @@ export const conditions: Record<string, (declared: Declared) => boolean> = {
 export function addImpliedResponses (document: Json): void {
   const implied = Object.entries<Record<string, string>>(document['x-implied-responses'] ?? {})
   for (const path of Object.values<Json>(document.paths)) {
-    for (const method of ['get', 'put', 'post', 'delete', 'patch', 'options']) {
+    for (const method of methods) {
       const operation = path[method]
       if (!operation) continue
       const parameters = [...path.parameters ?? [], ...operation.parameters ?? []].map((p) => resolve(document, p))

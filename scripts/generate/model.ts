@@ -1,5 +1,6 @@
 // The operations of a bundled document in the plain form that every emitter reads.
 import { deprecationOf, type Deprecation } from './deprecation.ts'
+import { methods } from './methods.ts'
 import { resolve } from './resolve.ts'
 
 type Json = any
@@ -76,7 +77,7 @@ export interface Operation {
 export function operationsOf (document: Json): Operation[] {
   const found: Operation[] = []
   for (const [path, item] of Object.entries<Json>(document.paths)) {
-    for (const method of ['get', 'put', 'post', 'delete', 'patch', 'options'] as const) {
+    for (const method of methods) {
       const operation = item[method]
       if (!operation) continue
       const parameters = mergedParameters(document, item, operation)

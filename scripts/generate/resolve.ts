@@ -1,11 +1,10 @@
 // Follows references inside the bundled document, where all of them are local.
+import { keysOf, valueAt } from '../../services/json-pointer.ts'
+
 type Json = any
 
 export function resolve (document: Json, node: Json): Json {
   let at = node
-  for (let hops = 0; at?.$ref !== undefined && hops < 20; hops++) {
-    at = (at.$ref as string).split('/').slice(1)
-      .reduce((value, key) => value?.[key.replaceAll('~1', '/').replaceAll('~0', '~')], document)
-  }
+  for (let hops = 0; at?.$ref !== undefined && hops < 20; hops++) at = valueAt(document, keysOf(at.$ref))
   return at
 }

@@ -5,6 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { flattened } from '../../scripts/constraints/constraints.ts'
 import { plain } from '../../scripts/generate/schemas.ts'
 import { formats } from '../../services/formats.ts'
+import { keysOf } from '../../services/json-pointer.ts'
 import { breakersOf, unknownName, type Breaker } from './keyword-breakers.ts'
 import { sampleOf, typesOf } from './keyword-samples.ts'
 import type { Part, Root, Site, Step } from './keyword-sites.ts'
@@ -256,7 +257,7 @@ export function saidOf (errors: ErrorObject[], root: Json, part: Part): Said {
   const chosen = new Set(errors.filter(({ keyword, schema }) => keyword === 'oneOf' && isChoice(schema)).map(({ instancePath }) => instancePath))
   return [...new Set(errors.flatMap(({ keyword, instancePath, params, schema, schemaPath, propertyName }) => {
     if (chosen.has(instancePath) && /\/oneOf\/\d+\/required$/.test(schemaPath)) return []
-    const path = instancePath.split('/').slice(1).map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+    const path = keysOf(instancePath)
     if (keyword === 'required') path.push(params.missingProperty)
     if (keyword === 'additionalProperties') path.push(params.additionalProperty)
     if (propertyName !== undefined) path.push(propertyName)

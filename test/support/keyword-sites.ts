@@ -1,8 +1,9 @@
 // Where the constraints of a contract meet a value: for each part of a request, and for each body of an answer, every
 // constraint that holds there, with the way to the value that it is about.
-import { constraintsOf, each, escaped, nameOf, parameterName, type Constraint } from '../../scripts/constraints/constraints.ts'
+import { constraintsOf, each, nameOf, parameterName, type Constraint } from '../../scripts/constraints/constraints.ts'
 import type { Operation, Parameter } from '../../scripts/generate/model.ts'
 import { resolve } from '../../scripts/generate/resolve.ts'
+import { escaped } from '../../services/json-pointer.ts'
 
 type Json = any
 

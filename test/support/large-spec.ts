@@ -3,9 +3,9 @@
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
+import { methods } from '../../scripts/generate/methods.ts'
 
 const specFolder = join(import.meta.dirname, '../../spec')
-const methods = ['get', 'put', 'post', 'delete', 'patch', 'options']
 
 /** Writes into `folder`; answers the root document and how many operations it has: `operations`, or a few more. */
 export async function writeLargeSpec (folder: string, operations: number): Promise<{ root: string, operations: number }> {

@@ -1,6 +1,7 @@
 // What paths, references and the document as a whole may hold: whatever the generator would otherwise pass over.
 import { conditions } from '../implied.ts'
-import { eachOperation, methods, resolved, type Context } from './visit.ts'
+import { methods } from '../methods.ts'
+import { eachOperation, resolved, type Context } from './visit.ts'
 
 export const documentRules = {
   'implied-responses': () => ({

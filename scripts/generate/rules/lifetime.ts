@@ -1,5 +1,6 @@
 // What may change while a version lasts: values that come later, errors that are told apart, and operations that end.
-import { methods, eachOperation, resolved, type Context } from './visit.ts'
+import { methods } from '../methods.ts'
+import { eachOperation, resolved, type Context } from './visit.ts'
 
 /** How long an operation stays after it was called deprecated, in months. */
 const notice = 6

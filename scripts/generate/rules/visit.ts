@@ -1,5 +1,5 @@
 // How a rule sees the spec: every operation with its path, its method and the root document, references followed.
-export const methods = ['get', 'put', 'post', 'delete', 'patch', 'options']
+import { methods } from '../methods.ts'
 
 export interface Context {
   report (problem: { message: string, location?: any }): void
