@@ -38,7 +38,7 @@ const parts: Record<string, (stage: Stage, quick: boolean) => Promise<string>> =
     return await benchChat(stage, quick ? { rounds: 5, tokens: 200, streams: 10, perSecond: 100 } : { rounds: 60, tokens: 500, streams: 100, perSecond: 50 })
   },
   async generate (stage, quick) {
-    return await benchContract(stage, quick ? { sizes: [1, 60], repeats: 1 } : { sizes: [1, 60, 250, 1_000], repeats: 2 })
+    return await benchContract(stage, quick ? { sizes: [60, 130], repeats: 1 } : { sizes: [60, 130, 250, 1_000], repeats: 2 })
   },
   async dev (stage, quick) {
     return await benchDev(stage, { rounds: quick ? 2 : 10 })
@@ -49,10 +49,22 @@ const parts: Record<string, (stage: Stage, quick: boolean) => Promise<string>> =
   }
 }
 
-const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean', default: false } }, allowPositionals: true })
+const usage = `Usage: npm run bench -- [${Object.keys(parts).join('|')} …] [--quick]`
+
+function readArguments (): { quick: boolean, positionals: string[] } {
+  try {
+    const { values: { quick }, positionals } = parseArgs({ options: { quick: { type: 'boolean', default: false } }, allowPositionals: true })
+    return { quick, positionals }
+  } catch (error) {
+    console.error(`${(error as Error).message}\n${usage}`)
+    process.exit(1)
+  }
+}
+
+const { quick, positionals } = readArguments()
 const unknown = positionals.find((name) => parts[name] === undefined)
 if (unknown !== undefined) {
-  console.error(`There is no part ${unknown}: ${Object.keys(parts).join(', ')}.`)
+  console.error(`There is no part ${unknown}.\n${usage}`)
   process.exit(1)
 }
 
@@ -67,7 +79,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 try {
   for (const name of positionals.length > 0 ? positionals : Object.keys(parts)) {
     const started = Date.now()
-    console.log(`${await parts[name](stage, values.quick)}\n\n(${name}: ${Math.round((Date.now() - started) / 1000)} s)\n`)
+    console.log(`${await parts[name](stage, quick)}\n\n(${name}: ${Math.round((Date.now() - started) / 1000)} s)\n`)
   }
 } catch (error) {
   // What was stopped under way fails; that is no news.

@@ -13,29 +13,34 @@ const root = join(import.meta.dirname, '../..')
 /** What the server loads of the generated code to hold requests and answers against the contract. */
 const validation = ['validators.js', 'replies.js', 'serializers.js']
 
-interface Cost { operations: number, generate: number, boot: number, parts: number[], use: number }
+interface Cost { operations: number, generate: number, /** null for a contract with less than the server needs. */ server: { boot: number, parts: number[], use: number } | null }
 
 export async function benchContract (stage: Stage, { sizes, repeats }: { sizes: number[], repeats: number }): Promise<string> {
   const { url: serverUrl } = await stage.postgres()
   const url = await createDatabase(serverUrl, 'bench_boot')
   const costs: Cost[] = []
+  const { operations: own } = await writeLargeSpec(join(stage.folder, 'own-spec'), 0)
   for (const [i, size] of sizes.entries()) {
     const folder = join(stage.folder, `contract-${i}`)
-    const spec = await writeLargeSpec(join(folder, 'spec'), size)
+    const spec = await writeLargeSpec(join(folder, 'spec'), size, { fewer: true })
     const out = join(folder, 'generated')
     const generate = await best(repeats, async () => {
       rmSync(out, { recursive: true, force: true })
       return await stage.run(join(root, 'scripts/generate.ts'), ['--spec', spec.root, '--out', out]).ended
     })
+    if (spec.operations < own) {
+      costs.push({ operations: spec.operations, generate, server: null })
+      continue
+    }
     await copyProject(folder)
     const boots: Array<{ boot: number, parts: number[] }> = []
     for (let j = 0; j < repeats + 1; j++) boots.push(await boot(stage, folder, url))
     const parts = validation.map((_, part) => Math.min(...boots.map((one) => one.parts[part])))
     const use = await best(repeats, async () => await usingAll(stage, folder))
-    costs.push({ operations: spec.operations, generate, boot: Math.min(...boots.map((one) => one.boot)), parts, use })
+    costs.push({ operations: spec.operations, generate, server: { boot: Math.min(...boots.map((one) => one.boot)), parts, use } })
     rmSync(folder, { recursive: true, force: true })
   }
-  return report(costs, repeats)
+  return report(costs, own, repeats)
 }
 
 async function best (repeats: number, measure: () => Promise<number>): Promise<number> {
@@ -99,16 +104,17 @@ process.stderr.write(\`used \${used() - before}\\n\`)
   return Number(seconds)
 }
 
-function report (costs: Cost[], repeats: number): string {
+function report (costs: Cost[], own: number, repeats: number): string {
   const s = (value: number): string => value.toFixed(2)
   return [
-    `Seconds of CPU, the best of ${repeats} to ${repeats + 1}. The first row is this project's own contract. "Ready" is from the start of`,
-    'the process, with its database there and migrated, to serving; the parts of it are the modules that the',
-    'generator has written: what checks requests, what checks answers, and what writes them. "First uses" is what is left',
-    'for the first requests, until every one of these functions has been called once.',
+    `Seconds of CPU, the best of ${repeats} to ${repeats + 1}. This project's own contract has ${own} operations; one with fewer`,
+    'is a part of it, with which the server could not start. "Ready" is from the start of the process, with its database',
+    'there and migrated, to serving; the parts of it are the modules that the generator has written: what checks requests,',
+    'what checks answers, and what writes them. "First uses" is what is left for the first requests, until every one of',
+    'these functions has been called once.',
     '',
-    table(['operations', 'generate', 'ms a further one', 'ready', 'of it: requests', 'answers', 'writers', 'the rest', 'first uses'], costs.map(({ operations, generate, boot, parts, use }, i) => [
-      String(operations), s(generate), i === 0 ? '' : s((generate - costs[0].generate) / (operations - costs[0].operations) * 1000), s(boot), ...parts.map(s), s(boot - parts.reduce((sum, part) => sum + part, 0)), s(use)
+    table(['operations', 'generate', 'ms a further one', 'ready', 'of it: requests', 'answers', 'writers', 'the rest', 'first uses'], costs.map(({ operations, generate, server }, i) => [
+      String(operations), s(generate), i === 0 ? '' : s((generate - costs[0].generate) / (operations - costs[0].operations) * 1000), ...server === null ? Array.from({ length: validation.length + 3 }, () => '') : [s(server.boot), ...server.parts.map(s), s(server.boot - server.parts.reduce((sum, part) => sum + part, 0)), s(server.use)]
     ]))
   ].join('\n')
 }
