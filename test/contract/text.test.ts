@@ -38,6 +38,20 @@ function isText (schema: Schema): boolean {
   return allows(schema, 'string') && schema.format === undefined && schema.maxLength !== undefined && schema.pattern !== undefined && new RegExp(schema.pattern, 'u').test('漢字 😀')
 }
 
+/** Bodies as one: objects within them, too. */
+function merged (bodies: Array<Record<string, unknown>>): Record<string, unknown> {
+  const whole: Record<string, any> = {}
+  for (const [name, value] of bodies.flatMap((body) => Object.entries<any>(body))) {
+    const both = isRecord(value) && isRecord(whole[name])
+    whole[name] = both ? merged([whole[name], value]) : value
+  }
+  return whole
+}
+
+function isRecord (value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 let count = 0
 /** What there is once only is made anew. */
 async function anew ({ id, caller, project, body = {} }: Ask): Promise<Record<string, unknown>> {
@@ -64,22 +78,31 @@ for (const { id, ifMatch, method, form } of withBody.filter(({ id }) => !answeri
       const others = method === 'PUT' ? {} : await anew(ask)
       return await send({ ...ask, body: { ...others, ...change } })
     }
-    for (const { name, max, pattern, put, get } of taking) {
-      for (const [i, text] of texts.entries()) {
-        const reply = await sent(put(text))
-        // In a form that character stands for bytes that were no text.
-        if (pattern?.test(text) === false || (form && text.includes('\ufffd'))) {
-          t.equal(reply.status, 400, `${name} does not take text ${i}`)
-          continue
-        }
-        t.equal(reply.status < 300 ? '' : reply.text, '', `${name} takes text ${i}`)
-        t.equal(get(reply.body), text, `${name} is answered`)
-        const again = method === 'PUT'
-          ? await send({ ...ask, id: ifMatch as OperationId, body: undefined })
-          : await ask.caller.client.get(reply.headers.get('location')!)
-        t.equal(again.status, 200, pathOf(ask))
-        t.equal(get(again.body), text, `${name} is read back`)
+    /** One text at each of these places, which takes it. */
+    const keeps = async (there: Array<Place & { text: string }>) => {
+      const reply = await sent(merged(there.map(({ put, text }) => put(text))))
+      t.equal(reply.status < 300 ? '' : reply.text, '', there.map(({ name }) => name).join(', '))
+      for (const { name, get, text } of there) t.equal(get(reply.body), text, `${name} is answered`)
+      const again = method === 'PUT'
+        ? await send({ ...ask, id: ifMatch as OperationId, body: undefined })
+        : await ask.caller.client.get(reply.headers.get('location')!)
+      t.equal(again.status, 200, pathOf(ask))
+      for (const { name, get, text } of there) t.equal(get(again.body), text, `${name} is read back`)
+    }
+    for (const i of texts.keys()) {
+      // Another text at each place, so that every place has every text in the end.
+      const there = taking.map((place, k) => ({ ...place, text: texts[(i + k) % texts.length] }))
+      // In a form that character stands for bytes that were no text.
+      const refused = ({ pattern, text }: { pattern?: RegExp, text: string }): boolean => pattern?.test(text) === false || (form && text.includes('\ufffd'))
+      for (const { name, put, text } of there.filter(refused)) t.equal((await sent(put(text))).status, 400, `${name} does not take text ${texts.indexOf(text)}`)
+      const taken = there.filter((place) => !refused(place))
+      // The metadata have one key here, or one value.
+      for (const without of ['metadata key', 'metadata value']) {
+        const some = taken.filter(({ name }) => name !== without)
+        if (without === 'metadata key' || some.length < taken.length) await keeps(some)
       }
+    }
+    for (const { name, max, put, get } of taking) {
       const longest = '😀'.repeat(max)
       const reply = await sent(put(longest))
       t.ok(reply.status < 300, `${name} takes ${max} characters of four bytes`)
