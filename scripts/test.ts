@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { closingLine, reportTests, type TestReport } from './test-report.ts'
 import { startTestServices, type TestServices } from './test-services.ts'
@@ -52,12 +52,11 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-/** By the names of the files, not of their folders: what waits for the most of its time then runs beside what computes. */
 function testFiles(): string[] {
   return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.test.ts'))
     .map((file) => join('test', file))
-    .sort((a, b) => basename(a) < basename(b) ? 1 : -1)
+    .sort()
 }
 
 /**
