@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { ConfigError, readConfig } from '../services/config.ts'
+import { ConfigError, loadEnvFile, readConfig } from '../services/config.ts'
 import { EmbeddedPostgresError, startEmbedded } from '../services/postgres/embedded.ts'
 import { MigrationError, readMigrations } from '../services/postgres/migrations.ts'
 import { prepareDatabase } from '../services/schema.ts'
@@ -40,6 +40,7 @@ function readArguments(): { create: string | undefined; empty: boolean; check: b
 }
 
 async function migrate(): Promise<void> {
+  loadEnvFile()
   const config = readConfig()
   if (config.databaseUrl !== null) return await applyTo(config.databaseUrl)
   const embedded = await startEmbedded({ dataDir: config.dataDir, whenRunning: 'attach', onProgress: console.log })

@@ -1,14 +1,16 @@
 // The command line of migrations.
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { createTestDatabase } from '../support/database.ts'
 
 const MIGRATE = fileURLToPath(new URL('../../scripts/migrate.ts', import.meta.url))
 
-function migrate(args: string[], env: Record<string, string> = {}): Promise<{ code: number; out: string; err: string }> {
+function migrate(args: string[], env: Record<string, string> = {}, cwd?: string): Promise<{ code: number; out: string; err: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [MIGRATE, ...args], { env: { ...process.env, ...env } }, (error, out, err) => {
+    execFile(process.execPath, [MIGRATE, ...args], { env: { ...process.env, ...env }, cwd }, (error, out, err) => {
       resolve({ code: error === null ? 0 : Number(error.code), out, err })
     })
   })
@@ -21,6 +23,13 @@ t.test('prisma/schema.prisma and prisma/migrations agree', async (t) => {
 t.test('a database of one\'s own is brought up to date', async (t) => {
   const { url } = await createTestDatabase(t)
   t.strictSame(await migrate([], { DATABASE_URL: url }), { code: 0, out: 'The database is up to date.\n', err: '' })
+})
+
+t.test('the database may stand in .env, as for the server', async (t) => {
+  const { url } = await createTestDatabase(t)
+  const folder = t.testdir({ '.env': `DATABASE_URL=${url}\n` })
+  t.strictSame(await migrate([], { DATA_DIR: join(folder, 'none') }, folder), { code: 0, out: 'The database is up to date.\n', err: '' })
+  t.notOk(existsSync(join(folder, 'none')), 'and no other is made')
 })
 
 t.test('what it does not understand is told with what it does', async (t) => {
