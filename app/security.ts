@@ -5,16 +5,17 @@ import { windowSeconds, type Limits, type Verdict } from '../services/limits.ts'
 import type { OperationInfo } from '../services/operation.ts'
 import type { Principal } from '../services/principals.ts'
 import type { Services } from '../services/services.ts'
+import { networkOf } from './client-network.ts'
 
 declare module 'fastify' {
   interface FastifyRequest { principal: Principal | null }
 }
 
-/** The hook of an operation that takes a key, or counts the requests of those who have none by their address. */
+/** The hook of an operation that takes a key, or counts the requests of those who have none by where they come from. */
 export function secure (info: OperationInfo, { principals, lastUsed }: Services, limits: Limits) {
   return async function (request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (info.scopes === null || (info.keyOptional === true && request.headers.authorization === undefined)) {
-      const verdict = await limits.consume(info.rateLimit!, request.ip)
+      const verdict = await limits.consume(info.rateLimit!, networkOf(request.ip))
       announce(reply, verdict)
       if (!verdict.allowed) throw rateLimited(verdict.reset)
       return
@@ -36,7 +37,7 @@ export function secure (info: OperationInfo, { principals, lastUsed }: Services,
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 401) throw error
       // With no valid key there is only the address to count by.
-      const verdict = await limits.consume('address', request.ip)
+      const verdict = await limits.consume('address', networkOf(request.ip))
       announce(reply, verdict)
       throw verdict.allowed ? error : rateLimited(verdict.reset)
     }

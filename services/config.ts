@@ -51,7 +51,7 @@ export interface Config {
   logLevel: string
   /** RATE_LIMIT_<POLICY>: requests a minute of each policy of the spec; null keeps the spec's number. */
   rateLimits: Record<string, number | null>
-  /** RATE_LIMIT_ADDRESS: requests a minute and address with no valid key. Default 120. */
+  /** RATE_LIMIT_ADDRESS: requests a minute and address, or IPv6 network of 64 bits, with no valid key. Default 120. */
   addressRateLimit: number
   /** TRUST_PROXY: comma-separated addresses or ranges of proxies whose X-Forwarded-For is believed. */
   trustProxy: string[] | false

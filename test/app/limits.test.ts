@@ -46,6 +46,19 @@ t.test('behind a trusted proxy the forwarded address counts', async (t) => {
   t.equal((await stranger.get('/projects', { headers: { 'x-forwarded-for': '192.0.2.1' } })).status, 401)
   t.equal((await stranger.get('/projects', { headers: { 'x-forwarded-for': '192.0.2.1' } })).status, 429)
   t.equal((await stranger.get('/projects', { headers: { 'x-forwarded-for': '192.0.2.2' } })).status, 401)
+  t.equal((await stranger.get('/projects', { headers: { 'x-forwarded-for': '::ffff:192.0.2.2' } })).status, 429, 'however it is written')
+})
+
+t.test('a network of IPv6 counts as one', async (t) => {
+  const server = await startServer(t, { env: { RATE_LIMIT_ADDRESS: '1', RATE_LIMIT_DEFAULT: '1', TRUST_PROXY: '127.0.0.1' } })
+  const stranger = createClient(server.url, null)
+  const from = async (address: string, path = '/projects'): Promise<number> => (await stranger.get(path, { headers: { 'x-forwarded-for': address } })).status
+  t.equal(await from('2001:db8:1:2::1'), 401)
+  t.equal(await from('2001:0db8:0001:0002:ffff:ffff:ffff:ffff'), 429)
+  t.equal(await from('2001:db8:1:3::1'), 401)
+  t.equal(await from('fe80::1%eth0'), 401)
+  t.equal(await from('fe80::2'), 429)
+  t.equal(await from('unknown'), 401)
 })
 
 const redisUrl = process.env.TEST_REDIS_URL
