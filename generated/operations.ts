@@ -535,7 +535,7 @@ export const operations: Record<OperationId, OperationInfo> = {
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyApiKeyCreate"},
     body: {"required":true,"contentTypes":["application/json"]},
     replies: {
-      201: {"contentType":"application/json","serializer":"replyApiKeyWithSecret"},
+      201: {"contentType":"application/json","serializer":"replyApiKeyWithSecret","volatile":["last_used_at"]},
       400: {"contentType":"application/json","serializer":"replyError"},
       401: {"contentType":"application/json","serializer":"replyError"},
       403: {"contentType":"application/json","serializer":"replyError"},
@@ -568,7 +568,7 @@ export const operations: Record<OperationId, OperationInfo> = {
     validators: {"path":"pathGetApiKey","query":"queryNone","header":"headerIfNoneMatch"},
     body: null,
     replies: {
-      200: {"contentType":"application/json","serializer":"replyApiKey"},
+      200: {"contentType":"application/json","serializer":"replyApiKey","volatile":["last_used_at"]},
       304: {"contentType":null},
       400: {"contentType":"application/json","serializer":"replyError"},
       401: {"contentType":"application/json","serializer":"replyError"},
@@ -629,7 +629,7 @@ export const operations: Record<OperationId, OperationInfo> = {
     validators: {"path":"pathGetApiKey","query":"queryNone","header":"headerIdempotencyKey","body":"bodyApiKeyRotate"},
     body: {"required":false,"contentTypes":["application/json"]},
     replies: {
-      201: {"contentType":"application/json","serializer":"replyApiKeyWithSecret"},
+      201: {"contentType":"application/json","serializer":"replyApiKeyWithSecret","volatile":["last_used_at"]},
       400: {"contentType":"application/json","serializer":"replyError"},
       401: {"contentType":"application/json","serializer":"replyError"},
       403: {"contentType":"application/json","serializer":"replyError"},

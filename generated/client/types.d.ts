@@ -4998,7 +4998,7 @@ export interface components {
             expires_at: string | null;
             /**
              * Format: date-time
-             * @description Exact to some seconds.
+             * @description Exact to some seconds. It has no part in the `ETag`.
              * @example null
              */
             last_used_at: string | null;
@@ -6785,7 +6785,7 @@ export interface components {
             expires_at?: string | null;
             /**
              * Format: date-time
-             * @description Exact to some seconds.
+             * @description Exact to some seconds. It has no part in the `ETag`.
              * @example null
              */
             last_used_at?: string | null;

@@ -109,6 +109,7 @@ for (const { id } of infos.filter((info) => info.replies[200]?.binary === true))
 
 /** How what others move is moved. */
 const moved: Partial<Record<OperationId, (id: string) => Promise<unknown>>> = {
+  getApiKey: (id) => server.services.database.prisma.apiKey.update({ where: { id }, data: { lastUsedAt: new Date() } }),
   getFile: (id) => server.services.database.prisma.file.update({ where: { id }, data: { downloadCount: { increment: 1 } } }),
   getFileLink: (id) => server.services.database.prisma.fileLink.update({ where: { id }, data: { downloadCount: { increment: 1 } } }),
   getSession: (id) => server.services.database.prisma.session.update({ where: { id }, data: { messageCount: { increment: 1 }, lastMessageAt: new Date(), promptTokens: { increment: 1 }, updatedAt: new Date(Date.now() + 1_000) } }),
