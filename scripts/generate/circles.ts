@@ -1,4 +1,4 @@
-// References that lead to themselves: the linter's own resolver ends the process over them, so they are looked for first.
+// References that lead to themselves, or cannot be read: the linter's own resolver ends the process over them, so they are looked for first.
 import type { BaseResolver, Source } from '@redocly/openapi-core'
 import { dirname, resolve } from 'node:path'
 import { escaped, keysOf, valueAt } from '../../services/json-pointer.ts'
@@ -9,6 +9,7 @@ export interface Circle { source: Source, pointer: string, message: string }
 
 /** Reads `root` and all files that it refers to through the resolver, which keeps them. */
 export async function findCircles (root: string, resolver: BaseResolver): Promise<Circle[]> {
+  const circles: Circle[] = []
   const documents = new Map<string, { source: Source, parsed: Json }>()
   const references: Array<{ file: string, pointer: string, ref: string }> = []
   await read(root)
@@ -21,11 +22,14 @@ export async function findCircles (root: string, resolver: BaseResolver): Promis
     documents.set(file, document)
     const own: typeof references = []
     collect(document.parsed, '#', own, file)
-    references.push(...own)
-    for (const other of new Set(own.map(({ ref }) => targetOf(file, ref).file))) await read(other)
+    const sound = own.filter(({ ref }) => isEncoded(ref))
+    references.push(...sound)
+    for (const { pointer, ref } of own) {
+      if (!isEncoded(ref)) circles.push({ source: document.source, pointer: `${pointer}/$ref`, message: `the reference \`${ref}\` is no URI: after a % come two hexadecimal digits` })
+    }
+    for (const other of new Set(sound.map(({ ref }) => targetOf(file, ref).file))) await read(other)
   }
 
-  const circles: Circle[] = []
   for (const { file, pointer, ref } of references) {
     const passed = new Set<string>()
     for (let at = targetOf(file, ref); ;) {
@@ -36,7 +40,7 @@ export async function findCircles (root: string, resolver: BaseResolver): Promis
         break
       }
       passed.add(key)
-      if (typeof node?.$ref !== 'string') break
+      if (typeof node?.$ref !== 'string' || !isEncoded(node.$ref)) break
       at = targetOf(at.file, node.$ref)
     }
   }
@@ -47,6 +51,15 @@ function collect (node: Json, pointer: string, found: Array<{ file: string, poin
   if (typeof node !== 'object' || node === null) return
   if (typeof node.$ref === 'string') found.push({ file, pointer, ref: node.$ref })
   for (const [key, value] of Object.entries(node)) collect(value, `${pointer}/${escaped(key)}`, found, file)
+}
+
+function isEncoded (ref: string): boolean {
+  try {
+    decodeURIComponent(ref)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function targetOf (file: string, ref: string): { file: string, path: string[] } {

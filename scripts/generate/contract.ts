@@ -62,7 +62,7 @@ export async function readContract (root: string): Promise<Json> {
   } as Parameters<typeof createConfig>[0])
   const externalRefResolver = new BaseResolver(config.resolve)
   const circles = await findCircles(root, externalRefResolver)
-  if (circles.length > 0) throw new ContractError(sorted(circles.map(({ source, pointer, message }) => ({ message, ruleId: 'no-circles', location: [{ source, pointer, reportOnKey: false }] })), dirname(root)))
+  if (circles.length > 0) throw new ContractError(sorted(circles.map(({ source, pointer, message }) => ({ message, ruleId: 'references', location: [{ source, pointer, reportOnKey: false }] })), dirname(root)))
   const problems = await lintOrThrow(root, config, externalRefResolver)
   if (problems.length > 0) throw new ContractError(sorted(problems, dirname(root)))
   const bundled = await bundle({ ref: root, config, externalRefResolver })
