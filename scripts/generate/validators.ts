@@ -7,6 +7,7 @@ import standalone from 'ajv/dist/standalone/index.js'
 import oneOf from 'ajv/dist/vocabularies/applicator/oneOf.js'
 import pattern from 'ajv/dist/vocabularies/validation/pattern.js'
 import { formats } from '../../services/formats.ts'
+import { keysOf } from '../../services/json-pointer.ts'
 import { GenerateError } from './error.ts'
 import { componentOf, patternSays, plain } from './schemas.ts'
 
@@ -31,6 +32,21 @@ export function compileResponses (document: Json, responses: Map<string, Json>, 
 /** The formats that a schema may name. */
 export function knownFormats (): Set<string> {
   return new Set(Object.keys(createAjv(false).formats))
+}
+
+/** What finds keywords of a schema that there are none of, or whose value is no such keyword's; what they hold is not looked into. */
+export function createKeywordCheck (): (schema: Json) => Array<{ keyword: string, message: string }> {
+  const own = createAjv(false)
+  const validate = new Ajv2020().getSchema('https://json-schema.org/draft/2020-12/meta/validation')!
+  const annotations = new Set(['$ref', 'description', 'title', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly'])
+  return (schema) => {
+    const unknown = Object.keys(schema).filter((keyword) => !annotations.has(keyword) && !keyword.startsWith('x-') && own.getKeyword(keyword) === false)
+    const wrong = validate(schema) ? [] : validate.errors!.map(({ instancePath, message }) => ({ keyword: keysOf(instancePath)[0], message }))
+    return [
+      ...unknown.map((keyword) => ({ keyword, message: `\`${keyword}\` is no keyword of a schema` })),
+      ...[...new Map(wrong.map((one) => [one.keyword, one])).values()].map(({ keyword, message }) => ({ keyword, message: `\`${keyword}\` ${message}` }))
+    ]
+  }
 }
 
 function createAjv (coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {

@@ -12,6 +12,7 @@ export const documentRules = {
           if (conditions[when] === undefined) ctx.report({ message: `unknown \`${when}\`: ${Object.keys(conditions).join(', ')}`, location: location.key() })
           for (const [status, name] of Object.entries<string>(responses)) {
             if (root.components?.responses?.[name] === undefined) ctx.report({ message: `components/responses has no \`${name}\``, location: location.child(status) })
+            if (!/^[345]\d\d$/.test(status)) ctx.report({ message: `\`${status}\`: what is implied are 304 and errors, by their status of three digits`, location: location.child(status).key() })
           }
         }
       }
@@ -31,6 +32,7 @@ export const documentRules = {
     Paths: {
       enter (paths: any, ctx: Context) {
         for (const path of Object.keys(paths)) {
+          if (!path.startsWith('/')) ctx.report({ message: `\`${path}\`: a path begins with \`/\``, location: ctx.location.child(path).key() })
           for (const segment of path.split('/')) {
             if (/[{}]/.test(segment) && !/^\{[a-z][a-z0-9_]*\}$/.test(segment)) {
               ctx.report({ message: `\`${segment}\`: a path parameter is a whole segment with a snake_case name, such as \`{project_id}\``, location: ctx.location.child(path).key() })

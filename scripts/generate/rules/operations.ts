@@ -118,12 +118,20 @@ export const operationRules = {
   }),
   'body-has-schema': eachOperation((operation, { ctx, location }) => {
     for (const [status, response] of Object.entries<any>(operation.responses ?? {})) {
-      for (const [type, media] of Object.entries<any>(resolved(response, ctx)?.content ?? {})) {
+      const content = resolved(response, ctx)?.content
+      if (isEmpty(content)) ctx.report({ message: `the \`content\` of ${status} has no media type; without it there is no body`, location: location.child(['responses', status]).key() })
+      for (const [type, media] of Object.entries<any>(content ?? {})) {
         if (media.schema === undefined) ctx.report({ message: `the ${type} body of ${status} has no schema`, location: location.child(['responses', status]).key() })
       }
     }
-    for (const [type, media] of Object.entries<any>(resolved(operation.requestBody, ctx)?.content ?? {})) {
+    const content = resolved(operation.requestBody, ctx)?.content
+    if (isEmpty(content)) ctx.report({ message: 'the `content` of the request body has no media type', location: location.child('requestBody').key() })
+    for (const [type, media] of Object.entries<any>(content ?? {})) {
       if (media.schema === undefined) ctx.report({ message: `the ${type} request body has no schema`, location: location.child('requestBody').key() })
     }
   })
+}
+
+function isEmpty (content: unknown): boolean {
+  return typeof content === 'object' && content !== null && Object.keys(content).length === 0
 }

@@ -1,9 +1,10 @@
 // What parameters and schemas may be, so that the compiled validators read all of them.
 import { patternSays } from '../schemas.ts'
-import { knownFormats } from '../validators.ts'
+import { createKeywordCheck, knownFormats } from '../validators.ts'
 import { resolved } from './visit.ts'
 
 const formats = knownFormats()
+const keywordProblems = createKeywordCheck()
 
 export const schemaRules = {
   /** What the validators cannot read they would silently let through. */
@@ -48,6 +49,23 @@ export const schemaRules = {
         if (schema.format !== undefined && !formats.has(schema.format)) {
           ctx.report({ message: `unknown format \`${schema.format}\`; services/formats.ts has this project's own`, location: ctx.location.child('format') })
         }
+      }
+    }
+  }),
+  /** The linter looks at no keyword that stands beside a reference, takes a choice of nothing, and numbers that JSON cannot write. */
+  'known-keyword': () => ({
+    Schema: {
+      enter (schema: any, ctx: any) {
+        for (const [keyword, value] of Object.entries(schema)) {
+          if (['enum', 'type'].includes(keyword) && Array.isArray(value) && value.length === 0) ctx.report({ message: `\`${keyword}\` has no value`, location: ctx.location.child(keyword).key() })
+          if (typeof value === 'number' && !Number.isFinite(value)) ctx.report({ message: `\`${keyword}\` is no number of JSON`, location: ctx.location.child(keyword).key() })
+        }
+      }
+    },
+    ref: {
+      enter (node: any, ctx: any) {
+        if (ctx.type.name !== 'Schema') return
+        for (const { keyword, message } of keywordProblems(node)) ctx.report({ message, location: ctx.location.child(keyword).key() })
       }
     }
   }),
