@@ -6,7 +6,7 @@ import { removeDocumentsOfProject } from './ai/knowledge.ts'
 import { statement, type Database, type Db } from './database.ts'
 import { keepRecords } from './payments/records.ts'
 import { restorableDays } from './projects.ts'
-import { removal, removing, type Removed } from './removal.ts'
+import { removal, removing } from './removal.ts'
 
 /** A kind of thing that is removed some day. */
 export interface Kind {
@@ -125,7 +125,7 @@ const oldProjects = statement<OldProject>(`
   SELECT id, deleted_at FROM projects WHERE ${over} AND ($1::timestamptz IS NULL OR (deleted_at, id) > ($1, $2)) ORDER BY deleted_at, id LIMIT 100`)
 const lockProject = statement<{ id: string }>(`SELECT id FROM projects WHERE id = $1 AND ${over} FOR UPDATE SKIP LOCKED`)
 const eventsOfProject = statement<{ id: string }>('SELECT id FROM events WHERE project_id = $1 AND sequence IS NOT NULL ORDER BY sequence LIMIT $2')
-const filesOfProject = statement<Removed>(removal('files', 'SELECT id FROM files WHERE space_id = $1 LIMIT $2'))
+const filesOfProject = removal('files', 'SELECT id FROM files WHERE space_id = $1 LIMIT $2')
 const deleteUsage = statement('DELETE FROM storage_usage WHERE space_id = $1')
 const deleteProject = statement('DELETE FROM projects WHERE id = $1')
 
@@ -185,9 +185,9 @@ async function removeEvents (tx: Db, events: Array<{ id: string }>): Promise<num
   return gone.length
 }
 
-const deliveriesOfDeleted = statement<Removed>(removal('webhook_deliveries', `
+const deliveriesOfDeleted = removal('webhook_deliveries', `
   SELECT d.id FROM webhook_endpoints w CROSS JOIN LATERAL (SELECT id FROM webhook_deliveries WHERE endpoint_id = w.id LIMIT $1) d
-  WHERE w.deleted_at IS NOT NULL LIMIT $1`))
+  WHERE w.deleted_at IS NOT NULL LIMIT $1`)
 const purgeEndpoints = statement(`
   DELETE FROM webhook_endpoints w WHERE deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.endpoint_id = w.id)`)
 

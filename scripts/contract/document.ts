@@ -27,7 +27,6 @@ export interface Operation {
   optionalKey: boolean
 }
 
-
 /** The operations in the order of the document. */
 export function operationsOf (document: Json): Operation[] {
   return Object.entries<Json>(document.paths).flatMap(([path, item]) => methods.filter((method) => item[method] !== undefined).map((method) => operationOf(document, path, item, method)))

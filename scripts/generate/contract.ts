@@ -3,9 +3,9 @@
 import { BaseResolver, bundle, createConfig, getLineColLocation, lint, type NormalizedProblem } from '@redocly/openapi-core'
 import { readFile } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
-import { findCircles } from './circles.ts'
 import { GenerateError } from './error.ts'
 import { addImpliedResponses } from './implied.ts'
+import { findBrokenReferences } from './references.ts'
 import { platformRules, ruleNames } from './rules.ts'
 
 export interface Problem { file: string, line: number, column: number, message: string, rule: string, excerpt: string }
@@ -61,8 +61,8 @@ export async function readContract (root: string): Promise<Json> {
     rules: { ...builtInRules, ...Object.fromEntries(ruleNames.map((name) => [`platform/${name}`, 'error'])) }
   } as Parameters<typeof createConfig>[0])
   const externalRefResolver = new BaseResolver(config.resolve)
-  const circles = await findCircles(root, externalRefResolver)
-  if (circles.length > 0) throw new ContractError(sorted(circles.map(({ source, pointer, message }) => ({ message, ruleId: 'references', location: [{ source, pointer, reportOnKey: false }] })), dirname(root)))
+  const broken = await findBrokenReferences(root, externalRefResolver)
+  if (broken.length > 0) throw new ContractError(sorted(broken.map(({ source, pointer, message }) => ({ message, ruleId: 'references', location: [{ source, pointer, reportOnKey: false }] })), dirname(root)))
   const problems = await lintOrThrow(root, config, externalRefResolver)
   if (problems.length > 0) throw new ContractError(sorted(problems, dirname(root)))
   const bundled = await bundle({ ref: root, config, externalRefResolver })

@@ -3,7 +3,7 @@
 // for commoner than it is.
 import { statement, type Db } from '../database.ts'
 import { newId } from '../ids.ts'
-import { removal, type Removed } from '../removal.ts'
+import { removal } from '../removal.ts'
 import type { NewChunk } from './reading/read.ts'
 import { wordsOf } from './words.ts'
 
@@ -112,8 +112,8 @@ const discount = statement<{ n: number }>(`
     WHERE c.knowledge_base_id = $1 AND c.language = s.language AND c.chunks <> s.chunks
   )
   SELECT count(*)::int AS n FROM taken`)
-const removeLexemes = statement<Removed>(removal('lexemes', 'SELECT id FROM lexemes WHERE knowledge_base_id = $1 LIMIT $2'))
-const forgetRemoved = statement<Removed>(removal('removed_chunks', 'SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 LIMIT $2'))
+const removeLexemes = removal('lexemes', 'SELECT id FROM lexemes WHERE knowledge_base_id = $1 LIMIT $2')
+const forgetRemoved = removal('removed_chunks', 'SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 LIMIT $2')
 
 /**
  * Discounts some of the removed chunks of a knowledge base; where that is gone itself, removes some of its lexemes. Nothing

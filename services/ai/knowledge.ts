@@ -6,7 +6,7 @@ import { newId, timeOf } from '../ids.ts'
 import type { OperationInfo } from '../operation.ts'
 import { containing, offsetOf, pageOfRows, type Page } from '../pages.ts'
 import type { Principal } from '../principals.ts'
-import { removal, type Removed } from '../removal.ts'
+import { removal } from '../removal.ts'
 import { accessColumns, requireAccess, type InSpace } from '../in-space.ts'
 
 export type KnowledgeBase = components['schemas']['KnowledgeBase']
@@ -119,7 +119,7 @@ const fewOf = (documents: string): string => `
   WHERE before < ${most.chunks}`
 
 const ofBase = 'SELECT d.id, d.chunk_count FROM documents d WHERE d.knowledge_base_id = $1'
-const removeSome = statement<Removed>(removal('documents', fewOf(ofBase)))
+const removeSome = removal('documents', fewOf(ofBase))
 const removeMany = statement<{ n: number }>(`
   WITH few AS MATERIALIZED (${fewOf(ofBase)}), gone AS (
     DELETE FROM documents WHERE id = ANY(ARRAY(SELECT id FROM few))
@@ -142,8 +142,8 @@ export async function removeKnowledge (tx: Db, id: string): Promise<void> {
   await tx.sql(remove, [id])
 }
 
-const removeOfProject = statement<Removed>(removal('documents', fewOf(
-  'SELECT d.id, d.chunk_count FROM knowledge_bases k JOIN documents d ON d.knowledge_base_id = k.id WHERE k.project_id = $1')))
+const removeOfProject = removal('documents', fewOf(
+  'SELECT d.id, d.chunk_count FROM knowledge_bases k JOIN documents d ON d.knowledge_base_id = k.id WHERE k.project_id = $1'))
 
 /** A step of removing a project. @returns whether there may be more. */
 export async function removeDocumentsOfProject (tx: Db, projectId: string): Promise<boolean> {

@@ -5,11 +5,11 @@ import { escaped, keysOf, valueAt } from '../../services/json-pointer.ts'
 
 type Json = any
 
-export interface Circle { source: Source, pointer: string, message: string }
+export interface BrokenReference { source: Source, pointer: string, message: string }
 
 /** Reads `root` and all files that it refers to through the resolver, which keeps them. */
-export async function findCircles (root: string, resolver: BaseResolver): Promise<Circle[]> {
-  const circles: Circle[] = []
+export async function findBrokenReferences (root: string, resolver: BaseResolver): Promise<BrokenReference[]> {
+  const broken: BrokenReference[] = []
   const documents = new Map<string, { source: Source, parsed: Json }>()
   const references: Array<{ file: string, pointer: string, ref: string }> = []
   await read(root)
@@ -25,7 +25,7 @@ export async function findCircles (root: string, resolver: BaseResolver): Promis
     const sound = own.filter(({ ref }) => isEncoded(ref))
     references.push(...sound)
     for (const { pointer, ref } of own) {
-      if (!isEncoded(ref)) circles.push({ source: document.source, pointer: `${pointer}/$ref`, message: `the reference \`${ref}\` is no URI: after a % come two hexadecimal digits` })
+      if (!isEncoded(ref)) broken.push({ source: document.source, pointer: `${pointer}/$ref`, message: `the reference \`${ref}\` is no URI: after a % come two hexadecimal digits` })
     }
     for (const other of new Set(sound.map(({ ref }) => targetOf(file, ref).file))) await read(other)
   }
@@ -36,7 +36,7 @@ export async function findCircles (root: string, resolver: BaseResolver): Promis
       const key = `${at.file}#${at.path.join('/')}`
       const node = valueAt(documents.get(at.file)?.parsed, at.path)
       if (passed.has(key)) {
-        circles.push({ source: documents.get(file)!.source, pointer: `${pointer}/$ref`, message: `the reference \`${ref}\` leads to itself and to nothing else` })
+        broken.push({ source: documents.get(file)!.source, pointer: `${pointer}/$ref`, message: `the reference \`${ref}\` leads to itself and to nothing else` })
         break
       }
       passed.add(key)
@@ -44,7 +44,7 @@ export async function findCircles (root: string, resolver: BaseResolver): Promis
       at = targetOf(at.file, node.$ref)
     }
   }
-  return circles
+  return broken
 }
 
 function collect (node: Json, pointer: string, found: Array<{ file: string, pointer: string, ref: string }>, file: string): void {
