@@ -12,13 +12,13 @@ import { newRequestId } from '../services/ids.ts'
 import { parseStrictJson } from '../services/json.ts'
 import type { Limits } from '../services/limits.ts'
 import type { OperationInfo } from '../services/operation.ts'
-import { patternOf } from '../services/path-template.ts'
 import type { Services } from '../services/services.ts'
 import { docsAssets } from './docs.ts'
 import type { EventStream } from './event-stream.ts'
 import { answerClientError, answerError, bodyLimit } from './errors.ts'
 import { bufferedOutput, createLog } from './log.ts'
 import { serveMetrics } from './metrics.ts'
+import { operationsAt } from './paths.ts'
 import { abandonBodies, watchBody } from './patience.ts'
 import { routeOf } from './operation.ts'
 import { overrideMethods } from './tus.ts'
@@ -183,8 +183,6 @@ function checkComplete (handlers: Operations): void {
   }
 }
 
-const patterns = Object.values(operations).map(({ method, path }) => ({ method, path: patternOf(path) }))
-
 function hasEmptySegment (request: FastifyRequest): boolean {
   const params = request.params as Record<string, string>
   for (const name in params) if (params[name] === '') return true
@@ -193,8 +191,7 @@ function hasEmptySegment (request: FastifyRequest): boolean {
 
 /** 405 with Allow where the path is known with another method, else 404. */
 function unrouted (request: FastifyRequest): FastifyError {
-  const path = request.url.split('?')[0]
-  const allowed = new Set(patterns.filter((known) => known.path.test(path)).map((known) => known.method))
+  const allowed = new Set<string>(operationsAt(request.url).map(({ method }) => method))
   if (allowed.has('GET')) allowed.add('HEAD')
   return (allowed.size === 0 ? notFound('path') : methodNotAllowed(request.method, [...allowed])) as unknown as FastifyError
 }

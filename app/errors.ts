@@ -9,6 +9,7 @@ import { newRequestId } from '../services/ids.ts'
 import type { OperationInfo } from '../services/operation.ts'
 import { asksForPage } from './accept.ts'
 import { errorPage } from './error-page.ts'
+import { operationsAt } from './paths.ts'
 
 /** The largest JSON body, in bytes. */
 export const bodyLimit = 1024 * 1024
@@ -26,7 +27,7 @@ export function answerError (error: unknown, request: FastifyRequest, reply: Fas
   if (known.status >= 500) {
     request.log.error({ err: known.cause ?? error, code: known.code }, 'request failed')
   }
-  const asPage = asksForPage(request.headers.accept) && answersPages(request.routeOptions.config.operation)
+  const asPage = asksForPage(request.headers.accept) && operationsOf(request).some(answersPages)
   return reply
     .code(known.status)
     // Set here too, because what fails before the hooks has not got them yet.
@@ -36,8 +37,14 @@ export function answerError (error: unknown, request: FastifyRequest, reply: Fas
     .send(asPage ? errorPage(known, request.id) : JSON.stringify(errorBody(known, request.id)))
 }
 
-function answersPages (operation: OperationInfo | undefined): boolean {
-  return operation !== undefined && Object.values(operation.replies).some(({ contentType }) => contentType === 'text/html')
+/** The one that is asked for; where the path has none for the method, its others. */
+function operationsOf (request: FastifyRequest): OperationInfo[] {
+  const { operation } = request.routeOptions.config
+  return operation === undefined ? operationsAt(request.url) : [operation]
+}
+
+function answersPages (operation: OperationInfo): boolean {
+  return Object.values(operation.replies).some(({ contentType }) => contentType === 'text/html')
 }
 
 function asApiError (error: unknown, request: FastifyRequest): ApiError {

@@ -315,6 +315,7 @@ t.test('what goes wrong on the way is a page for a browser, and JSON for all oth
     [400, 'This cannot be shown', await ask('/pay/garbage"><script>')],
     [413, 'This cannot be shown', await ask(`/pay/${id}`, { method: 'POST', headers: form, body: 'name='.padEnd(20_000, 'x') })],
     [400, 'This cannot be shown', await ask(`/pay/${id}/confirm`, { method: 'POST', headers: form, body: 'payment=1' })],
+    [405, 'This cannot be shown', await ask(`/pay/${id}/confirm`)],
     [429, 'Too many requests', await ask(`/pay/${id}`)]
   ] as const) {
     t.equal(reply.status, status)
@@ -333,6 +334,8 @@ t.test('what goes wrong on the way is a page for a browser, and JSON for all oth
     t.match(await reply.json(), { error: { code: 'RATE_LIMITED' } })
   }
   t.equal((await ask('/v1/projects')).headers.get('content-type'), 'application/json; charset=utf-8', 'what answers JSON answers JSON')
+  t.equal((await ask('/v1/projects', { method: 'PUT' })).headers.get('content-type'), 'application/json; charset=utf-8', 'whatever it is asked with')
+  t.equal((await ask('/pay')).headers.get('content-type'), 'application/json; charset=utf-8', 'and what is not there is no page')
   const { paths } = (await stranger.get('/openapi.json')).body
   t.same(Object.keys(paths['/pay/{id}'].get.responses['429'].content), ['application/json', 'text/html'], 'the contract says both')
 })
