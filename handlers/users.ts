@@ -5,6 +5,7 @@ import { statement, type Db } from '../services/database.ts'
 import { conflict, notFound } from '../services/errors.ts'
 import { memberColumns, type Member } from '../services/members.ts'
 import { literal, pageArgs, pageOf } from '../services/pages.ts'
+import { restorableDays } from '../services/projects.ts'
 import { emailTaken, insertKey, insertUser, lockedUser, scopesFor, toUser } from '../services/users.ts'
 import { asDeleted } from '../services/webhooks/endpoints.ts'
 
@@ -74,16 +75,14 @@ export const users = {
       if ((await tx.sql(onlyOwnerOf, [id])).length > 0) {
         throw conflict('last_owner', 'The user is the last owner of a project; make someone else owner or delete the project first.')
       }
-      // A deleted project that nobody else could restore goes with its owner.
-      await tx.sql(purgeOwnedAlone, [id])
+      // A deleted project that nobody else could restore goes with its owner: with the next housekeeping, however much is in it.
+      await tx.sql(giveUpOwnedAlone, [id])
       await tx.sql(handOverProjects, [id])
       const left = await tx.sql(removeMemberships, [id])
       await tx.prisma.invitation.deleteMany({ where: { email: row.email! } })
       await tx.prisma.idempotencyRecord.deleteMany({ where: { ownerId: id } })
       await tx.prisma.apiKey.deleteMany({ where: { userId: id } })
       await tx.prisma.webhookEndpoint.updateMany({ where: { userId: id, deletedAt: null }, data: asDeleted() })
-      // Nobody else could read them, and they tell of the person.
-      await tx.sql(forgetEvents, [id])
       await tx.prisma.settings.deleteMany({ where: { userId: id } })
       await tx.prisma.avatar.deleteMany({ where: { userId: id } })
       await tx.prisma.user.update({ where: { id }, data: { ...erased, updatedAt: timestampAfter(row.updatedAt) } })
@@ -107,17 +106,22 @@ const onlyOwnerOf = statement<{ id: string }>(`
   SELECT m.project_id AS id FROM members m WHERE m.user_id = $1 AND m.role = 'owner' AND m.project_status <> 'deleted'
     AND NOT EXISTS (SELECT 1 FROM members o WHERE o.project_id = m.project_id AND o.role = 'owner' AND o.user_id <> $1) LIMIT 1`)
 const lockForDeletion = statement('SELECT id FROM users WHERE id = $1 FOR UPDATE')
-const purgeOwnedAlone = statement(`
-  DELETE FROM projects p USING members m WHERE m.project_id = p.id AND m.user_id = $1 AND m.role = 'owner' AND p.status = 'deleted'
-    AND NOT EXISTS (SELECT 1 FROM members o WHERE o.project_id = p.id AND o.role = 'owner' AND o.user_id <> $1)`)
+const giveUpOwnedAlone = statement(`
+  WITH given AS (
+    UPDATE projects p SET deleted_at = now() - interval '${restorableDays + 1} days' FROM members m
+    WHERE m.project_id = p.id AND m.user_id = $1 AND m.role = 'owner' AND p.status = 'deleted'
+      AND NOT EXISTS (SELECT 1 FROM members o WHERE o.project_id = p.id AND o.role = 'owner' AND o.user_id <> $1)
+    RETURNING p.id
+  ) DELETE FROM members WHERE project_id IN (SELECT id FROM given)`)
 const handOverProjects = statement(`
-  UPDATE projects p SET version = version + 1, updated_at = greatest(now(), updated_at + interval '1 millisecond'), owner_id = (
-    SELECT o.user_id FROM members o WHERE o.project_id = p.id AND o.role = 'owner' AND o.user_id <> $1 ORDER BY o.created_at, o.id LIMIT 1
-  ) WHERE p.owner_id = $1`)
+  UPDATE projects p SET version = version + 1, updated_at = greatest(now(), updated_at + interval '1 millisecond'), owner_id = o.user_id
+  FROM (
+    SELECT DISTINCT ON (m.project_id) m.project_id, m.user_id FROM projects owned JOIN members m ON m.project_id = owned.id
+    WHERE owned.owner_id = $1 AND m.role = 'owner' AND m.user_id <> $1 ORDER BY m.project_id, m.created_at, m.id
+  ) o WHERE o.project_id = p.id`)
 const removeMemberships = statement<Member>(`
   WITH gone AS (DELETE FROM members WHERE user_id = $1 RETURNING *)
   SELECT ${memberColumns} FROM gone m JOIN users u ON u.id = m.user_id ORDER BY m.project_id`)
-const forgetEvents = statement('DELETE FROM events WHERE project_id IS NULL AND user_id = $1 AND sequence IS NOT NULL')
 const otherAdmin = statement("SELECT 1 FROM users WHERE role = 'admin' AND status = 'active' AND id <> $1 LIMIT 1")
 const isAdmin = statement("SELECT 1 FROM users WHERE role = 'admin' AND status = 'active' AND id = $1")
 

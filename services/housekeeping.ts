@@ -65,6 +65,7 @@ export function kindsOfWaste ({ eventDays = 30 }: KindsOptions = {}): Kind[] {
     { name: 'projects', step: oneByOne({ list: listProjects, remove: removeProject }) },
     { name: 'answers', step: removing('idempotency_records', oldAnswers, most.answers, { key: 'ctid' }) },
     { name: 'events', step: (db) => db.transaction((tx) => removeOldEvents(tx, eventDays)) },
+    { name: 'events of deleted users', step: (db) => db.transaction(removeEventsOfDeletedUsers) },
     { name: 'deliveries', step: (db) => db.transaction(removeDeliveries) }
   ]
 }
@@ -164,6 +165,18 @@ async function removeOldEvents (tx: Db, days: number): Promise<{ removed: number
   const events = await tx.sql(oldEvents, [days, most.events])
   const gone = await removeEvents(tx, events)
   if (gone > 0) await tx.sql(noteForgotten, [events[gone - 1].sequence])
+  return { removed: gone, more: gone < events.length || events.length === most.events }
+}
+
+const eventsOfDeletedUsers = statement<{ id: string }>(`
+  SELECT e.id FROM users u CROSS JOIN LATERAL (
+    SELECT id FROM events WHERE project_id IS NULL AND user_id = u.id AND sequence IS NOT NULL ORDER BY sequence LIMIT $1
+  ) e WHERE u.status = 'deleted' LIMIT $1`)
+
+/** What they alone could read, and tells of them. */
+async function removeEventsOfDeletedUsers (tx: Db): Promise<{ removed: number, more: boolean }> {
+  const events = await tx.sql(eventsOfDeletedUsers, [most.events])
+  const gone = await removeEvents(tx, events)
   return { removed: gone, more: gone < events.length || events.length === most.events }
 }
 

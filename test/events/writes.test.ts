@@ -299,14 +299,6 @@ t.test('a user who is deleted leaves each of the projects, and then is no more',
   t.same((rows.at(-1)!.data as any).object, { id: member, deleted: true }, 'nothing of the person is told')
 })
 
-t.test('what a user has read alone goes with the user', async (t) => {
-  const person = await server.person()
-  await person.client.put('/user/profile', { bio: 'About me' })
-  t.equal(await prisma.event.count({ where: { userId: person.id } }), 1)
-  await server.admin.client.delete(`/users/${person.id}`)
-  t.equal(await prisma.event.count({ where: { userId: person.id } }), 0)
-})
-
 t.test('a request that changes nothing leaves none', async (t) => {
   const member = await askFor(server, 'updateMember')
   t.equal((await send(member)).status, 200)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { tidy } from '../../services/housekeeping.ts'
 import { createClient } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
 
@@ -67,12 +68,17 @@ t.test('users, as an operator manages them', async (t) => {
     const leaving = await server.person()
     const staying = await server.person()
     const { body: shared } = await leaving.client.post('/projects', { name: 'shared, then deleted' })
+    const watching = await server.person()
     const { body: alone } = await leaving.client.post('/projects', { name: 'alone, then deleted' })
+    await leaving.client.post(`/projects/${alone.id}/members`, { user_id: watching.id, role: 'viewer' })
     await leaving.client.post(`/projects/${shared.id}/members`, { user_id: staying.id, role: 'owner' })
     for (const { id } of [shared, alone]) await leaving.client.delete(`/projects/${id}`)
     t.equal((await client.delete(`/users/${leaving.id}`)).status, 204)
     t.equal(await prisma.member.count({ where: { userId: leaving.id } }), 0)
-    t.equal(await prisma.project.findUnique({ where: { id: alone.id } }), null, 'nobody could have restored it')
+    t.same(await prisma.member.findMany({ where: { projectId: alone.id } }), [], 'what nobody could restore is nobody\'s')
+    t.equal((await watching.client.get(`/projects/${alone.id}`)).status, 404)
+    t.match(await tidy(server.services.database), { projects: 1 })
+    t.equal(await prisma.project.findUnique({ where: { id: alone.id } }), null, 'and goes')
     t.match((await staying.client.post(`/projects/${shared.id}/restore`)).body, { owner_id: staying.id, member_count: 1 })
     t.equal((await staying.client.post(`/projects/${shared.id}/members`, { user_id: leaving.id, role: 'viewer' })).status, 404)
     await t.rejects(prisma.member.create({ data: { id: 'mem_x', projectId: shared.id, userId: leaving.id, role: 'viewer' } }))
@@ -128,7 +134,6 @@ t.test('the caller\'s own profile and settings', async (t) => {
 })
 
 t.test('housekeeping', async (t) => {
-  const { tidy } = await import('../../services/housekeeping.ts')
   const server = await startServer(t)
   const { client } = await server.person()
   const { prisma } = server.services.database

@@ -1,6 +1,6 @@
 // Tidying in steps: however much there is to remove no transaction is too large for it, whatever fails keeps nothing else
 // from being removed, and a stop waits for a step and not for the round.
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openDatabase, statement } from '../../services/database.ts'
 import { kindsOfWaste, startHousekeeping, tidy, type Kind } from '../../services/housekeeping.ts'
 import { insertedEndpoints, insertedEvent } from '../support/contract-rows.ts'
@@ -12,7 +12,7 @@ const { database } = server.services
 const { prisma } = database
 
 /** So many numbered events, days old, in a log with nothing else, with a delivery to each of the endpoints. */
-async function insertTold (count: number, { days, projectId = null, endpoints }: { days: number, projectId?: string | null, endpoints: number }): Promise<void> {
+async function insertTold (count: number, { days, projectId = null, userId = server.admin.id, endpoints }: { days: number, projectId?: string | null, userId?: string, endpoints: number }): Promise<void> {
   const endpointIds = await insertedEndpoints(server, server.admin.id, endpoints, { enabled: false })
   await prisma.event.deleteMany()
   await database.sql(statement(`
@@ -22,18 +22,23 @@ async function insertTold (count: number, { days, projectId = null, endpoints }:
       FROM generate_series(1, $4::int) RETURNING id
     )
     INSERT INTO webhook_deliveries (id, endpoint_id, event_id, status)
-    SELECT gen_random_uuid()::text, w.id, e.id, 'succeeded' FROM e, unnest($5::text[]) w (id)`), [projectId, server.admin.id, days, count, endpointIds])
+    SELECT gen_random_uuid()::text, w.id, e.id, 'succeeded' FROM e, unnest($5::text[]) w (id)`), [projectId, userId, days, count, endpointIds])
+  await numberEvents()
+}
+
+async function numberEvents (): Promise<void> {
   await database.sql(statement('SELECT number_events(100000)'), [])
 }
 
 /** @returns what tells how many events and deliveries the largest transaction removed since. */
-async function watchTransactions (): Promise<() => Promise<number>> {
+async function watchTransactions (t: Test): Promise<() => Promise<number>> {
   await database.pool.query(`CREATE TABLE removals (transaction xid8, n bigint);
     CREATE FUNCTION note_removal () RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       INSERT INTO removals SELECT pg_current_xact_id(), count(*) FROM removed; RETURN NULL;
     END $$;
     CREATE TRIGGER note_removal AFTER DELETE ON webhook_deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION note_removal();
     CREATE TRIGGER note_removal AFTER DELETE ON events REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION note_removal()`)
+  t.teardown(() => database.pool.query('DROP FUNCTION note_removal CASCADE; DROP TABLE removals'))
   const largest = statement<{ n: number }>('SELECT coalesce(max(n), 0)::int AS n FROM (SELECT sum(n) AS n FROM removals GROUP BY transaction) t')
   return async () => (await database.sql(largest, []))[0].n
 }
@@ -54,7 +59,7 @@ function kindOf (name: string, steps: number, work: () => void | Promise<void> =
 t.test('events that many were told of are removed in transactions that are never large', async (t) => {
   await insertTold(200, { days: 31, endpoints: 150 })
   await insertedEvent(server, server.admin.id)
-  const largest = await watchTransactions()
+  const largest = await watchTransactions(t)
   const began = Date.now()
   t.match(await tidy(database), { events: 200 })
   t.comment(`200 events with 30,000 deliveries: ${Date.now() - began} ms`)
@@ -112,6 +117,22 @@ t.test('a project goes with all its events, and the next one after it', async (t
   t.same((await prisma.project.findMany()).map(({ id }) => id), [ids[2]])
   t.equal(await prisma.event.count(), before - 1_100, 'its events are gone, and no other\'s')
   t.equal(await prisma.webhookDelivery.count(), 0)
+})
+
+t.test('what a user alone has read goes with the user, however much it is, and what was written at the last moment', async (t) => {
+  const person = await server.person()
+  const stays = await server.person()
+  await insertTold(1_100, { days: 1, userId: person.id, endpoints: 7 })
+  for (const { client } of [person, stays]) t.equal((await client.put('/user/profile', { bio: 'About me' })).status, 200)
+  t.equal((await server.admin.client.delete(`/users/${person.id}`)).status, 204)
+  await numberEvents()
+  const largest = await watchTransactions(t)
+  t.match(await tidy(database), { 'events of deleted users': 1_101 })
+  t.ok(await largest() <= 2_500, 'step by step')
+  t.equal(await prisma.event.count({ where: { userId: person.id } }), 0)
+  t.equal(await prisma.event.count({ where: { userId: stays.id } }), 1, 'and no other\'s')
+  t.match(await prisma.event.findFirst({ where: { type: 'user.deleted' } }), { data: { object: { id: person.id } } }, 'nor that the user was deleted')
+  t.match(await tidy(database), { 'events of deleted users': 0 })
 })
 
 t.test('a kind that fails is reported and keeps no other from being removed', async (t) => {
