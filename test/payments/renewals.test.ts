@@ -372,6 +372,7 @@ t.test('nobody pays for what is deleted', async (t) => {
     await carl.client.post('/payments/orders', { project_id: alone, items: [{ price_id: shop.price }] })
     await carl.client.delete(`/projects/${alone}`)
     t.equal((await server.admin.client.delete(`/users/${carl.id}`)).status, 204)
+    await tidy(database)
     await advance(server, { seconds: 1 })
     t.match(await stateOf(inAlone.id), { status: 'canceled', project_id: null }, 'the deleted project that nobody else has goes with its owner')
     t.match(await stateOf(own.id), { status: 'active' })
