@@ -1,11 +1,10 @@
 // What tus 1.0.0 asks of every request and answer of resumable uploads, refusals too, before their operations are asked.
 import type { IncomingMessage, Server } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { operations } from '../generated/operations.ts'
 import { invalidHeader, otherVersion, unsupportedMediaType } from '../services/errors.ts'
 import type { OperationInfo } from '../services/operation.ts'
-import { patternOf } from '../services/path-template.ts'
 import { tusVersion } from '../services/storage/protocol.ts'
+import { operationsAt } from './paths.ts'
 
 type Done = (error?: Error) => void
 
@@ -38,15 +37,11 @@ export function requireTus (request: FastifyRequest, _reply: FastifyReply, _payl
   done()
 }
 
-const overridden = Object.values(operations).filter((info) => info.tag === tag && (info.method === 'PATCH' || info.method === 'DELETE'))
-  .map(({ method, path }) => ({ method, path: patternOf(path) }))
-
 /** Where a client or a proxy has neither PATCH nor DELETE, a POST says which of them it means. */
 export function overrideMethods (server: Server): void {
   server.prependListener('request', (request: IncomingMessage) => {
     const meant = request.headers['x-http-method-override']
-    if (meant === undefined || request.method !== 'POST') return
-    const [asked] = request.url!.split('?')
-    if (overridden.some(({ method, path }) => method === meant && path.test(asked))) request.method = meant as string
+    if (request.method !== 'POST' || (meant !== 'PATCH' && meant !== 'DELETE')) return
+    if (operationsAt(request.url!).some((info) => isTus(info) && info.method === meant)) request.method = meant
   })
 }

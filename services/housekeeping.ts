@@ -138,9 +138,8 @@ async function listProjects (db: Db, after: OldProject | null): Promise<OldProje
 async function removeProject (tx: Db, { id }: OldProject): Promise<{ removed: number, more: boolean }> {
   const [found] = await tx.sql(lockProject, [id])
   if (found === undefined) return { removed: 0, more: false }
-  const events = await tx.sql(eventsOfProject, [found.id, most.events])
-  const gone = await removeEvents(tx, events)
-  if (gone < events.length || events.length === most.events) return { removed: 0, more: true }
+  const { more } = await removeEvents(tx, await tx.sql(eventsOfProject, [found.id, most.events]))
+  if (more) return { removed: 0, more }
   if (await removeDocumentsOfProject(tx, found.id)) return { removed: 0, more: true }
   const [{ n: files }] = await tx.sql(filesOfProject, [found.id, most.files])
   if (files === most.files) return { removed: 0, more: true }
@@ -163,9 +162,9 @@ const noteForgotten = statement('UPDATE event_log SET removed_through = greatest
 
 async function removeOldEvents (tx: Db, days: number): Promise<{ removed: number, more: boolean }> {
   const events = await tx.sql(oldEvents, [days, most.events])
-  const gone = await removeEvents(tx, events)
-  if (gone > 0) await tx.sql(noteForgotten, [events[gone - 1].sequence])
-  return { removed: gone, more: gone < events.length || events.length === most.events }
+  const { removed, more } = await removeEvents(tx, events)
+  if (removed > 0) await tx.sql(noteForgotten, [events[removed - 1].sequence])
+  return { removed, more }
 }
 
 const eventsOfDeletedUsers = statement<{ id: string }>(`
@@ -175,9 +174,7 @@ const eventsOfDeletedUsers = statement<{ id: string }>(`
 
 /** What they alone could read, and tells of them. */
 async function removeEventsOfDeletedUsers (tx: Db): Promise<{ removed: number, more: boolean }> {
-  const events = await tx.sql(eventsOfDeletedUsers, [most.events])
-  const gone = await removeEvents(tx, events)
-  return { removed: gone, more: gone < events.length || events.length === most.events }
+  return await removeEvents(tx, await tx.sql(eventsOfDeletedUsers, [most.events]))
 }
 
 // One event after the other, so that the first ones are done with while there is more of the last.
@@ -189,13 +186,13 @@ const deliveriesOfEvents = statement<{ n: number, reached: number }>(`
   SELECT count(*)::int AS n, max(position)::int AS reached FROM next`)
 const deleteEvents = statement('DELETE FROM events WHERE id = ANY($1)')
 
-/** Removes deliveries of events, and the events that have none left. @returns how many these were, from the first on. */
-async function removeEvents (tx: Db, events: Array<{ id: string }>): Promise<number> {
+/** Removes deliveries of events, of which `most.events` were looked for, and the events that have none left: so many, from the first on. */
+async function removeEvents (tx: Db, events: Array<{ id: string }>): Promise<{ removed: number, more: boolean }> {
   const ids = events.map(({ id }) => id)
   const [{ n, reached }] = await tx.sql(deliveriesOfEvents, [ids, most.deliveries])
   const gone = n < most.deliveries ? ids : ids.slice(0, reached - 1)
   await tx.sql(deleteEvents, [gone])
-  return gone.length
+  return { removed: gone.length, more: gone.length < events.length || events.length === most.events }
 }
 
 const deliveriesOfDeleted = removal('webhook_deliveries', `

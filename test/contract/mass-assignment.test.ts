@@ -21,6 +21,7 @@ async function refuses (t: Test, ask: Ask, body: Record<string, unknown>, fields
   const reply = await send({ ...ask, body })
   t.equal(reply.status, 400, `${ask.id} ${fields.join(', ')}`)
   t.match(reply.body?.error, { code: 'INVALID_REQUEST', details: { constraint: 'additionalProperties' } }, ask.id)
+  t.ok(fields.includes(reply.body?.error?.details.field), `${ask.id} is refused for one of them`)
   t.same(reply.body?.error?.details.errors?.map((problem: { message: string }) => ({ ...problem, message: '' })).toSorted(byField),
     fields.map((field) => ({ field, constraint: 'additionalProperties', message: '', location: 'body' })).toSorted(byField), `${ask.id} names each of them`)
 }
