@@ -84,7 +84,7 @@ t.test('a reader sees how an operation is called in each language, what comes ba
   await page.getByRole('option', { name: 'Python' }).click()
   await operation.filter({ hasText: 'requests.get(' }).waitFor()
   for (const [link, heading] of [['errors', 'INVALID_REQUEST'], ['events', 'project.created']]) {
-    await page.locator(`a[href="/docs/${link}"]`).click()
+    await follow(page, `/docs/${link}`)
     await page.getByRole('heading', { name: heading, exact: true }).waitFor()
     t.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0, 'nothing sticks out')
     await page.goBack()
@@ -130,6 +130,16 @@ async function openPage (t: Test, { url }: TestServer, options: { viewport?: { w
   await page.goto(`${url}/docs`)
   await page.getByRole('heading', { name: 'Platform API' }).waitFor()
   return { page, requests, complaints }
+}
+
+/** Follows a link of the reference, whose parts are drawn as they come into sight: where one moves the link away under a press, that is lost, and a reader presses again. */
+async function follow (page: Page, href: string): Promise<void> {
+  for (let presses = 1; ; presses++) {
+    await page.locator(`a[href="${href}"]`).click()
+    const arrived = await page.waitForURL(`**${href}`, { waitUntil: 'commit' }).then(() => true, () => false)
+    if (arrived) return
+    if (presses === 3) throw new Error(`the link to ${href} leads nowhere`)
+  }
 }
 
 function keyField (page: Page): Locator {
