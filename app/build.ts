@@ -1,5 +1,11 @@
 // The server without its socket: every operation of the spec as a route, and what surrounds all of them.
-import Fastify, { LogController, type FastifyError, type FastifyInstance, type FastifyRequest, type RouteOptions } from 'fastify'
+import Fastify, {
+  LogController,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyRequest,
+  type RouteOptions,
+} from 'fastify'
 import cors from '@fastify/cors'
 import formbody from '@fastify/formbody'
 import glue from 'fastify-openapi-glue'
@@ -33,18 +39,44 @@ export interface BuildOptions {
 }
 
 /** The types of bodies that are nothing but bytes: their handlers read them while they arrive. */
-const rawTypes = new Set(Object.values(operations).flatMap(({ body }) => body?.streamed === true && body.form === undefined ? body.contentTypes : []))
+const rawTypes = new Set(
+  Object.values(operations).flatMap(({ body }) =>
+    body?.streamed === true && body.form === undefined ? body.contentTypes : [],
+  ),
+)
 
 /** What a client of resumable uploads in a browser has to see. */
-const tusHeaders = ['Tus-Resumable', 'Tus-Version', 'Tus-Extension', 'Tus-Max-Size', 'Tus-Checksum-Algorithm', 'Upload-Offset', 'Upload-Length', 'Upload-Metadata', 'Upload-Expires', 'Upload-File-Id']
+const tusHeaders = [
+  'Tus-Resumable',
+  'Tus-Version',
+  'Tus-Extension',
+  'Tus-Max-Size',
+  'Tus-Checksum-Algorithm',
+  'Upload-Offset',
+  'Upload-Length',
+  'Upload-Metadata',
+  'Upload-Expires',
+  'Upload-File-Id',
+]
 
 declare module 'fastify' {
-  interface FastifyContextConfig { operation?: OperationInfo }
+  interface FastifyContextConfig {
+    operation?: OperationInfo
+  }
 }
 
-export async function buildApp ({ services, limits, handlers = allHandlers, logTo }: BuildOptions): Promise<FastifyInstance> {
+export async function buildApp({
+  services,
+  limits,
+  handlers = allHandlers,
+  logTo,
+}: BuildOptions): Promise<FastifyInstance> {
   const { config } = services
-  const patience = { request: config.requestTimeout * 1000, upload: config.uploadTimeout * 1000, idle: 120_000 }
+  const patience = {
+    request: config.requestTimeout * 1000,
+    upload: config.uploadTimeout * 1000,
+    idle: 120_000,
+  }
   const app = Fastify({
     loggerInstance: createLog(config.logLevel, logTo ?? bufferedOutput()),
     // The one line a request has is written by the hook below.
@@ -64,7 +96,7 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     // During a stop what still arrives on open connections is served; the answer closes the connection.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 500 }
+    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 500 },
   }) as unknown as FastifyInstance
   abandonBodies(app.server)
   overrideMethods(app.server)
@@ -73,7 +105,10 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
       refuseOtherTypes(request, 'application/json')
-      done(null, request.routeOptions.config.operation?.body?.raw === true ? body : parseStrictJson(body as Buffer))
+      done(
+        null,
+        request.routeOptions.config.operation?.body?.raw === true ? body : parseStrictJson(body as Buffer),
+      )
     } catch (error) {
       done(error as Error)
     }
@@ -85,7 +120,9 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     await services.tail.close()
     // Answers that are being written are waited for, and cut off in time to say so.
     void services.writings.close(config.shutdownTimeout * 500)
-    setTimeout(() => { for (const stream of streams) if (stream.readableLength > 0) stream.destroy() }, 500).unref()
+    setTimeout(() => {
+      for (const stream of streams) if (stream.readableLength > 0) stream.destroy()
+    }, 500).unref()
   })
   app.decorateRequest('principal', null)
   app.setErrorHandler(answerError)
@@ -99,15 +136,18 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
-    request.log.info({
-      operation: request.routeOptions.config.operation?.id,
-      method: request.method,
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime * 10) / 10,
-      user_id: request.principal?.userId,
-      key_id: request.principal?.keyId,
-      address: request.ip
-    }, 'request')
+    request.log.info(
+      {
+        operation: request.routeOptions.config.operation?.id,
+        method: request.method,
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+        user_id: request.principal?.userId,
+        key_id: request.principal?.keyId,
+        address: request.ip,
+      },
+      'request',
+    )
     done()
   })
   if (config.metrics) serveMetrics(app)
@@ -115,8 +155,23 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     await app.register(cors, {
       origin: config.corsOrigins,
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-      exposedHeaders: ['Accept-Ranges', 'Content-Disposition', 'Content-Range', 'Deprecation', 'ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset', 'X-Request-ID', 'Idempotent-Replayed', ...tusHeaders],
-      maxAge: 600
+      exposedHeaders: [
+        'Accept-Ranges',
+        'Content-Disposition',
+        'Content-Range',
+        'Deprecation',
+        'ETag',
+        'Link',
+        'Location',
+        'RateLimit',
+        'RateLimit-Policy',
+        'Retry-After',
+        'Sunset',
+        'X-Request-ID',
+        'Idempotent-Replayed',
+        ...tusHeaders,
+      ],
+      maxAge: 600,
     })
   }
 
@@ -127,7 +182,9 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
   const serve = (scope: FastifyInstance, wanted: (info: OperationInfo) => boolean): void => {
     for (const route of routes) if (wanted(route.config!.operation!)) scope.route(route)
   }
-  await app.register(async (scope) => serve(scope, (info) => info.body?.streamed !== true && !takesFields(info)))
+  await app.register(async (scope) =>
+    serve(scope, (info) => info.body?.streamed !== true && !takesFields(info)),
+  )
   await app.register(async (scope) => {
     scope.removeContentTypeParser('application/json')
     scope.addHook('preParsing', async (request) => refuseOtherTypes(request, fieldsType))
@@ -139,8 +196,12 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
     await app.register(async (scope) => {
       if (!json) scope.removeContentTypeParser('application/json')
       await scope.register(multipart)
-      for (const type of rawTypes) scope.addContentTypeParser(type, (_request, body, done) => done(null, body))
-      serve(scope, ({ body }) => body?.streamed === true && body.contentTypes.includes('application/json') === json)
+      for (const type of rawTypes)
+        scope.addContentTypeParser(type, (_request, body, done) => done(null, body))
+      serve(
+        scope,
+        ({ body }) => body?.streamed === true && body.contentTypes.includes('application/json') === json,
+      )
     })
   }
   docsAssets(app)
@@ -148,26 +209,37 @@ export async function buildApp ({ services, limits, handlers = allHandlers, logT
 }
 
 /** Where the server can be reached when PUBLIC_URL does not say. */
-export function addressOf (app: FastifyInstance): string {
+export function addressOf(app: FastifyInstance): string {
   const address = app.server.address()
   if (address === null || typeof address === 'string') return ''
-  const host = address.family === 'IPv6' ? (address.address === '::' ? 'localhost' : `[${address.address}]`) : address.address === '0.0.0.0' ? 'localhost' : address.address
+  const host =
+    address.family === 'IPv6'
+      ? address.address === '::'
+        ? 'localhost'
+        : `[${address.address}]`
+      : address.address === '0.0.0.0'
+        ? 'localhost'
+        : address.address
   return `http://${host}:${address.port}`
 }
 
 /** A client's own id when it is 1 to 128 printable ASCII characters, else a new one. */
-function requestId (header: string | string[] | undefined): string {
+function requestId(header: string | string[] | undefined): string {
   return typeof header === 'string' && /^[\x20-\x7e]{1,128}$/.test(header) ? header : newRequestId()
 }
 
-function refuseOtherTypes (request: FastifyRequest, type: string): void {
+function refuseOtherTypes(request: FastifyRequest, type: string): void {
   if (isTypedTwice(request)) throw unsupportedMediaType([`${type}, said once`])
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)"?/i.exec(request.headers['content-type'] ?? '')?.[1]
-  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw unsupportedMediaType([`${type} in UTF-8`])
+  if (charset !== undefined && charset.toLowerCase() !== 'utf-8')
+    throw unsupportedMediaType([`${type} in UTF-8`])
 }
 
 /** What glue makes of the skeleton. It compiles OpenAPI's own schema each time it is asked, so it is asked once, for the routes of all scopes. */
-async function routesOf (app: FastifyInstance, operationResolver: (id: OperationId) => object): Promise<RouteOptions[]> {
+async function routesOf(
+  app: FastifyInstance,
+  operationResolver: (id: OperationId) => object,
+): Promise<RouteOptions[]> {
   const routes: RouteOptions[] = []
   await app.register(async (scope) => {
     scope.route = ((route: RouteOptions) => routes.push(route)) as never
@@ -177,21 +249,24 @@ async function routesOf (app: FastifyInstance, operationResolver: (id: Operation
 }
 
 /** The compiler knows this too; a start with a missing handler must fail, not its first request. */
-function checkComplete (handlers: Operations): void {
+function checkComplete(handlers: Operations): void {
   for (const [id, info] of Object.entries(operations)) {
-    if (typeof handlers[id as OperationId] !== 'function') throw new Error(`operation ${id} has no handler in handlers/${info.tag}.ts`)
+    if (typeof handlers[id as OperationId] !== 'function')
+      throw new Error(`operation ${id} has no handler in handlers/${info.tag}.ts`)
   }
 }
 
-function hasEmptySegment (request: FastifyRequest): boolean {
+function hasEmptySegment(request: FastifyRequest): boolean {
   const params = request.params as Record<string, string>
   for (const name in params) if (params[name] === '') return true
   return false
 }
 
 /** 405 with Allow where the path is known with another method, else 404. */
-function unrouted (request: FastifyRequest): FastifyError {
+function unrouted(request: FastifyRequest): FastifyError {
   const allowed = new Set<string>(operationsAt(request.url).map(({ method }) => method))
   if (allowed.has('GET')) allowed.add('HEAD')
-  return (allowed.size === 0 ? notFound('path') : methodNotAllowed(request.method, [...allowed])) as unknown as FastifyError
+  return (allowed.size === 0
+    ? notFound('path')
+    : methodNotAllowed(request.method, [...allowed])) as unknown as FastifyError
 }

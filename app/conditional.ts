@@ -2,20 +2,23 @@
 // it is strong and needs no column.
 import { hash } from 'node:crypto'
 
-export function etagOf (representation: string): string {
+export function etagOf(representation: string): string {
   return `"${hash('sha1', representation, 'base64url')}"`
 }
 
 /** Whether If-None-Match names this representation: weak comparison, as the RFC has it for this field. */
-export function noneMatches (header: string | undefined, etag: string): boolean {
-  return header !== undefined && (header.trim() === '*' || tagsOf(header).some((tag) => tag.replace(/^W\//, '') === etag))
+export function noneMatches(header: string | undefined, etag: string): boolean {
+  return (
+    header !== undefined &&
+    (header.trim() === '*' || tagsOf(header).some((tag) => tag.replace(/^W\//, '') === etag))
+  )
 }
 
 /** Whether If-Match lets a change of this representation through: strong comparison. */
-export function matches (header: string, etag: string): boolean {
+export function matches(header: string, etag: string): boolean {
   return header.trim() === '*' || tagsOf(header).includes(etag)
 }
 
-function tagsOf (header: string): string[] {
+function tagsOf(header: string): string[] {
   return header.match(/(?:W\/)?"[^"]*"/g) ?? []
 }

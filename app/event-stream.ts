@@ -38,7 +38,7 @@ export class EventStream extends Readable {
   #taken = 0
   #takenAt = performance.now()
 
-  constructor (options: EventStreamOptions) {
+  constructor(options: EventStreamOptions) {
     super({ highWaterMark: 16 * 1024 })
     this.#options = options
     this.#events = options.start(this.#gone.signal)[Symbol.asyncIterator]()
@@ -46,12 +46,12 @@ export class EventStream extends Readable {
     this.#timer.unref()
   }
 
-  override _read (): void {
+  override _read(): void {
     this.#wanted = true
     if (!this.#running) void this.#run()
   }
 
-  override _destroy (error: Error | null, callback: (error: Error | null) => void): void {
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     clearInterval(this.#timer)
     this.#gone.abort()
     // What the handler has left to do is its own; the connection does not wait for it.
@@ -59,7 +59,7 @@ export class EventStream extends Readable {
     callback(error)
   }
 
-  async #run (): Promise<void> {
+  async #run(): Promise<void> {
     this.#running = true
     try {
       while (this.#wanted && !this.destroyed) {
@@ -75,7 +75,7 @@ export class EventStream extends Readable {
     }
   }
 
-  #tell ({ event, id, data }: Sent & { data?: unknown }): void {
+  #tell({ event, id, data }: Sent & { data?: unknown }): void {
     if (id !== undefined) this.#id = `id: ${id}\n`
     if (event === undefined) {
       // Where the stream begins is told at once, where it is then in a silence.
@@ -87,30 +87,31 @@ export class EventStream extends Readable {
     this.#send(`${id === undefined ? '' : this.#id}${name}data: ${this.#options.serialize(event, data)}\n\n`)
   }
 
-  #comment (text: string): void {
+  #comment(text: string): void {
     this.#send(`: ${text}\n${this.#id}\n`)
   }
 
-  #send (text: string): void {
+  #send(text: string): void {
     const bytes = Buffer.from(text)
     this.#sent += bytes.length
     this.#sentAt = performance.now()
     this.#wanted = this.push(bytes)
   }
 
-  #end (): void {
+  #end(): void {
     this.#wanted = false
     this.push(null)
   }
 
-  #look (): void {
+  #look(): void {
     const now = performance.now()
     const taken = this.#sent - this.readableLength
     if (this.readableLength === 0 || taken > this.#taken) {
       this.#taken = taken
       this.#takenAt = now
     }
-    if (now - this.#takenAt >= this.#options.patience) this.destroy(new SlowReaderError('the client does not read'))
+    if (now - this.#takenAt >= this.#options.patience)
+      this.destroy(new SlowReaderError('the client does not read'))
     else if (this.#wanted && now - this.#sentAt >= this.#options.ping) this.#comment('ping')
   }
 }

@@ -6,9 +6,16 @@ import { MigrationError } from '../services/postgres/migrations.ts'
 import { StartError } from './server.ts'
 
 /** null for what no operator can change. */
-export function explain (error: unknown): string | null {
-  if (error instanceof ConfigError || error instanceof StartError || error instanceof EmbeddedPostgresError || error instanceof MigrationError) return error.message
+export function explain(error: unknown): string | null {
+  if (
+    error instanceof ConfigError ||
+    error instanceof StartError ||
+    error instanceof EmbeddedPostgresError ||
+    error instanceof MigrationError
+  )
+    return error.message
   const cause = (error as { cause?: unknown }).cause ?? error
-  if (isUnavailable(cause)) return `The database at DATABASE_URL cannot be reached (${(cause as Error).message || (cause as { code?: string }).code}); check the address and that it is running.`
+  if (isUnavailable(cause))
+    return `The database at DATABASE_URL cannot be reached (${(cause as Error).message || (cause as { code?: string }).code}); check the address and that it is running.`
   return null
 }

@@ -3,10 +3,13 @@ import { operations } from '../generated/operations.ts'
 import type { OperationInfo } from '../services/operation.ts'
 import { patternOf } from '../services/path-template.ts'
 
-const patterns = Object.values<OperationInfo>(operations).map((info) => ({ info, pattern: patternOf(info.path) }))
+const patterns = Object.values<OperationInfo>(operations).map((info) => ({
+  info,
+  pattern: patternOf(info.path),
+}))
 
 /** The operations of the path of an address, one a method; none where the path is unknown. */
-export function operationsAt (url: string): OperationInfo[] {
+export function operationsAt(url: string): OperationInfo[] {
   const path = url.split('?')[0]
   return patterns.filter(({ pattern }) => pattern.test(path)).map(({ info }) => info)
 }

@@ -21,25 +21,37 @@ const farewell = 5_000
  * Fails the body of the request with 408 when it takes too long. What is done with a file that has arrived has the time of
  * an upload again, in which nothing needs to move on the connection.
  */
-export function watchBody (request: FastifyRequest, { raw: response }: FastifyReply, patience: Patience): void {
-  const { raw, routeOptions: { config: { operation } } } = request
+export function watchBody(
+  request: FastifyRequest,
+  { raw: response }: FastifyReply,
+  patience: Patience,
+): void {
+  const {
+    raw,
+    routeOptions: {
+      config: { operation },
+    },
+  } = request
   if (!hasBody(raw)) return
   const streamed = operation !== undefined && isStreamed(operation, request)
   const started = performance.now()
   let heard = started
   let bytes = raw.socket.bytesRead
-  const timer = setInterval(() => {
-    if (raw.complete || raw.destroyed) return clearInterval(timer)
-    const now = performance.now()
-    // What waits to be read is not the client's silence.
-    if (raw.socket.bytesRead !== bytes || raw.readableLength > 0) heard = now
-    bytes = raw.socket.bytesRead
-    if (now - (streamed ? heard : started) < patience.request && now - started < patience.upload) return
-    clearInterval(timer)
-    // Whoever reads it hears of it, and the connection stays open for the answer; a body that nobody reads has none to come.
-    if (raw.listenerCount('error') > 0) raw.emit('error', requestTimeout())
-    else raw.socket.destroy()
-  }, Math.min(1_000, patience.request / 4))
+  const timer = setInterval(
+    () => {
+      if (raw.complete || raw.destroyed) return clearInterval(timer)
+      const now = performance.now()
+      // What waits to be read is not the client's silence.
+      if (raw.socket.bytesRead !== bytes || raw.readableLength > 0) heard = now
+      bytes = raw.socket.bytesRead
+      if (now - (streamed ? heard : started) < patience.request && now - started < patience.upload) return
+      clearInterval(timer)
+      // Whoever reads it hears of it, and the connection stays open for the answer; a body that nobody reads has none to come.
+      if (raw.listenerCount('error') > 0) raw.emit('error', requestTimeout())
+      else raw.socket.destroy()
+    },
+    Math.min(1_000, patience.request / 4),
+  )
   timer.unref()
   raw.once('end', () => {
     clearInterval(timer)
@@ -49,7 +61,7 @@ export function watchBody (request: FastifyRequest, { raw: response }: FastifyRe
 }
 
 /** Until the answer is sent the connection is not idle, however still it is. */
-function awaitAnswer (response: ServerResponse, { upload, idle }: Patience): void {
+function awaitAnswer(response: ServerResponse, { upload, idle }: Patience): void {
   const { socket } = response
   if (socket === null || response.writableEnded) return
   socket.setTimeout(upload)
@@ -61,21 +73,23 @@ function awaitAnswer (response: ServerResponse, { upload, idle }: Patience): voi
  * What is still arriving when its answer is given, whoever gave it, is read on for a moment, so that the client comes to read
  * the answer, and then cut off.
  */
-export function abandonBodies (server: Server): void {
+export function abandonBodies(server: Server): void {
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (hasBody(request)) response.once('finish', () => abandon(request))
   })
 }
 
-function abandon (request: IncomingMessage): void {
+function abandon(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return
   // Nobody waits for it any more.
   request.on('error', () => {})
   request.unpipe()
   request.resume()
-  setTimeout(() => { if (!request.complete) request.socket.destroy() }, farewell).unref()
+  setTimeout(() => {
+    if (!request.complete) request.socket.destroy()
+  }, farewell).unref()
 }
 
-export function hasBody ({ headers }: IncomingMessage): boolean {
+export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }

@@ -13,16 +13,21 @@ export interface Rendered {
   text: string | null
 }
 
-interface Answer { status: number, body?: unknown, headers?: Record<string, string> }
+interface Answer {
+  status: number
+  body?: unknown
+  headers?: Record<string, string>
+}
 
 /**
  * `strict` holds the body against the spec, undeclared fields included, and throws when it breaks it.
  * An undeclared status always throws.
  */
-export function render (info: OperationInfo, answer: Answer, strict: boolean): Rendered {
+export function render(info: OperationInfo, answer: Answer, strict: boolean): Rendered {
   const { status, body } = answer
   const declared = info.replies[status]
-  if (declared === undefined) throw new Error(`${info.id} answered ${status}, which the spec does not declare`)
+  if (declared === undefined)
+    throw new Error(`${info.id} answered ${status}, which the spec does not declare`)
   const headers: Record<string, string> = { ...answer.headers }
   if (declared.contentType === null) return { status, headers, text: null }
   const text = serialize(info, status, body, strict)
@@ -34,11 +39,18 @@ export function render (info: OperationInfo, answer: Answer, strict: boolean): R
 const texts = new WeakMap<object, string>()
 
 /** The data of an event of a stream. Many streams send the same object: it is written once. */
-export function eventText (info: OperationInfo, status: number, event: string, data: object, strict: boolean): string {
+export function eventText(
+  info: OperationInfo,
+  status: number,
+  event: string,
+  data: object,
+  strict: boolean,
+): string {
   let text = texts.get(data)
   if (text === undefined) {
     const serializer = info.replies[status].events?.[event]
-    if (serializer === undefined) throw new Error(`${info.id} sent the event ${event}, which the spec does not declare`)
+    if (serializer === undefined)
+      throw new Error(`${info.id} sent the event ${event}, which the spec does not declare`)
     text = write(`${info.id} ${event}`, serializer, data, strict)
     texts.set(data, text)
   }
@@ -46,13 +58,13 @@ export function eventText (info: OperationInfo, status: number, event: string, d
 }
 
 /** The ETag that the GET of this operation's path would give for `entity`: what If-Match is held against. */
-export function entityTag (info: OperationInfo, entity: unknown): string {
+export function entityTag(info: OperationInfo, entity: unknown): string {
   const read = operations[info.ifMatch as OperationId]
   return tagOf(read, 200, entity, serialize(read, 200, entity, false))
 }
 
 /** Counters that others move would make every precondition fail: they have no part in the tag. */
-function tagOf (info: OperationInfo, status: number, body: unknown, text: string): string {
+function tagOf(info: OperationInfo, status: number, body: unknown, text: string): string {
   const { volatile } = info.replies[status]
   if (volatile === undefined) return etagOf(text)
   const steady = { ...(body as Record<string, unknown>) }
@@ -60,22 +72,27 @@ function tagOf (info: OperationInfo, status: number, body: unknown, text: string
   return etagOf(serialize(info, status, steady, false))
 }
 
-function serialize (info: OperationInfo, status: number, body: unknown, strict: boolean): string {
+function serialize(info: OperationInfo, status: number, body: unknown, strict: boolean): string {
   const { serializer } = info.replies[status]
-  return serializer === undefined ? body as string : write(`${info.id} ${status}`, serializer, body, strict)
+  return serializer === undefined ? (body as string) : write(`${info.id} ${status}`, serializer, body, strict)
 }
 
-function write (what: string, serializer: string, body: unknown, strict: boolean): string {
+function write(what: string, serializer: string, body: unknown, strict: boolean): string {
   if (strict) hold(`the body of ${what}`, serializer, body)
   return serializers[serializer](body)
 }
 
 /** The Link header of a page (RFC 8288): first, prev, next and last, with the other parameters kept. */
-export function pageLinks (base: string, query: Record<string, unknown>, pagination: { page: number, total_pages: number }): string {
+export function pageLinks(
+  base: string,
+  query: Record<string, unknown>,
+  pagination: { page: number; total_pages: number },
+): string {
   const { page, total_pages: last } = pagination
   const link = (to: number, rel: string): string => {
     const parameters = new URLSearchParams()
-    for (const [name, value] of Object.entries(query)) if (value !== undefined && name !== 'page') parameters.set(name, String(value))
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined && name !== 'page') parameters.set(name, String(value))
     parameters.set('page', String(to))
     return `<${base}?${parameters}>; rel="${rel}"`
   }
@@ -83,6 +100,6 @@ export function pageLinks (base: string, query: Record<string, unknown>, paginat
     link(1, 'first'),
     ...(page > 1 ? [link(Math.min(page - 1, Math.max(1, last)), 'prev')] : []),
     ...(page < last ? [link(page + 1, 'next')] : []),
-    link(Math.max(1, last), 'last')
+    link(Math.max(1, last), 'last'),
   ].join(', ')
 }

@@ -8,11 +8,13 @@ import type { Services } from '../services/services.ts'
 import { networkOf } from './client-network.ts'
 
 declare module 'fastify' {
-  interface FastifyRequest { principal: Principal | null }
+  interface FastifyRequest {
+    principal: Principal | null
+  }
 }
 
 /** The hook of an operation that takes a key, or counts the requests of those who have none by where they come from. */
-export function secure (info: OperationInfo, { principals, lastUsed }: Services, limits: Limits) {
+export function secure(info: OperationInfo, { principals, lastUsed }: Services, limits: Limits) {
   return async function (request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (info.scopes === null || (info.keyOptional === true && request.headers.authorization === undefined)) {
       const verdict = await limits.consume(info.rateLimit!, networkOf(request.ip))
@@ -31,7 +33,7 @@ export function secure (info: OperationInfo, { principals, lastUsed }: Services,
     }
   }
 
-  async function identify (request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
+  async function identify(request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
     try {
       return await principals.authenticate(request.headers.authorization)
     } catch (error) {
@@ -45,7 +47,7 @@ export function secure (info: OperationInfo, { principals, lastUsed }: Services,
 }
 
 /** The fields of draft-ietf-httpapi-ratelimit-headers. */
-function announce (reply: FastifyReply, { policy, remaining, reset }: Verdict): void {
+function announce(reply: FastifyReply, { policy, remaining, reset }: Verdict): void {
   reply.header('ratelimit-policy', `"${policy.name}";q=${policy.limit};w=${windowSeconds}`)
   reply.header('ratelimit', `"${policy.name}";r=${remaining};t=${reset}`)
 }

@@ -17,18 +17,23 @@ export interface Server {
   /** The secret of the first owner's key, when this start made it. */
   firstKey: string | null
   /** Lets what was accepted finish, for `shutdownTimeout` at most, then closes everything. */
-  stop (): Promise<void>
+  stop(): Promise<void>
 }
 
 /** @throws an error of one clear sentence for each thing that can stand in the way of a start. */
-export async function startServer (config: Readonly<Config>, onProgress: (message: string) => void = () => {}): Promise<Server> {
+export async function startServer(
+  config: Readonly<Config>,
+  onProgress: (message: string) => void = () => {},
+): Promise<Server> {
   const closers: Array<() => Promise<unknown>> = []
   let stopping = false
   try {
-    const databaseUrl = config.databaseUrl ?? await embedded()
+    const databaseUrl = config.databaseUrl ?? (await embedded())
     await prepareDatabase(databaseUrl, onProgress)
     const log = { error: (_details: object, _message: string) => {} }
-    const onError = (error: Error): void => { if (!stopping) log.error({ err: error }, 'failed in the background') }
+    const onError = (error: Error): void => {
+      if (!stopping) log.error({ err: error }, 'failed in the background')
+    }
     const services = createServices({ config, databaseUrl, onError })
     closers.unshift(() => services.close())
     const limits = createLimits({ policies: policiesOf(config), redisUrl: config.redisUrl, onError })
@@ -51,35 +56,40 @@ export async function startServer (config: Readonly<Config>, onProgress: (messag
     throw error
   }
 
-  async function embedded (): Promise<string> {
+  async function embedded(): Promise<string> {
     const postgres = await startEmbedded({ dataDir: config.dataDir, whenRunning: 'refuse', onProgress })
     closers.unshift(() => postgres.stop())
     return postgres.url
   }
 
-  async function stop (): Promise<void> {
+  async function stop(): Promise<void> {
     stopping = true
     for (const close of closers.splice(0)) await close()
   }
 }
 
 /** The requests a minute of every policy: the spec's, where no setting says otherwise, and the one by address. */
-export function policiesOf (config: Config): Record<string, number> {
+export function policiesOf(config: Config): Record<string, number> {
   const declared = contract['x-rate-limits'] as Record<string, number>
   return {
-    ...Object.fromEntries(Object.entries(declared).map(([name, limit]) => [name, config.rateLimits[name] ?? limit])),
-    address: config.addressRateLimit
+    ...Object.fromEntries(
+      Object.entries(declared).map(([name, limit]) => [name, config.rateLimits[name] ?? limit]),
+    ),
+    address: config.addressRateLimit,
   }
 }
 
-async function listen (app: FastifyInstance, { host, port }: Config): Promise<void> {
+async function listen(app: FastifyInstance, { host, port }: Config): Promise<void> {
   try {
     await app.listen({ host, port, listenTextResolver: (address) => `listening at ${address}` })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EADDRINUSE') throw new StartError(`Port ${port} on ${host} is taken; stop what uses it or set PORT to another.`)
-    if (code === 'EACCES') throw new StartError(`Port ${port} may not be opened by this user; set PORT to one above 1023.`)
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') throw new StartError(`HOST ${host} is no address of this machine.`)
+    if (code === 'EADDRINUSE')
+      throw new StartError(`Port ${port} on ${host} is taken; stop what uses it or set PORT to another.`)
+    if (code === 'EACCES')
+      throw new StartError(`Port ${port} may not be opened by this user; set PORT to one above 1023.`)
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+      throw new StartError(`HOST ${host} is no address of this machine.`)
     throw error
   }
 }
@@ -88,7 +98,7 @@ async function listen (app: FastifyInstance, { host, port }: Config): Promise<vo
 export class StartError extends Error {}
 
 /** Stops listening, waits for the requests under way, and cuts what is still open after the deadline. */
-async function closeApp (app: FastifyInstance, milliseconds: number): Promise<void> {
+async function closeApp(app: FastifyInstance, milliseconds: number): Promise<void> {
   const deadline = setTimeout(() => app.server.closeAllConnections(), milliseconds)
   // A connection whose request was under way has nothing more to wait for once that is answered.
   const idle = setInterval(() => app.server.closeIdleConnections(), 50)

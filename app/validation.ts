@@ -6,13 +6,17 @@ import { mostProblems } from '../services/problems.ts'
 import { check } from '../services/validators.ts'
 import type { Form } from './form.ts'
 
-export interface Input { params: unknown, query: unknown, body: unknown }
+export interface Input {
+  params: unknown
+  query: unknown
+  body: unknown
+}
 
 /**
  * The parts of the request, with the spec's defaults filled in.
  * Throws 400 with all problems, or 415 for a body of a type that the operation does not take.
  */
-export function validate (info: OperationInfo, request: FastifyRequest, form?: Form): Input {
+export function validate(info: OperationInfo, request: FastifyRequest, form?: Form): Input {
   const { params, query, headers } = request
   let body: unknown = form === undefined ? request.body : form.fields
   const problems: Problem[] = form === undefined ? [] : [...form.problems]
@@ -41,54 +45,78 @@ export function validate (info: OperationInfo, request: FastifyRequest, form?: F
 }
 
 /** Throws 415 unless the body has a type that the operation takes. */
-export function requireMediaType ({ body }: OperationInfo, request: FastifyRequest): void {
+export function requireMediaType({ body }: OperationInfo, request: FastifyRequest): void {
   const { contentTypes } = body!
-  if (!contentTypes.includes(mediaType(request.headers['content-type']))) throw unsupportedMediaType(contentTypes)
+  if (!contentTypes.includes(mediaType(request.headers['content-type'])))
+    throw unsupportedMediaType(contentTypes)
 }
 
 /** Whether its handler reads the body while it arrives. Where JSON is taken too, that is read before. */
-export function isStreamed ({ body }: OperationInfo, { headers }: Pick<FastifyRequest, 'headers'>): boolean {
-  return body?.streamed === true && !(body.contentTypes.includes('application/json') && mediaType(headers['content-type']) === 'application/json')
+export function isStreamed({ body }: OperationInfo, { headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return (
+    body?.streamed === true &&
+    !(
+      body.contentTypes.includes('application/json') &&
+      mediaType(headers['content-type']) === 'application/json'
+    )
+  )
 }
 
 /** What a page's form without a file sends. */
 export const fieldsType = 'application/x-www-form-urlencoded'
 
-export function takesFields ({ body }: OperationInfo): boolean {
+export function takesFields({ body }: OperationInfo): boolean {
   return body?.contentTypes.includes(fieldsType) === true
 }
 
 /** Node keeps the first of two Content-Type lines; a proxy before it may have believed the second. */
-export function isTypedTwice ({ raw }: FastifyRequest): boolean {
+export function isTypedTwice({ raw }: FastifyRequest): boolean {
   return raw.rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === 'content-type').length > 1
 }
 
 /** The media type of a Content-Type without its parameters, in lower case. */
-function mediaType (header: string | undefined): string {
+function mediaType(header: string | undefined): string {
   return (header ?? '').split(';')[0].trim().toLowerCase()
 }
 
 /** What no schema sees: text that is no text, and numbers that only a lenient reader takes for one. */
-function inspectQuery (raw: Record<string, unknown>, query: Record<string, unknown>, url: string, problems: Problem[]): void {
+function inspectQuery(
+  raw: Record<string, unknown>,
+  query: Record<string, unknown>,
+  url: string,
+  problems: Problem[],
+): void {
   const broken = !isDecodable(url)
   for (const [field, text] of Object.entries(raw)) {
     if (typeof text !== 'string') continue
-    if (broken || text.includes('\0')) problems.push({ field, constraint: 'well_formed', message: `${field} is not valid text`, location: 'query' })
+    if (broken || text.includes('\0'))
+      problems.push({
+        field,
+        constraint: 'well_formed',
+        message: `${field} is not valid text`,
+        location: 'query',
+      })
   }
   inspectNumbers(raw, query, 'query', problems)
 }
 
 /** Coercion also takes 1e1, 0x10 and 1e400 for numbers. */
-function inspectNumbers (raw: Record<string, unknown>, coerced: Record<string, unknown>, location: Location, problems: Problem[]): void {
+function inspectNumbers(
+  raw: Record<string, unknown>,
+  coerced: Record<string, unknown>,
+  location: Location,
+  problems: Problem[],
+): void {
   for (const field in coerced) {
     const value = coerced[field]
     if (typeof value !== 'number' || typeof raw[field] !== 'string') continue
-    if (String(value) !== raw[field] || !Number.isSafeInteger(value)) problems.push({ field, constraint: 'type', message: `${field} must be a plain whole number`, location })
+    if (String(value) !== raw[field] || !Number.isSafeInteger(value))
+      problems.push({ field, constraint: 'type', message: `${field} must be a plain whole number`, location })
   }
 }
 
 /** Whether the percent-encoding of an address is UTF-8. The query's own parser keeps what is not as it stands. */
-function isDecodable (url: string): boolean {
+function isDecodable(url: string): boolean {
   if (!url.includes('%')) return true
   try {
     decodeURIComponent(url)
@@ -99,8 +127,14 @@ function isDecodable (url: string): boolean {
 }
 
 /** An operation without a body ignores an empty one, and no other. */
-function refuseBody (body: unknown, problems: Problem[]): void {
+function refuseBody(body: unknown, problems: Problem[]): void {
   if (body === undefined) return
   const keys = typeof body === 'object' && body !== null ? Object.keys(body) : ['body']
-  for (const field of keys.slice(0, mostProblems)) problems.push({ field, constraint: 'additionalProperties', message: `${field} is not known`, location: 'body' })
+  for (const field of keys.slice(0, mostProblems))
+    problems.push({
+      field,
+      constraint: 'additionalProperties',
+      message: `${field} is not known`,
+      location: 'body',
+    })
 }

@@ -12,13 +12,18 @@ import { runUntilStopped } from './process.ts'
 await runUntilStopped({
   script: 'worker',
   explain,
-  async start (say) {
+  async start(say) {
     loadEnvFile()
     const config = readConfig()
     const closers: Array<() => Promise<unknown>> = []
-    const stop = async (): Promise<void> => { for (const close of closers.splice(0)) await close() }
+    const stop = async (): Promise<void> => {
+      for (const close of closers.splice(0)) await close()
+    }
     try {
-      const postgres = config.databaseUrl === null ? await startEmbedded({ dataDir: config.dataDir, whenRunning: 'attach' }) : null
+      const postgres =
+        config.databaseUrl === null
+          ? await startEmbedded({ dataDir: config.dataDir, whenRunning: 'attach' })
+          : null
       if (postgres !== null) closers.unshift(() => postgres.stop())
       const databaseUrl = config.databaseUrl ?? postgres!.url
       await prepareDatabase(databaseUrl, say)
@@ -33,5 +38,5 @@ await runUntilStopped({
       await stop()
       throw error
     }
-  }
+  },
 })

@@ -1,16 +1,27 @@
 // Knowledge bases: made, listed, inspected, changed, deleted and searched.
 import type { Handlers } from '../generated/operations.ts'
-import { insertKnowledge, knowledgeById, listKnowledge, openKnowledge, removeKnowledge, requireChunking, thinOut } from '../services/ai/knowledge.ts'
+import {
+  insertKnowledge,
+  knowledgeById,
+  listKnowledge,
+  openKnowledge,
+  removeKnowledge,
+  requireChunking,
+  thinOut,
+} from '../services/ai/knowledge.ts'
 import { searchPassages } from '../services/ai/retrieval.ts'
 import { timestampAfter } from '../services/clock.ts'
 import { openSpace } from '../services/storage/space.ts'
 
 export const aiKnowledge = {
-  async listKnowledgeBases ({ operation, principal, query }, { db }) {
-    return { status: 200, body: await listKnowledge(db, await openSpace(db, { operation, principal }, query.project_id), query) }
+  async listKnowledgeBases({ operation, principal, query }, { db }) {
+    return {
+      status: 200,
+      body: await listKnowledge(db, await openSpace(db, { operation, principal }, query.project_id), query),
+    }
   },
 
-  async createKnowledgeBase ({ operation, principal, body }, { db, events }) {
+  async createKnowledgeBase({ operation, principal, body }, { db, events }) {
     requireChunking(body.chunking)
     return await db.transaction(async (tx) => {
       await openSpace(tx, { operation, principal }, body.project_id, { lock: true })
@@ -20,12 +31,12 @@ export const aiKnowledge = {
     })
   },
 
-  async getKnowledgeBase (request, { db }) {
+  async getKnowledgeBase(request, { db }) {
     const { owner_id: _owner, ...found } = await openKnowledge(db, request)
     return { status: 200, body: found }
   },
 
-  async updateKnowledgeBase (request, { db, events }) {
+  async updateKnowledgeBase(request, { db, events }) {
     const { chunking, ...fields } = request.body
     requireChunking(chunking)
     return await db.transaction(async (tx) => {
@@ -33,8 +44,13 @@ export const aiKnowledge = {
       request.ifMatch(previous)
       await tx.prisma.knowledgeBase.update({
         where: { id: previous.id },
-        data: { ...fields, maxTokens: chunking?.max_tokens, overlapTokens: chunking?.overlap_tokens, updatedAt: timestampAfter(new Date(previous.updated_at)) },
-        select: { id: true }
+        data: {
+          ...fields,
+          maxTokens: chunking?.max_tokens,
+          overlapTokens: chunking?.overlap_tokens,
+          updatedAt: timestampAfter(new Date(previous.updated_at)),
+        },
+        select: { id: true },
       })
       const changed = await knowledgeById(tx, previous.id)
       await events.emit(tx, 'knowledge_base.updated', changed, { previous, userId: previous.owner_id })
@@ -42,7 +58,7 @@ export const aiKnowledge = {
     })
   },
 
-  async deleteKnowledgeBase (request, { db, events }) {
+  async deleteKnowledgeBase(request, { db, events }) {
     const asked = await openKnowledge(db, request)
     request.ifMatch(asked)
     const { id, document_counts } = asked
@@ -51,16 +67,37 @@ export const aiKnowledge = {
       const found = await openKnowledge(tx, request, { lock: 'change' })
       request.ifMatch(found)
       await removeKnowledge(tx, id)
-      await events.emit(tx, 'knowledge_base.deleted', { ...found, document_counts }, { userId: found.owner_id })
+      await events.emit(
+        tx,
+        'knowledge_base.deleted',
+        { ...found, document_counts },
+        { userId: found.owner_id },
+      )
       return { status: 204 }
     })
   },
 
-  async searchKnowledgeBase (request, { db, upstreams }) {
+  async searchKnowledgeBase(request, { db, upstreams }) {
     const { id } = await openKnowledge(db, request)
-    const { principal, body: { query, limit = 10, filters } } = request
+    const {
+      principal,
+      body: { query, limit = 10, filters },
+    } = request
     const embedding = upstreams.embed === null ? null : (await upstreams.embed([query], request.signal))[0]
-    const passages = await searchPassages(db, principal, { knowledgeBaseIds: [id], query, limit, filters, embedding })
-    return { status: 200, body: { data: passages.map(({ space_id: _space, revision: _revision, content_type: _type, ...passage }) => passage) } }
-  }
+    const passages = await searchPassages(db, principal, {
+      knowledgeBaseIds: [id],
+      query,
+      limit,
+      filters,
+      embedding,
+    })
+    return {
+      status: 200,
+      body: {
+        data: passages.map(
+          ({ space_id: _space, revision: _revision, content_type: _type, ...passage }) => passage,
+        ),
+      },
+    }
+  },
 } satisfies Handlers<'ai-knowledge'>

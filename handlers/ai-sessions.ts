@@ -2,42 +2,70 @@
 import type { Handlers } from '../generated/operations.ts'
 import { requireKnowledge } from '../services/ai/access.ts'
 import { listMessages } from '../services/ai/messages.ts'
-import { insertSession, listSessions, openSession, sessionById, shownSession } from '../services/ai/sessions.ts'
+import {
+  insertSession,
+  listSessions,
+  openSession,
+  sessionById,
+  shownSession,
+} from '../services/ai/sessions.ts'
 import { timestampAfter } from '../services/clock.ts'
 import { invalidField } from '../services/errors.ts'
 import { openSpace } from '../services/storage/space.ts'
 import type { Upstreams } from '../services/ai/upstreams.ts'
 
 export const aiSessions = {
-  async listSessions ({ operation, principal, query }, { db }) {
-    return { status: 200, body: await listSessions(db, await openSpace(db, { operation, principal }, query.project_id), query) }
+  async listSessions({ operation, principal, query }, { db }) {
+    return {
+      status: 200,
+      body: await listSessions(db, await openSpace(db, { operation, principal }, query.project_id), query),
+    }
   },
 
-  async createSession ({ operation, principal, body }, { db, events, upstreams }) {
-    const { project_id: projectId = null, system_prompt: systemPrompt, knowledge_base_ids: knowledgeBaseIds = [], ...fields } = body
+  async createSession({ operation, principal, body }, { db, events, upstreams }) {
+    const {
+      project_id: projectId = null,
+      system_prompt: systemPrompt,
+      knowledge_base_ids: knowledgeBaseIds = [],
+      ...fields
+    } = body
     requireModel(upstreams, body.model)
     return await db.transaction(async (tx) => {
       await openSpace(tx, { operation, principal }, projectId, { lock: true })
       await requireKnowledge(tx, principal, knowledgeBaseIds, projectId)
-      const session = await insertSession(tx, { ...fields, projectId, ownerId: principal.userId, systemPrompt, knowledgeBaseIds })
+      const session = await insertSession(tx, {
+        ...fields,
+        projectId,
+        ownerId: principal.userId,
+        systemPrompt,
+        knowledgeBaseIds,
+      })
       await events.emit(tx, 'session.created', session, { userId: principal.userId })
       return { status: 201, body: session, headers: { location: `/v1/ai/sessions/${session.id}` } }
     })
   },
 
-  async getSession (request, { db }) {
+  async getSession(request, { db }) {
     return { status: 200, body: shownSession(await openSession(db, request)) }
   },
 
-  async updateSession (request, { db, events, upstreams }) {
+  async updateSession(request, { db, events, upstreams }) {
     const { system_prompt: systemPrompt, knowledge_base_ids: knowledgeBaseIds, ...fields } = request.body
     requireModel(upstreams, fields.model)
     return await db.transaction(async (tx) => {
       const { owner_id: userId, ...previous } = await openSession(tx, request, { lock: true })
       request.ifMatch(previous)
-      if (knowledgeBaseIds !== undefined) await requireKnowledge(tx, request.principal, knowledgeBaseIds, previous.project_id)
+      if (knowledgeBaseIds !== undefined)
+        await requireKnowledge(tx, request.principal, knowledgeBaseIds, previous.project_id)
       await tx.prisma.session.update({
-        where: { id: previous.id }, data: { ...fields, systemPrompt, knowledgeBaseIds, updatedAt: timestampAfter(new Date(previous.updated_at)) }, select: { id: true }
+        where: { id: previous.id },
+        data: {
+          ...fields,
+          systemPrompt,
+          knowledgeBaseIds,
+          updatedAt: timestampAfter(new Date(previous.updated_at)),
+        },
+        select: { id: true },
       })
       const session = await sessionById(tx, previous.id)
       await events.emit(tx, 'session.updated', session, { previous, userId })
@@ -45,7 +73,7 @@ export const aiSessions = {
     })
   },
 
-  async deleteSession (request, { db, events }) {
+  async deleteSession(request, { db, events }) {
     return await db.transaction(async (tx) => {
       const { owner_id: userId, ...session } = await openSession(tx, request, { lock: true })
       request.ifMatch(session)
@@ -55,12 +83,13 @@ export const aiSessions = {
     })
   },
 
-  async listSessionMessages (request, { db }) {
+  async listSessionMessages(request, { db }) {
     const session = await openSession(db, request)
     return { status: 200, body: await listMessages(db, request.principal, session.id, request.query) }
-  }
+  },
 } satisfies Handlers<'ai-sessions'>
 
-function requireModel (upstreams: Upstreams, model: string | null | undefined): void {
-  if (model != null && !upstreams.has(model)) throw invalidField('model', 'enum', `There is no model ${model}; GET /v1/ai/models lists them.`)
+function requireModel(upstreams: Upstreams, model: string | null | undefined): void {
+  if (model != null && !upstreams.has(model))
+    throw invalidField('model', 'enum', `There is no model ${model}; GET /v1/ai/models lists them.`)
 }

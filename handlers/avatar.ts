@@ -1,30 +1,39 @@
 // The caller's picture.
 import type { Handlers } from '../generated/operations.ts'
 import { notFound } from '../services/errors.ts'
-import { avatarOf, drawAvatar, imageOf, insertAvatar, lockedAvatar, removeAvatar } from '../services/storage/avatars.ts'
+import {
+  avatarOf,
+  drawAvatar,
+  imageOf,
+  insertAvatar,
+  lockedAvatar,
+  removeAvatar,
+} from '../services/storage/avatars.ts'
 
 export const avatar = {
-  async getAvatar ({ principal }, { db }) {
+  async getAvatar({ principal }, { db }) {
     const avatar = await avatarOf(db, principal.userId)
     if (avatar === null) throw notFound('avatar')
     return { status: 200, body: avatar }
   },
 
-  async uploadAvatar ({ principal: { userId }, body: { file } }, { db, events, storage }) {
+  async uploadAvatar({ principal: { userId }, body: { file } }, { db, events, storage }) {
     const drawn = await drawAvatar(storage, file)
     try {
-      return await storage.keepAll(drawn.blobs, () => db.transaction(async (tx) => {
-        const previous = await lockedAvatar(tx, userId) ?? undefined
-        const avatar = await insertAvatar(tx, userId, drawn)
-        await events.emit(tx, 'avatar.updated', avatar, { previous, userId })
-        return { status: 200, body: avatar }
-      }))
+      return await storage.keepAll(drawn.blobs, () =>
+        db.transaction(async (tx) => {
+          const previous = (await lockedAvatar(tx, userId)) ?? undefined
+          const avatar = await insertAvatar(tx, userId, drawn)
+          await events.emit(tx, 'avatar.updated', avatar, { previous, userId })
+          return { status: 200, body: avatar }
+        }),
+      )
     } finally {
       await drawn.discard()
     }
   },
 
-  async deleteAvatar ({ principal: { userId }, ifMatch }, { db, events }) {
+  async deleteAvatar({ principal: { userId }, ifMatch }, { db, events }) {
     return await db.transaction(async (tx) => {
       const avatar = await lockedAvatar(tx, userId)
       if (avatar === null) throw notFound('avatar')
@@ -35,7 +44,7 @@ export const avatar = {
     })
   },
 
-  async getAvatarImage ({ params }, { db, storage }) {
+  async getAvatarImage({ params }, { db, storage }) {
     return { status: 200, body: await imageOf(db, await storage.blobs(), params) }
-  }
+  },
 } satisfies Handlers<'avatar'>

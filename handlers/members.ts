@@ -4,7 +4,16 @@ import { findProject, openProject, requireState } from '../services/access.ts'
 import { statement, type Db } from '../services/database.ts'
 import { conflict, forbidden, notFound } from '../services/errors.ts'
 import { newId, timeOf } from '../services/ids.ts'
-import { insertMember, managesMembers, memberColumns, memberOf, releaseOwner, requirePowerOver, toInvitation, type Member } from '../services/members.ts'
+import {
+  insertMember,
+  managesMembers,
+  memberColumns,
+  memberOf,
+  releaseOwner,
+  requirePowerOver,
+  toInvitation,
+  type Member,
+} from '../services/members.ts'
 import { offsetOf, pageOfRows } from '../services/pages.ts'
 import type { Role } from '../services/projects.ts'
 
@@ -12,20 +21,32 @@ import type { Role } from '../services/projects.ts'
 const invitationDays = 14
 
 export const members = {
-  async listMembers (request, { db }) {
-    const { params: { id }, query } = request
+  async listMembers(request, { db }) {
+    const {
+      params: { id },
+      query,
+    } = request
     await openProject(db, request)
-    const rows = await db.sql(pages[query.sort][query.order], [id, query.role ?? null, query.limit, offsetOf(query)])
+    const rows = await db.sql(pages[query.sort][query.order], [
+      id,
+      query.role ?? null,
+      query.limit,
+      offsetOf(query),
+    ])
     return { status: 200, body: pageOfRows(rows, query) }
   },
 
-  async addMember (request, { db, events }) {
-    const { principal, body: { user_id: userId, email, role } } = request
+  async addMember(request, { db, events }) {
+    const {
+      principal,
+      body: { user_id: userId, email, role },
+    } = request
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
       const address = email?.toLowerCase()
       const user = await tx.prisma.user.findUnique({
-        where: userId !== undefined ? { id: userId, status: { not: 'deleted' } } : { email: address }, select: { id: true }
+        where: userId !== undefined ? { id: userId, status: { not: 'deleted' } } : { email: address },
+        select: { id: true },
       })
       if (user === null && address === undefined) throw notFound('user', userId)
       requirePowerOver(project, [role])
@@ -33,7 +54,11 @@ export const members = {
       if (user !== null) {
         const member = await insertMember(tx, project, { userId: user.id, role, addedById: principal.userId })
         await events.emit(tx, 'member.added', member)
-        return { status: 201, body: member, headers: { location: `/v1/projects/${project.id}/members/${member.id}` } }
+        return {
+          status: 201,
+          body: member,
+          headers: { location: `/v1/projects/${project.id}/members/${member.id}` },
+        }
       }
       const invitation = await invite(tx, project.id, address!, role, principal.userId)
       await events.emit(tx, 'invitation.created', invitation)
@@ -41,14 +66,18 @@ export const members = {
     })
   },
 
-  async getMember (request, { db }) {
+  async getMember(request, { db }) {
     const { id, member_id: memberId } = request.params
     await openProject(db, request)
     return { status: 200, body: await memberOf(db, id, memberId) }
   },
 
-  async updateMember (request, { db, events }) {
-    const { params: { id, member_id: memberId }, body: { role }, ifMatch } = request
+  async updateMember(request, { db, events }) {
+    const {
+      params: { id, member_id: memberId },
+      body: { role },
+      ifMatch,
+    } = request
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
       const previous = await memberOf(tx, id, memberId)
@@ -57,15 +86,23 @@ export const members = {
       ifMatch(previous)
       if (role === undefined || role === previous.role) return { status: 200, body: previous }
       if (previous.role === 'owner') await releaseOwner(tx, id, previous)
-      await tx.prisma.member.update({ where: { id: memberId }, data: { role, updatedAt: new Date() }, select: { id: true } })
+      await tx.prisma.member.update({
+        where: { id: memberId },
+        data: { role, updatedAt: new Date() },
+        select: { id: true },
+      })
       const member = { ...previous, role }
       await events.emit(tx, 'member.updated', member, { previous })
       return { status: 200, body: member }
     })
   },
 
-  async removeMember (request, { db, events }) {
-    const { params: { id, member_id: memberId }, principal, ifMatch } = request
+  async removeMember(request, { db, events }) {
+    const {
+      params: { id, member_id: memberId },
+      principal,
+      ifMatch,
+    } = request
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
       const member = await memberOf(tx, id, memberId)
@@ -80,27 +117,38 @@ export const members = {
       await events.emit(tx, 'member.removed', member)
       return { status: 204 }
     })
-  }
+  },
 } satisfies Handlers<'members'>
 
-async function invite (tx: Db, projectId: string, email: string, role: Role, invitedById: string) {
+async function invite(tx: Db, projectId: string, email: string, role: Role, invitedById: string) {
   const open = await tx.prisma.invitation.findFirst({ where: { projectId, email, status: 'pending' } })
-  if (open !== null && open.expiresAt > new Date()) throw conflict('invitation_exists', 'This address is invited already.', 'email')
+  if (open !== null && open.expiresAt > new Date())
+    throw conflict('invitation_exists', 'This address is invited already.', 'email')
   // An invitation that ran out gives way to a new one.
   if (open !== null) await tx.prisma.invitation.delete({ where: { id: open.id } })
   const id = newId('inv')
   const createdAt = timeOf(id)
-  return toInvitation(await tx.prisma.invitation.create({
-    data: { id, projectId, email, role, invitedById, createdAt, expiresAt: new Date(createdAt.getTime() + invitationDays * 86_400_000) }
-  }))
+  return toInvitation(
+    await tx.prisma.invitation.create({
+      data: {
+        id,
+        projectId,
+        email,
+        role,
+        invitedById,
+        createdAt,
+        expiresAt: new Date(createdAt.getTime() + invitationDays * 86_400_000),
+      },
+    }),
+  )
 }
 
 const pages = {
   created_at: { asc: memberPage('m.created_at', 'ASC'), desc: memberPage('m.created_at', 'DESC') },
-  name: { asc: memberPage('lower(u.name)', 'ASC'), desc: memberPage('lower(u.name)', 'DESC') }
+  name: { asc: memberPage('lower(u.name)', 'ASC'), desc: memberPage('lower(u.name)', 'DESC') },
 }
 
-function memberPage (key: string, direction: 'ASC' | 'DESC') {
+function memberPage(key: string, direction: 'ASC' | 'DESC') {
   return statement<Member & { total: number }>(`
     SELECT t.total, x.* FROM (
       SELECT count(*)::int AS total FROM members WHERE project_id = $1 AND ($2::text IS NULL OR role::text = $2)

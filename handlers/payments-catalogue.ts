@@ -1,14 +1,21 @@
 // The catalogue: products and prices, which an operator writes and everybody reads.
 import type { Handlers } from '../generated/operations.ts'
-import { findPrice, findProduct, insertPrice, insertProduct, listPrices, listProducts } from '../services/payments/catalogue.ts'
+import {
+  findPrice,
+  findProduct,
+  insertPrice,
+  insertProduct,
+  listPrices,
+  listProducts,
+} from '../services/payments/catalogue.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
 
 export const paymentsCatalogue = {
-  async listProducts ({ query }, { db }) {
+  async listProducts({ query }, { db }) {
     return { status: 200, body: await listProducts(db, query) }
   },
 
-  async createProduct ({ body }, { db, events }) {
+  async createProduct({ body }, { db, events }) {
     return await db.transaction(async (tx) => {
       const product = await insertProduct(tx, body)
       await events.emit(tx, 'product.created', product)
@@ -16,27 +23,33 @@ export const paymentsCatalogue = {
     })
   },
 
-  async getProduct ({ params }, { db }) {
+  async getProduct({ params }, { db }) {
     return { status: 200, body: await findProduct(db, params.id) }
   },
 
-  async updateProduct ({ params, body, ifMatch }, { db, events }) {
+  async updateProduct({ params, body, ifMatch }, { db, events }) {
     return await db.transaction(async (tx) => {
       const previous = await findProduct(tx, params.id, { lock: true })
       ifMatch(previous)
-      const updatedAt = new Date(Math.max((await paymentsNow(tx)).getTime(), Date.parse(previous.updated_at) + 1))
-      await tx.prisma.product.update({ where: { id: previous.id }, data: { ...body, updatedAt }, select: { id: true } })
+      const updatedAt = new Date(
+        Math.max((await paymentsNow(tx)).getTime(), Date.parse(previous.updated_at) + 1),
+      )
+      await tx.prisma.product.update({
+        where: { id: previous.id },
+        data: { ...body, updatedAt },
+        select: { id: true },
+      })
       const product = await findProduct(tx, previous.id)
       await events.emit(tx, 'product.updated', product, { previous })
       return { status: 200, body: product }
     })
   },
 
-  async listPrices ({ query }, { db }) {
+  async listPrices({ query }, { db }) {
     return { status: 200, body: await listPrices(db, query) }
   },
 
-  async createPrice ({ body }, { db, events, gateways }) {
+  async createPrice({ body }, { db, events, gateways }) {
     gateways.current.requireAmount(body.unit_amount, body.currency, 'unit_amount')
     return await db.transaction(async (tx) => {
       const price = await insertPrice(tx, body)
@@ -45,11 +58,11 @@ export const paymentsCatalogue = {
     })
   },
 
-  async getPrice ({ params }, { db }) {
+  async getPrice({ params }, { db }) {
     return { status: 200, body: await findPrice(db, params.id) }
   },
 
-  async updatePrice ({ params, body: { active }, ifMatch }, { db, events }) {
+  async updatePrice({ params, body: { active }, ifMatch }, { db, events }) {
     return await db.transaction(async (tx) => {
       const previous = await findPrice(tx, params.id, { lock: true })
       ifMatch(previous)
@@ -59,5 +72,5 @@ export const paymentsCatalogue = {
       await events.emit(tx, 'price.updated', price, { previous })
       return { status: 200, body: price }
     })
-  }
+  },
 } satisfies Handlers<'payments-catalogue'>

@@ -11,24 +11,26 @@ const furthest = 2 * 366 * 86_400_000
 const end = new Date('9900-01-01T00:00:00Z')
 
 export const paymentsClock = {
-  async getTestClock (_request, { db, gateways }) {
+  async getTestClock(_request, { db, gateways }) {
     requireSandbox(gateways)
     return { status: 200, body: await testClock(db) }
   },
 
-  async advanceTestClock ({ body: { to, seconds } }, { database, events, gateways }) {
-    if ((to === undefined) === (seconds === undefined)) throw invalidField('to', 'exclusive', 'Either to or seconds is required.')
+  async advanceTestClock({ body: { to, seconds } }, { database, events, gateways }) {
+    if ((to === undefined) === (seconds === undefined))
+      throw invalidField('to', 'exclusive', 'Either to or seconds is required.')
     requireSandbox(gateways)
     const now = await paymentsNow(database)
     const target = to === undefined ? new Date(now.getTime() + seconds! * 1000) : new Date(to)
-    if (target.getTime() > now.getTime() + furthest) throw invalidField('to', 'maximum', 'At most two years at once.')
+    if (target.getTime() > now.getTime() + furthest)
+      throw invalidField('to', 'maximum', 'At most two years at once.')
     if (target > end) throw invalidField('to', 'maximum', `The clock ends at ${end.toISOString()}.`)
     if (target < now) throw conflict('forward', 'The clock moves forward only.', 'to')
     await advanceClock(database, { events, gateways }, target)
     return { status: 200, body: await testClock(database) }
-  }
+  },
 } satisfies Handlers<'payments-clock'>
 
-function requireSandbox ({ current }: Gateways): void {
+function requireSandbox({ current }: Gateways): void {
   if (current.name !== 'sandbox') throw notFound('test clock')
 }

@@ -3,10 +3,10 @@ import type { Handlers } from '../generated/operations.ts'
 import { notFound } from '../services/errors.ts'
 
 export const paymentsGateway = {
-  async receiveStripeEvent ({ body, headers }, { db, events, gateways }) {
+  async receiveStripeEvent({ body, headers }, { db, events, gateways }) {
     const { stripe } = gateways
     if (stripe === null) throw notFound('gateway')
     await stripe.hear(db, { events, gateways }, body, headers['stripe-signature'])
     return { status: 200, body: { received: true } }
-  }
+  },
 } satisfies Handlers<'payments-gateway'>

@@ -5,21 +5,25 @@ import { findOrder, openOrder } from '../services/payments/orders.ts'
 import { findRefund, listRefunds, refundOrder } from '../services/payments/refunds.ts'
 
 export const paymentsRefunds = {
-  async listRefunds (request, { db }) {
+  async listRefunds(request, { db }) {
     const { id } = await openOrder(db, request)
     return { status: 200, body: await listRefunds(db, id, request.query) }
   },
 
-  async createRefund ({ params, body, principal }, { db, events, gateways }) {
+  async createRefund({ params, body, principal }, { db, events, gateways }) {
     return await db.transaction(async (tx) => {
       if (principal.projectIds !== null) requireKeyFor(principal, (await findOrder(tx, params.id)).project_id)
       const refund = await refundOrder(tx, { events, gateways }, params.id, body)
-      return { status: 201, body: refund, headers: { location: `/v1/payments/orders/${params.id}/refunds/${refund.id}` } }
+      return {
+        status: 201,
+        body: refund,
+        headers: { location: `/v1/payments/orders/${params.id}/refunds/${refund.id}` },
+      }
     })
   },
 
-  async getRefund (request, { db }) {
+  async getRefund(request, { db }) {
     const { id } = await openOrder(db, request)
     return { status: 200, body: await findRefund(db, id, request.params.refund_id) }
-  }
+  },
 } satisfies Handlers<'payments-refunds'>

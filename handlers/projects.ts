@@ -10,11 +10,11 @@ import type { Emitter } from '../services/events/emit.ts'
 import { insertProjectWithOwner, listProjects, toProject, type Project } from '../services/projects.ts'
 
 export const projects = {
-  async listProjects ({ principal, query }, { db }) {
+  async listProjects({ principal, query }, { db }) {
     return { status: 200, body: await listProjects(db, principal, query) }
   },
 
-  async createProject ({ principal, body }, { db, events }) {
+  async createProject({ principal, body }, { db, events }) {
     if (principal.projectIds !== null) throw forbidden('This key is for some projects only.', 'project_ids')
     return await db.transaction(async (tx) => {
       const project = await insertProjectWithOwner(tx, principal.userId, body)
@@ -23,11 +23,11 @@ export const projects = {
     })
   },
 
-  async getProject (request, { db }) {
+  async getProject(request, { db }) {
     return { status: 200, body: await openProject(db, request) }
   },
 
-  async updateProject (request, { db, events }) {
+  async updateProject(request, { db, events }) {
     return await db.transaction(async (tx) => {
       const previous = await openProject(tx, request, { lock: true })
       request.ifMatch(previous)
@@ -35,7 +35,7 @@ export const projects = {
     })
   },
 
-  async deleteProject (request, { db, events }) {
+  async deleteProject(request, { db, events }) {
     return await db.transaction(async (tx) => {
       const previous = await openProject(tx, request, { lock: true })
       request.ifMatch(previous)
@@ -44,35 +44,57 @@ export const projects = {
     })
   },
 
-  async restoreProject (request, { db, events }) {
+  async restoreProject(request, { db, events }) {
     return await db.transaction(async (tx) => {
       const previous = await openProject(tx, request, { lock: true })
       const status = previous.archived_at === null ? 'active' : 'archived'
-      return { status: 200, body: await change(tx, events, 'project.restored', previous, { status, deletedAt: null }) }
+      return {
+        status: 200,
+        body: await change(tx, events, 'project.restored', previous, { status, deletedAt: null }),
+      }
     })
   },
 
-  async archiveProject (request, { db, events }) {
+  async archiveProject(request, { db, events }) {
     return await db.transaction(async (tx) => {
       const previous = await openProject(tx, request, { lock: true })
-      return { status: 200, body: await change(tx, events, 'project.archived', previous, { status: 'archived', archivedAt: new Date() }) }
+      return {
+        status: 200,
+        body: await change(tx, events, 'project.archived', previous, {
+          status: 'archived',
+          archivedAt: new Date(),
+        }),
+      }
     })
   },
 
-  async unarchiveProject (request, { db, events }) {
+  async unarchiveProject(request, { db, events }) {
     return await db.transaction(async (tx) => {
       const previous = await openProject(tx, request, { lock: true })
-      return { status: 200, body: await change(tx, events, 'project.unarchived', previous, { status: 'active', archivedAt: null }) }
+      return {
+        status: 200,
+        body: await change(tx, events, 'project.unarchived', previous, {
+          status: 'active',
+          archivedAt: null,
+        }),
+      }
     })
-  }
+  },
 } satisfies Handlers<'projects'>
 
 type Change = Extract<EventType, `project.${string}`>
 
 /** Writes a change to a locked project, a new version and a later updated_at, and the event that tells of it. */
-async function change (tx: Db, events: Emitter, type: Change, previous: Project, data: Prisma.ProjectUpdateInput): Promise<Project> {
+async function change(
+  tx: Db,
+  events: Emitter,
+  type: Change,
+  previous: Project,
+  data: Prisma.ProjectUpdateInput,
+): Promise<Project> {
   const row = await tx.prisma.project.update({
-    where: { id: previous.id }, data: { ...data, version: { increment: 1 }, updatedAt: timestampAfter(new Date(previous.updated_at)) }
+    where: { id: previous.id },
+    data: { ...data, version: { increment: 1 }, updatedAt: timestampAfter(new Date(previous.updated_at)) },
   })
   const project = toProject(row, previous.your_role)
   await events.emit(tx, type, project, { previous })

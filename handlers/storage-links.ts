@@ -5,36 +5,52 @@ import { gone, notFound } from '../services/errors.ts'
 import { newId, timeOf } from '../services/ids.ts'
 import { bytesOf } from '../services/storage/download.ts'
 import { openFile } from '../services/storage/files.ts'
-import { countLink, findByToken, findLink, insertLink, listLinks, revokeLink } from '../services/storage/links.ts'
+import {
+  countLink,
+  findByToken,
+  findLink,
+  insertLink,
+  listLinks,
+  revokeLink,
+} from '../services/storage/links.ts'
 
 const defaultSeconds = 86_400
 
 export const storageLinks = {
-  async listFileLinks (request, { db }) {
+  async listFileLinks(request, { db }) {
     const file = await openFile(db, request)
     return { status: 200, body: await listLinks(db, file, request.query) }
   },
 
-  async createFileLink (request, { db, events, publicUrl }) {
+  async createFileLink(request, { db, events, publicUrl }) {
     const { expires_in_seconds: seconds = defaultSeconds, max_downloads: maxDownloads = null } = request.body
     return await db.transaction(async (tx) => {
       const file = await openFile(tx, request, { lock: true })
       const id = newId('lnk')
       const token = randomBytes(32).toString('base64url')
       const link = await insertLink(tx, file, {
-        id, token, maxDownloads, createdBy: request.principal.userId, createdAt: timeOf(id), expiresAt: new Date(timeOf(id).getTime() + seconds * 1000)
+        id,
+        token,
+        maxDownloads,
+        createdBy: request.principal.userId,
+        createdAt: timeOf(id),
+        expiresAt: new Date(timeOf(id).getTime() + seconds * 1000),
       })
       await events.emit(tx, 'file_link.created', link, { userId: file.owner_id })
-      return { status: 201, body: { ...link, url: `${publicUrl()}/v1/storage/links/${token}` }, headers: { location: `/v1/storage/files/${file.id}/links/${id}` } }
+      return {
+        status: 201,
+        body: { ...link, url: `${publicUrl()}/v1/storage/links/${token}` },
+        headers: { location: `/v1/storage/files/${file.id}/links/${id}` },
+      }
     })
   },
 
-  async getFileLink (request, { db }) {
+  async getFileLink(request, { db }) {
     const file = await openFile(db, request)
     return { status: 200, body: await findLink(db, file, request.params.link_id) }
   },
 
-  async revokeFileLink (request, { db, events }) {
+  async revokeFileLink(request, { db, events }) {
     return await db.transaction(async (tx) => {
       const file = await openFile(tx, request, { lock: true })
       const previous = await findLink(tx, file, request.params.link_id)
@@ -46,7 +62,7 @@ export const storageLinks = {
     })
   },
 
-  async downloadByLink ({ params: { token }, query }, { db, storage }) {
+  async downloadByLink({ params: { token }, query }, { db, storage }) {
     const found = await findByToken(db, token)
     if (found === null) throw notFound('link')
     const { link, file } = found
@@ -59,9 +75,9 @@ export const storageLinks = {
     }
     // A cache would give them uncounted.
     return { status: 200, body: bytesOf(db, file, await storage.blobs(), query, { begin, cacheable: false }) }
-  }
+  },
 } satisfies Handlers<'storage-links'>
 
-function over (status: string): Error {
+function over(status: string): Error {
   return gone(status, `The link is ${status.replace('_', ' ')}.`)
 }

@@ -4,28 +4,38 @@ import { contractAsJson, contractAsYaml } from '../services/contract.ts'
 import { docsHeaders, docsPage } from '../services/docs.ts'
 
 export const system = {
-  async getHealth () {
+  async getHealth() {
     return { status: 200, body: { status: 'ok' } }
   },
 
-  async getReadiness (_request, { checks }) {
-    const results = await Promise.all(Object.entries(checks).map(async ([name, check]) =>
-      [name, await check().then(() => 'ok' as const, () => 'unavailable' as const)] as const))
+  async getReadiness(_request, { checks }) {
+    const results = await Promise.all(
+      Object.entries(checks).map(
+        async ([name, check]) =>
+          [
+            name,
+            await check().then(
+              () => 'ok' as const,
+              () => 'unavailable' as const,
+            ),
+          ] as const,
+      ),
+    )
     const body = { checks: Object.fromEntries(results) }
     return results.every(([, result]) => result === 'ok')
       ? { status: 200, body: { status: 'ok', ...body } }
       : { status: 503, body: { status: 'unavailable', ...body }, headers: { 'retry-after': '2' } }
   },
 
-  async getOpenapiJson () {
+  async getOpenapiJson() {
     return { status: 200, body: contractAsJson() }
   },
 
-  async getOpenapiYaml () {
+  async getOpenapiYaml() {
     return { status: 200, body: contractAsYaml() }
   },
 
-  async getDocs () {
+  async getDocs() {
     return { status: 200, body: docsPage(), headers: docsHeaders }
-  }
+  },
 } satisfies Handlers<'system'>

@@ -7,29 +7,34 @@ import { readSettings, settingsColumns } from '../services/settings.ts'
 import { lockedUser, toProfile } from '../services/users.ts'
 
 export const user = {
-  async getProfile ({ principal }, { db }) {
+  async getProfile({ principal }, { db }) {
     const row = await db.prisma.user.findUnique({ where: { id: principal.userId } })
     if (row === null || row.status === 'deleted') throw unauthorized('disabled')
     return { status: 200, body: toProfile(row) }
   },
 
-  async updateProfile ({ principal, body, ifMatch }, { db, events }) {
+  async updateProfile({ principal, body, ifMatch }, { db, events }) {
     return await db.transaction(async (tx) => {
       const row = await lockedUser(tx, principal.userId)
       if (row === null) throw unauthorized('disabled')
       const previous = toProfile(row)
       ifMatch(previous)
-      const profile = toProfile(await tx.prisma.user.update({ where: { id: row.id }, data: { ...body, updatedAt: timestampAfter(row.updatedAt) } }))
+      const profile = toProfile(
+        await tx.prisma.user.update({
+          where: { id: row.id },
+          data: { ...body, updatedAt: timestampAfter(row.updatedAt) },
+        }),
+      )
       await events.emit(tx, 'profile.updated', profile, { previous, userId: row.id })
       return { status: 200, body: profile }
     })
   },
 
-  async getSettings ({ principal }, { db }) {
+  async getSettings({ principal }, { db }) {
     return { status: 200, body: await readSettings(db, principal.userId) }
   },
 
-  async updateSettings ({ principal, body, ifMatch }, { db, events }) {
+  async updateSettings({ principal, body, ifMatch }, { db, events }) {
     return await db.transaction(async (tx) => {
       const row = await lockedUser(tx, principal.userId)
       if (row === null) throw unauthorized('disabled')
@@ -40,11 +45,11 @@ export const user = {
       }
       await tx.prisma.settings.update({
         where: { userId: principal.userId },
-        data: { ...settingsColumns(body), updatedAt: timestampAfter(new Date(previous.updated_at)) }
+        data: { ...settingsColumns(body), updatedAt: timestampAfter(new Date(previous.updated_at)) },
       })
       const settings = await readSettings(tx, principal.userId)
       await events.emit(tx, 'settings.updated', settings, { previous, userId: principal.userId })
       return { status: 200, body: settings }
     })
-  }
+  },
 } satisfies Handlers<'user'>

@@ -5,24 +5,34 @@ import { newId, timeOf } from '../services/ids.ts'
 import { offsetOf, pageOfRows } from '../services/pages.ts'
 import { lockedUser } from '../services/users.ts'
 import { deliveryOf, listDeliveries, recover, redeliver } from '../services/webhooks/deliveries.ts'
-import { asDeleted, endpointOf, grantOf, listEndpoints, requireTold, requireUsableUrl, toWebhookEndpoint, type EndpointRow } from '../services/webhooks/endpoints.ts'
+import {
+  asDeleted,
+  endpointOf,
+  grantOf,
+  listEndpoints,
+  requireTold,
+  requireUsableUrl,
+  toWebhookEndpoint,
+  type EndpointRow,
+} from '../services/webhooks/endpoints.ts'
 import { newWebhookSecret } from '../services/webhooks/signature.ts'
 
 export const webhooks = {
-  async listWebhookEndpoints ({ principal, query }, { db }) {
+  async listWebhookEndpoints({ principal, query }, { db }) {
     return { status: 200, body: await listEndpoints(db, principal, query) }
   },
 
-  async createWebhookEndpoint ({ principal, body }, { db, config, egress, events }) {
+  async createWebhookEndpoint({ principal, body }, { db, config, egress, events }) {
     const { url, description = null, event_types: eventTypes, enabled = true } = body
     const { userId } = principal
     const grant = grantOf(principal)
     requireUsableUrl(egress, url)
     requireTold(eventTypes, grant.scopes)
     return await db.transaction(async (tx) => {
-      if (await lockedUser(tx, userId) === null) throw unauthorized('disabled')
+      if ((await lockedUser(tx, userId)) === null) throw unauthorized('disabled')
       const most = config.webhookEndpointsPerUser
-      if (await tx.prisma.webhookEndpoint.count({ where: { userId, deletedAt: null } }) >= most) throw conflict('max_endpoints', `A user has at most ${most} webhook endpoints.`)
+      if ((await tx.prisma.webhookEndpoint.count({ where: { userId, deletedAt: null } })) >= most)
+        throw conflict('max_endpoints', `A user has at most ${most} webhook endpoints.`)
       const id = newId('whe')
       const secret = newWebhookSecret()
       const data = { id, userId, url, description, eventTypes, enabled, ...grant, createdAt: timeOf(id) }
@@ -30,15 +40,19 @@ export const webhooks = {
       // Before it is there: nobody could verify its own coming to be, with a secret that has not been answered yet.
       await events.emit(tx, 'webhook_endpoint.created', endpoint, { userId })
       await tx.prisma.webhookEndpoint.create({ data: { ...data, secret }, select: { id: true } })
-      return { status: 201, body: { ...endpoint, secret }, headers: { location: `/v1/webhooks/endpoints/${id}` } }
+      return {
+        status: 201,
+        body: { ...endpoint, secret },
+        headers: { location: `/v1/webhooks/endpoints/${id}` },
+      }
     })
   },
 
-  async getWebhookEndpoint ({ principal, params: { id } }, { db }) {
+  async getWebhookEndpoint({ principal, params: { id } }, { db }) {
     return { status: 200, body: toWebhookEndpoint(await endpointOf(db, principal, id, { covered: false })) }
   },
 
-  async updateWebhookEndpoint ({ principal, params: { id }, body, ifMatch }, { db, egress, events }) {
+  async updateWebhookEndpoint({ principal, params: { id }, body, ifMatch }, { db, egress, events }) {
     const { url, description, event_types: eventTypes, enabled } = body
     if (url !== undefined) requireUsableUrl(egress, url)
     return await db.transaction(async (tx) => {
@@ -48,13 +62,18 @@ export const webhooks = {
       ifMatch(previous)
       // Whoever switches it on begins anew.
       const anew = enabled === true && { disabledReason: null, failingSince: null }
-      const endpoint = toWebhookEndpoint(await tx.prisma.webhookEndpoint.update({ where: { id }, data: { url, description, eventTypes, enabled, ...anew } }))
+      const endpoint = toWebhookEndpoint(
+        await tx.prisma.webhookEndpoint.update({
+          where: { id },
+          data: { url, description, eventTypes, enabled, ...anew },
+        }),
+      )
       await events.emit(tx, 'webhook_endpoint.updated', endpoint, { userId: principal.userId, previous })
       return { status: 200, body: endpoint }
     })
   },
 
-  async deleteWebhookEndpoint ({ principal, params: { id }, ifMatch }, { db, events }) {
+  async deleteWebhookEndpoint({ principal, params: { id }, ifMatch }, { db, events }) {
     return await db.transaction(async (tx) => {
       const endpoint = toWebhookEndpoint(await endpointOf(tx, principal, id, { lock: true }))
       ifMatch(endpoint)
@@ -64,29 +83,40 @@ export const webhooks = {
     })
   },
 
-  async rotateWebhookSecret ({ principal, params: { id }, body }, { db, events }) {
+  async rotateWebhookSecret({ principal, params: { id }, body }, { db, events }) {
     const overlap = body?.overlap_seconds ?? 86_400
     return await db.transaction(async (tx) => {
       await endpointOf(tx, principal, id, { lock: true })
-      const { secret: previousSecret } = await tx.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id }, select: { secret: true } })
+      const { secret: previousSecret } = await tx.prisma.webhookEndpoint.findUniqueOrThrow({
+        where: { id },
+        select: { secret: true },
+      })
       const secret = newWebhookSecret()
-      const kept = overlap === 0 ? { previousSecret: null, previousExpiresAt: null } : { previousSecret, previousExpiresAt: new Date(Date.now() + overlap * 1000) }
-      const endpoint = toWebhookEndpoint(await tx.prisma.webhookEndpoint.update({ where: { id }, data: { secret, ...kept } }))
+      const kept =
+        overlap === 0
+          ? { previousSecret: null, previousExpiresAt: null }
+          : { previousSecret, previousExpiresAt: new Date(Date.now() + overlap * 1000) }
+      const endpoint = toWebhookEndpoint(
+        await tx.prisma.webhookEndpoint.update({ where: { id }, data: { secret, ...kept } }),
+      )
       await events.emit(tx, 'webhook_endpoint.secret_rotated', endpoint, { userId: principal.userId })
       return { status: 200, body: { ...endpoint, secret } }
     })
   },
 
-  async testWebhookEndpoint ({ principal, params: { id } }, { db, events }) {
+  async testWebhookEndpoint({ principal, params: { id } }, { db, events }) {
     return await db.transaction(async (tx) => {
       const row = await endpointOf(tx, principal, id, { lock: true })
       requireEnabled(row)
-      const { deliveryIds } = await events.emit(tx, 'webhook_endpoint.tested', toWebhookEndpoint(row), { userId: principal.userId, endpointId: id })
+      const { deliveryIds } = await events.emit(tx, 'webhook_endpoint.tested', toWebhookEndpoint(row), {
+        userId: principal.userId,
+        endpointId: id,
+      })
       return { status: 202, body: await deliveryOf(tx, principal, deliveryIds[0]) }
     })
   },
 
-  async recoverWebhookEndpoint ({ principal, params: { id }, body: { since } }, { db, deliveries, events }) {
+  async recoverWebhookEndpoint({ principal, params: { id }, body: { since } }, { db, deliveries, events }) {
     return await db.transaction(async (tx) => {
       requireEnabled(await endpointOf(tx, principal, id, { lock: true }))
       const from = new Date(since)
@@ -97,27 +127,32 @@ export const webhooks = {
     })
   },
 
-  async listWebhookDeliveries ({ principal, params: { id }, query }, { db }) {
+  async listWebhookDeliveries({ principal, params: { id }, query }, { db }) {
     await endpointOf(db, principal, id)
     return { status: 200, body: pageOfRows(await listDeliveries(db, id, query, offsetOf(query)), query) }
   },
 
-  async getWebhookDelivery ({ principal, params: { id } }, { db }) {
+  async getWebhookDelivery({ principal, params: { id } }, { db }) {
     return { status: 200, body: await deliveryOf(db, principal, id) }
   },
 
-  async redeliverWebhookDelivery ({ principal, params: { id } }, { db, deliveries, events }) {
+  async redeliverWebhookDelivery({ principal, params: { id } }, { db, deliveries, events }) {
     return await db.transaction(async (tx) => {
       const locked = await deliveryOf(tx, principal, id, { lock: true })
-      if (locked.status === 'pending') throw invalidState('delivery', 'pending', `The delivery is under way already; it is tried next at ${locked.next_attempt_at}.`)
+      if (locked.status === 'pending')
+        throw invalidState(
+          'delivery',
+          'pending',
+          `The delivery is under way already; it is tried next at ${locked.next_attempt_at}.`,
+        )
       requireEnabled(await endpointOf(tx, principal, locked.endpoint_id))
       const delivery = await redeliver(tx, deliveries, principal, locked)
       await events.emit(tx, 'webhook_delivery.redelivered', delivery, { userId: principal.userId })
       return { status: 202, body: delivery }
     })
-  }
+  },
 } satisfies Handlers<'webhooks'>
 
-function requireEnabled ({ enabled }: EndpointRow): void {
+function requireEnabled({ enabled }: EndpointRow): void {
   if (!enabled) throw invalidState('webhook endpoint', 'disabled', 'The webhook endpoint is disabled.')
 }

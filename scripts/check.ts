@@ -6,24 +6,54 @@ import { createRequire } from 'node:module'
 
 const root = resolve(import.meta.dirname, '..')
 
-interface Step { name: string, holds: string, command: string[] }
-
-const steps: Step[] = [
-  { name: 'generated', holds: 'generated/ is what spec/ and schema.prisma say', command: ['scripts/generate.ts', '--check'] },
-  { name: 'migrations', holds: 'the migrations make schema.prisma', command: ['scripts/migrate.ts', '--check'] },
-  { name: 'types', holds: 'everything compiles and no promise floats', command: ['scripts/check/types.ts'] },
-  { name: 'rooms', holds: 'imports go one way', command: ['scripts/check/rooms.ts'] },
-  { name: 'lint', holds: 'oxlint finds nothing', command: [oxlint(), '--config=scripts/check/oxlint.json', '--ignore-pattern=generated/**', '--report-unused-disable-directives'] }
-]
-
-/** Its rules find mistakes, not taste: what oxlint calls outright wrong, and what has bitten code of this kind. */
-function oxlint (): string {
-  return join(dirname(createRequire(import.meta.url).resolve('oxlint/package.json')), 'bin/oxlint')
+interface Step {
+  name: string
+  holds: string
+  command: string[]
 }
 
-interface Outcome { ok: boolean, output: string, seconds: number }
+const steps: Step[] = [
+  {
+    name: 'generated',
+    holds: 'generated/ is what spec/ and schema.prisma say',
+    command: ['scripts/generate.ts', '--check'],
+  },
+  {
+    name: 'migrations',
+    holds: 'the migrations make schema.prisma',
+    command: ['scripts/migrate.ts', '--check'],
+  },
+  { name: 'types', holds: 'everything compiles and no promise floats', command: ['scripts/check/types.ts'] },
+  { name: 'rooms', holds: 'imports go one way', command: ['scripts/check/rooms.ts'] },
+  {
+    name: 'lint',
+    holds: 'oxlint finds nothing',
+    command: [
+      packageFile('oxlint', 'bin/oxlint'),
+      '--config=scripts/check/oxlint.json',
+      '--ignore-pattern=generated/**',
+      '--report-unused-disable-directives',
+    ],
+  },
+  {
+    name: 'format',
+    holds: 'Prettier would change nothing',
+    command: [packageFile('prettier', 'bin/prettier.cjs'), '--check', '--log-level=warn', '.'],
+  },
+]
 
-function run ({ command }: Step): Promise<Outcome> {
+/** The path of a file inside an installed package. */
+function packageFile(name: string, file: string): string {
+  return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), file)
+}
+
+interface Outcome {
+  ok: boolean
+  output: string
+  seconds: number
+}
+
+function run({ command }: Step): Promise<Outcome> {
   const started = performance.now()
   return new Promise((done) => {
     const chunks: Buffer[] = []
@@ -31,7 +61,13 @@ function run ({ command }: Step): Promise<Outcome> {
     child.stdout.on('data', (chunk) => chunks.push(chunk))
     child.stderr.on('data', (chunk) => chunks.push(chunk))
     child.on('error', (error) => chunks.push(Buffer.from(String(error))))
-    child.on('close', (code) => done({ ok: code === 0, output: Buffer.concat(chunks).toString().trim(), seconds: (performance.now() - started) / 1000 }))
+    child.on('close', (code) =>
+      done({
+        ok: code === 0,
+        output: Buffer.concat(chunks).toString().trim(),
+        seconds: (performance.now() - started) / 1000,
+      }),
+    )
   })
 }
 
@@ -41,7 +77,9 @@ const outcomes = steps.map(run)
 for (const [i, step] of steps.entries()) {
   const { ok, output, seconds } = await outcomes[i]
   if (!ok) failed++
-  console.log(`${ok ? 'ok    ' : 'FAILED'}  ${step.name.padEnd(10)}  ${ok ? step.holds : 'see below'} (${seconds.toFixed(1)} s)`)
+  console.log(
+    `${ok ? 'ok    ' : 'FAILED'}  ${step.name.padEnd(10)}  ${ok ? step.holds : 'see below'} (${seconds.toFixed(1)} s)`,
+  )
   if (!ok) console.log(`${output.replace(/^/gm, '    ')}\n`)
 }
 console.log(failed === 0 ? 'Everything holds.' : `${failed} of ${steps.length} checks failed.`)

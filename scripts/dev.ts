@@ -22,57 +22,80 @@ class UsageError extends Error {}
 await runUntilStopped({
   script: 'dev',
   start,
-  explain: (error) => [UsageError, ConfigError, EmbeddedPostgresError, ServerError].some((type) => error instanceof type) ? (error as Error).message : null
+  explain: (error) =>
+    [UsageError, ConfigError, EmbeddedPostgresError, ServerError].some((type) => error instanceof type)
+      ? (error as Error).message
+      : null,
 })
 
-async function start (progress: (message: string) => void): Promise<{ stop: () => Promise<void>, deadline: number, ready: () => void }> {
+async function start(
+  progress: (message: string) => void,
+): Promise<{ stop: () => Promise<void>; deadline: number; ready: () => void }> {
   const types = readArguments()
   loadEnvFile()
   const config = readConfig()
   const closers: Array<() => unknown> = []
-  const stop = async (): Promise<void> => { for (const close of closers.splice(0)) await close() }
+  const stop = async (): Promise<void> => {
+    for (const close of closers.splice(0)) await close()
+  }
   try {
     const compiled = join(folder, 'node_modules/.cache/dev')
     mkdirSync(compiled, { recursive: true })
     const env = { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? compiled }
     const generation = createGeneration(env)
     closers.unshift(() => generation.stop())
-    const databaseUrl = config.databaseUrl ?? await embedded()
+    const databaseUrl = config.databaseUrl ?? (await embedded())
     const servers = createServers({
       env: { ...env, DATABASE_URL: databaseUrl },
       onOutput: (text) => process.stdout.write(text),
-      onEnd: (report) => say(`✗ the server has ended: ${whyItEnded(folder, report)}; the next save starts it again`)
+      onEnd: (report) =>
+        say(`✗ the server has ended: ${whyItEnded(folder, report)}; the next save starts it again`),
     })
     closers.unshift(() => servers.stop())
     const rounds = createRounds({ folder, generation, servers, say })
-    const watching = watchFiles({ folder, below: ['spec', 'handlers', 'services', 'app', 'prisma'], onSave: rounds.save })
+    const watching = watchFiles({
+      folder,
+      below: ['spec', 'handlers', 'services', 'app', 'prisma'],
+      onSave: rounds.save,
+    })
     closers.unshift(() => watching.close())
     await rounds.begin()
     if (types) {
       const check = checkTypes(folder, sayTypes())
       closers.unshift(() => check.stop())
     }
-    return { stop, deadline: config.shutdownTimeout * 1000 + 2_000, ready: () => say('· watching spec/, handlers/, services/, app/ and prisma/; Ctrl-C stops') }
+    return {
+      stop,
+      deadline: config.shutdownTimeout * 1000 + 2_000,
+      ready: () => say('· watching spec/, handlers/, services/, app/ and prisma/; Ctrl-C stops'),
+    }
   } catch (error) {
     await stop()
     throw error
   }
 
-  async function embedded (): Promise<string> {
-    const postgres = await startEmbedded({ dataDir: config.dataDir, whenRunning: 'refuse', onProgress: progress })
+  async function embedded(): Promise<string> {
+    const postgres = await startEmbedded({
+      dataDir: config.dataDir,
+      whenRunning: 'refuse',
+      onProgress: progress,
+    })
     closers.unshift(() => postgres.stop())
     return postgres.url
   }
 }
 
 /** What follows from a mistake elsewhere comes later: generated code is never mended, and tests come last. */
-const distance = ({ file }: Place): number => file.startsWith('test/') ? 2 : file.startsWith('generated/') ? 1 : 0
+const distance = ({ file }: Place): number =>
+  file.startsWith('test/') ? 2 : file.startsWith('generated/') ? 1 : 0
 
 /** Says what is new among the errors, and that there are none any more. */
-function sayTypes (): (errors: Place[]) => void {
+function sayTypes(): (errors: Place[]) => void {
   let before: Set<string> | null = null
   return (errors) => {
-    const now = new Set(errors.toSorted((a, b) => distance(a) - distance(b)).map((error) => placed(folder, error)))
+    const now = new Set(
+      errors.toSorted((a, b) => distance(a) - distance(b)).map((error) => placed(folder, error)),
+    )
     const fresh = [...now].filter((line) => before?.has(line) !== true)
     for (const line of fresh.slice(0, 5)) say(`✗ types: ${line}`)
     if (fresh.length > 5) say(`✗ types: and ${fresh.length - 5} more`)
@@ -81,9 +104,11 @@ function sayTypes (): (errors: Place[]) => void {
   }
 }
 
-function readArguments (): boolean {
+function readArguments(): boolean {
   try {
-    return parseArgs({ options: { 'no-types': { type: 'boolean', default: false } } }).values['no-types'] === false
+    return (
+      parseArgs({ options: { 'no-types': { type: 'boolean', default: false } } }).values['no-types'] === false
+    )
   } catch (error) {
     throw new UsageError(`${(error as Error).message.split('\n')[0]} It takes --no-types.`)
   }

@@ -5,5 +5,12 @@ import { join } from 'node:path'
 const folder = join(import.meta.dirname, '../test/faults')
 process.env.FAULTS = 'long'
 // Longer than a file of the ordinary tests may take.
-process.argv.splice(2, Infinity, '--timeout=2400', ...readdirSync(folder).filter((name) => name.endsWith('.test.ts')).map((name) => `test/faults/${name}`))
+process.argv.splice(
+  2,
+  Infinity,
+  '--timeout=2400',
+  ...readdirSync(folder)
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => `test/faults/${name}`),
+)
 await import('./test.ts')

@@ -30,17 +30,19 @@ export interface Emitted {
   /** By file name: what a server loads. */
   served: Map<string, string>
   /** What only compilers and clients read, which no server waits for. */
-  types (): Promise<Map<string, string>>
+  types(): Promise<Map<string, string>>
 }
 
 /** Everything in generated/ that comes from the spec, by file name. */
-export async function emitAll (spec: string): Promise<{ files: Map<string, string>, operations: Operation[] }> {
+export async function emitAll(
+  spec: string,
+): Promise<{ files: Map<string, string>; operations: Operation[] }> {
   const { operations, served, types } = await emit(spec)
-  return { operations, files: new Map([...served, ...await types()]) }
+  return { operations, files: new Map([...served, ...(await types())]) }
 }
 
 /** @param compilers those of the generation before, which make this one cheaper. */
-export async function emit (spec: string, compilers = createCompilers()): Promise<Emitted> {
+export async function emit(spec: string, compilers = createCompilers()): Promise<Emitted> {
   const document = await readContract(spec)
   if (spec === join(root, 'spec/openapi.yaml')) await requireAgreement(root, document)
   removeNotes(document)
@@ -52,7 +54,9 @@ export async function emit (spec: string, compilers = createCompilers()): Promis
   // Before what is compiled: the objects and payloads of events are among it.
   const payloads = new Pool('payload')
   const eventTable = emitEvents(events, responses, payloads)
-  const published = Object.fromEntries(Object.entries(document).filter(([key]) => key !== 'x-implied-responses' && key !== 'x-events'))
+  const published = Object.fromEntries(
+    Object.entries(document).filter(([key]) => key !== 'x-implied-responses' && key !== 'x-events'),
+  )
   const project = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const served = new Map([
     ['openapi.json', `${JSON.stringify(published, null, 2)}\n`],
@@ -62,79 +66,128 @@ export async function emit (spec: string, compilers = createCompilers()): Promis
     ['events.ts', eventTable],
     ['routes.ts', emitRoutes(operations)],
     ['validators.js', banner + compileRequests(document, parameters, bodies, compilers)],
-    ['replies.js', banner + compileResponses(document, new Map([...responses.schemas, ...payloads.schemas]), compilers)],
-    ['serializers.js', banner + compileSerializers(document, responses.schemas)]
+    [
+      'replies.js',
+      banner + compileResponses(document, new Map([...responses.schemas, ...payloads.schemas]), compilers),
+    ],
+    ['serializers.js', banner + compileSerializers(document, responses.schemas)],
   ])
-  const types = async (): Promise<Map<string, string>> => new Map([
-    ['types.ts', `${banner}export type * from './client/types.d.ts'\n`],
-    ['validators.d.ts', declaration('validators', "import('ajv').ValidateFunction", 'What checks the parts of a request, by the names in the table of operations.')],
-    ['replies.d.ts', declaration('replies', "import('ajv').ValidateFunction", 'What checks the bodies of answers.')],
-    ['serializers.d.ts', declaration('serializers', '(body: unknown) => string', 'What writes the bodies of answers, leaving out what the spec does not declare.')],
-    ...emitClient(document, operations, { types: await emitTypes(document), project, standing: (name) => textOf(join(root, 'generated/client'), name) })
-  ])
+  const types = async (): Promise<Map<string, string>> =>
+    new Map([
+      ['types.ts', `${banner}export type * from './client/types.d.ts'\n`],
+      [
+        'validators.d.ts',
+        declaration(
+          'validators',
+          "import('ajv').ValidateFunction",
+          'What checks the parts of a request, by the names in the table of operations.',
+        ),
+      ],
+      [
+        'replies.d.ts',
+        declaration('replies', "import('ajv').ValidateFunction", 'What checks the bodies of answers.'),
+      ],
+      [
+        'serializers.d.ts',
+        declaration(
+          'serializers',
+          '(body: unknown) => string',
+          'What writes the bodies of answers, leaving out what the spec does not declare.',
+        ),
+      ],
+      ...emitClient(document, operations, {
+        types: await emitTypes(document),
+        project,
+        standing: (name) => textOf(join(root, 'generated/client'), name),
+      }),
+    ])
   return { operations, served, types }
 }
 
-function declaration (name: string, type: string, comment: string): string {
+function declaration(name: string, type: string, comment: string): string {
   return `${banner}/** ${comment} */\ndeclare const ${name}: Record<string, ${type}>\nexport default ${name}\n`
 }
 
-interface Options { check?: boolean, stubs?: boolean, spec?: string, out?: string }
+interface Options {
+  check?: boolean
+  stubs?: boolean
+  spec?: string
+  out?: string
+}
 
 /** What a generation did: the files in generated/ that it wrote, and a line for each stub and each handler of nothing. */
-interface Generated { operations: number, wrote: string[], stubs: string[] }
+interface Generated {
+  operations: number
+  wrote: string[]
+  stubs: string[]
+}
 
 /**
  * @returns the lines that tell what was done.
  * @throws GenerateError, before anything is written.
  */
-export async function generate (options: Options): Promise<string[]> {
+export async function generate(options: Options): Promise<string[]> {
   if (options.check) return await checkGenerated(options)
   const started = process.cpuUsage()
   const { operations, wrote, stubs } = await writeGenerated(options)
   const { user, system } = process.cpuUsage(started)
   const seconds = ((user + system) / 1e6).toFixed(1)
-  return [...stubs, `${operations} operations in ${relative(root, specOf(options))}: ${wrote.length === 0 ? 'nothing changed' : `wrote ${wrote.join(', ')}`} (${seconds} s of CPU)`]
+  return [
+    ...stubs,
+    `${operations} operations in ${relative(root, specOf(options))}: ${wrote.length === 0 ? 'nothing changed' : `wrote ${wrote.join(', ')}`} (${seconds} s of CPU)`,
+  ]
 }
 
 /** @throws GenerateError, before anything is written. */
-async function writeGenerated (options: Options): Promise<Generated> {
+async function writeGenerated(options: Options): Promise<Generated> {
   const { files, operations } = await emitAll(specOf(options))
   const prisma = options.out === undefined ? await generatePrisma(root) : []
-  const wrote = [...prisma, ...await write(outOf(options), files)]
+  const wrote = [...prisma, ...(await write(outOf(options), files))]
   // A folder that somebody names may hold other things; generated/ is the generator's alone.
   if (options.out === undefined) await removeStrangers(files)
-  return { operations: operations.length, wrote, stubs: options.stubs ? await writeStubs(root, operations) : [] }
+  return {
+    operations: operations.length,
+    wrote,
+    stubs: options.stubs ? await writeStubs(root, operations) : [],
+  }
 }
 
 /**
  * Writes what a server loads of generated/, and answers with what writes the rest, each with the names of what it wrote.
  * @throws GenerateError, before anything is written.
  */
-export async function writeServed (compilers: Compilers): Promise<{ wrote: string[], writeTypes: () => Promise<string[]> }> {
+export async function writeServed(
+  compilers: Compilers,
+): Promise<{ wrote: string[]; writeTypes: () => Promise<string[]> }> {
   const out = outOf({})
   const { served, types } = await emit(specOf({}), compilers)
-  const wrote = [...await generatePrisma(root), ...await write(out, served)]
+  const wrote = [...(await generatePrisma(root)), ...(await write(out, served))]
   return {
     wrote,
-    async writeTypes () {
+    async writeTypes() {
       const files = await types()
       const written = await write(out, files)
       await removeStrangers(new Map([...served, ...files]))
       return written
-    }
+    },
   }
 }
 
-async function removeStrangers (files: Map<string, string>): Promise<void> {
+async function removeStrangers(files: Map<string, string>): Promise<void> {
   const out = outOf({})
   for (const name of await strangers(out, files)) await rm(join(out, name), { recursive: true })
 }
 
-async function checkGenerated (options: Options): Promise<string[]> {
+async function checkGenerated(options: Options): Promise<string[]> {
   const { files, operations } = await emitAll(specOf(options))
-  const stale = [...options.out === undefined ? await stalePrisma(root) : [], ...await differing(outOf(options), files)]
-  if (stale.length > 0) throw new GenerateError(`generated/ is not what the spec says; run \`npm run generate\`:\n  ${stale.join('\n  ')}`)
+  const stale = [
+    ...(options.out === undefined ? await stalePrisma(root) : []),
+    ...(await differing(outOf(options), files)),
+  ]
+  if (stale.length > 0)
+    throw new GenerateError(
+      `generated/ is not what the spec says; run \`npm run generate\`:\n  ${stale.join('\n  ')}`,
+    )
   return [`generated/ is what the spec says (${operations.length} operations)`]
 }
 
@@ -142,7 +195,7 @@ const specOf = (options: Options): string => resolve(options.spec ?? join(root, 
 const outOf = (options: Options): string => resolve(options.out ?? join(root, 'generated'))
 
 /** @returns the names of the files that were not as they should be. */
-async function write (out: string, files: Map<string, string>): Promise<string[]> {
+async function write(out: string, files: Map<string, string>): Promise<string[]> {
   await mkdir(out, { recursive: true })
   const changed: string[] = []
   for (const [name, text] of files) {
@@ -154,31 +207,46 @@ async function write (out: string, files: Map<string, string>): Promise<string[]
   return changed
 }
 
-async function differing (out: string, files: Map<string, string>): Promise<string[]> {
+async function differing(out: string, files: Map<string, string>): Promise<string[]> {
   const found: string[] = []
   for (const [name, text] of files) {
     const there = textOf(out, name)
     if (there !== text) found.push(`generated/${name}${there === null ? ' (missing)' : ''}`)
   }
-  return [...found, ...(await strangers(out, files)).map((name) => `generated/${name} (nothing generates it)`)]
+  return [
+    ...found,
+    ...(await strangers(out, files)).map((name) => `generated/${name} (nothing generates it)`),
+  ]
 }
 
 /** What stands in the folder and comes from nothing. */
-async function strangers (out: string, files: Map<string, string>): Promise<string[]> {
+async function strangers(out: string, files: Map<string, string>): Promise<string[]> {
   const inside = (await readdir(join(out, 'client')).catch(() => [])).map((name) => `client/${name}`)
-  return [...(await readdir(out)).filter((name) => name !== 'client' && name !== 'prisma'), ...inside].filter((name) => !files.has(name)).sort()
+  return [...(await readdir(out)).filter((name) => name !== 'client' && name !== 'prisma'), ...inside]
+    .filter((name) => !files.has(name))
+    .sort()
 }
 
-function textOf (out: string, name: string): string | null {
+function textOf(out: string, name: string): string | null {
   const file = join(out, name)
   return existsSync(file) ? readFileSync(file, 'utf8') : null
 }
 
-function readArguments (): Options {
+function readArguments(): Options {
   try {
-    return parseArgs({ options: { check: { type: 'boolean' }, stubs: { type: 'boolean' }, spec: { type: 'string' }, out: { type: 'string' } } }).values
+    return parseArgs({
+      options: {
+        check: { type: 'boolean' },
+        stubs: { type: 'boolean' },
+        spec: { type: 'string' },
+        out: { type: 'string' },
+      },
+    }).values
   } catch (error) {
-    throw new GenerateError(`${(error as Error).message.split('\n')[0]} It takes --check, --stubs, --spec FILE and --out FOLDER.`, { cause: error })
+    throw new GenerateError(
+      `${(error as Error).message.split('\n')[0]} It takes --check, --stubs, --spec FILE and --out FOLDER.`,
+      { cause: error },
+    )
   }
 }
 

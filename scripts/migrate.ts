@@ -18,7 +18,9 @@ class UsageError extends Error {}
 try {
   await main()
 } catch (error) {
-  const expected = [UsageError, ConfigError, EmbeddedPostgresError, MigrationError].some((type) => error instanceof type)
+  const expected = [UsageError, ConfigError, EmbeddedPostgresError, MigrationError].some(
+    (type) => error instanceof type,
+  )
   console.error(expected ? (error as Error).message : error)
   process.exitCode = 1
 }
@@ -32,10 +34,18 @@ async function main(): Promise<void> {
 
 function readArguments(): { create: string | undefined; empty: boolean; check: boolean } {
   try {
-    const { values } = parseArgs({ options: { create: { type: 'string' }, empty: { type: 'boolean', default: false }, check: { type: 'boolean', default: false } } })
+    const { values } = parseArgs({
+      options: {
+        create: { type: 'string' },
+        empty: { type: 'boolean', default: false },
+        check: { type: 'boolean', default: false },
+      },
+    })
     return { create: values.create, empty: values.empty, check: values.check }
   } catch (error) {
-    throw new UsageError(`${(error as Error).message} Use \`npm run migrate\`, with \`-- --create NAME\` or \`-- --check\`.`)
+    throw new UsageError(
+      `${(error as Error).message} Use \`npm run migrate\`, with \`-- --create NAME\` or \`-- --check\`.`,
+    )
   }
 }
 
@@ -43,7 +53,11 @@ async function migrate(): Promise<void> {
   loadEnvFile()
   const config = readConfig()
   if (config.databaseUrl !== null) return await applyTo(config.databaseUrl)
-  const embedded = await startEmbedded({ dataDir: config.dataDir, whenRunning: 'attach', onProgress: console.log })
+  const embedded = await startEmbedded({
+    dataDir: config.dataDir,
+    whenRunning: 'attach',
+    onProgress: console.log,
+  })
   try {
     await applyTo(embedded.url)
   } finally {
@@ -53,25 +67,40 @@ async function migrate(): Promise<void> {
 
 async function applyTo(url: string): Promise<void> {
   const names = await prepareDatabase(url, console.log)
-  console.log(names.length === 0 ? 'The database is up to date.' : `Applied ${names.length} migration${names.length === 1 ? '' : 's'}.`)
+  console.log(
+    names.length === 0
+      ? 'The database is up to date.'
+      : `Applied ${names.length} migration${names.length === 1 ? '' : 's'}.`,
+  )
 }
 
 async function checkMigrations(): Promise<void> {
   const difference = await schemaDifference()
   if (difference === '') return console.log('prisma/schema.prisma and prisma/migrations agree.')
-  console.error(`${difference.trim()}\n\nprisma/schema.prisma and prisma/migrations differ: write a migration with \`npm run migrate -- --create NAME\`.`)
+  console.error(
+    `${difference.trim()}\n\nprisma/schema.prisma and prisma/migrations differ: write a migration with \`npm run migrate -- --create NAME\`.`,
+  )
   process.exitCode = 1
 }
 
 async function createMigration(given: string, empty: boolean): Promise<void> {
-  const name = given.toLowerCase().replace(/[^a-z0-9]+/g, '_').replace(/^_+|_+$/g, '')
-  if (name === '') throw new UsageError('A migration needs a name of letters and digits: `npm run migrate -- --create add_invoices`.')
+  const name = given
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '')
+  if (name === '')
+    throw new UsageError(
+      'A migration needs a name of letters and digits: `npm run migrate -- --create add_invoices`.',
+    )
   const script = empty ? '' : await schemaDifference()
-  if (script === '' && !empty) return console.log('prisma/schema.prisma and prisma/migrations agree: there is nothing to write.')
+  if (script === '' && !empty)
+    return console.log('prisma/schema.prisma and prisma/migrations agree: there is nothing to write.')
   const folder = join(migrationsFolder, `${timestamp()}_${name}`)
   mkdirSync(folder)
   writeFileSync(join(folder, 'migration.sql'), script)
-  console.log(`Wrote ${relative(process.cwd(), join(folder, 'migration.sql'))}: read it before you commit it.`)
+  console.log(
+    `Wrote ${relative(process.cwd(), join(folder, 'migration.sql'))}: read it before you commit it.`,
+  )
 }
 
 /** Later than every migration there is, even one that was dated into the future. */
@@ -84,7 +113,7 @@ function timestamp(): string {
 /** Compares on a database server that exists for this alone, whether or not the embedded one runs. */
 async function schemaDifference(): Promise<string> {
   const { diffSchema } = await import('./schema-engine.ts').catch(() => {
-    throw new UsageError('Prisma\'s schema engine is not installed: run `node scripts/setup.mjs --dev` first.')
+    throw new UsageError("Prisma's schema engine is not installed: run `node scripts/setup.mjs --dev` first.")
   })
   const dataDir = mkdtempSync(join(tmpdir(), 'platform-schema-'))
   try {

@@ -10,13 +10,24 @@ import { readContract } from './generate/contract.ts'
 import { createMock } from './mock/server.ts'
 
 try {
-  const { values } = parseArgs({ options: { real: { type: 'string' }, port: { type: 'string', default: '4010' }, spec: { type: 'string', default: 'spec/openapi.yaml' } } })
+  const { values } = parseArgs({
+    options: {
+      real: { type: 'string' },
+      port: { type: 'string', default: '4010' },
+      spec: { type: 'string', default: 'spec/openapi.yaml' },
+    },
+  })
   const document = await readContract(resolve(values.spec))
   const real = values.real?.replace(/\/$/, '')
   const app = await createMock({ document, real, onAnswer: (line) => console.log(line) })
   const address = await app.listen({ host: '127.0.0.1', port: Number(values.port) })
-  console.log(`Mocking ${Object.keys(document.paths).length} paths at ${address}${real === undefined ? '' : `, beside ${real}`}`)
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => { void app.close().then(() => process.exit(0)) })
+  console.log(
+    `Mocking ${Object.keys(document.paths).length} paths at ${address}${real === undefined ? '' : `, beside ${real}`}`,
+  )
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => {
+      void app.close().then(() => process.exit(0))
+    })
 } catch (error) {
   console.error(error instanceof GenerateError ? error.message : (error as Error).message)
   process.exit(1)

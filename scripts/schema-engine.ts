@@ -5,7 +5,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PrismaPg } from '@prisma/adapter-pg'
-import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum, type SqlDriverAdapter } from '@prisma/driver-adapter-utils'
+import {
+  bindMigrationAwareSqlAdapterFactory,
+  ColumnTypeEnum,
+  type SqlDriverAdapter,
+} from '@prisma/driver-adapter-utils'
 import * as engine from '@prisma/schema-engine-wasm/schema_engine_bg'
 import pg from 'pg'
 import { readMigrations } from '../services/postgres/migrations.ts'
@@ -19,7 +23,10 @@ export interface SchemaSources {
 
 /** The part of WebAssembly used here; its types come with the browser's only. */
 declare const WebAssembly: {
-  instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>
+  instantiate(
+    bytes: Uint8Array,
+    imports: object,
+  ): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>
 }
 
 const INTERNAL_CHAR = 18
@@ -36,21 +43,26 @@ export async function diffSchema(sources: SchemaSources): Promise<string> {
       exitCode: true,
       filters: NO_FILTERS,
     })
-    return exitCode === 0 ? '' : stdout ?? ''
+    return exitCode === 0 ? '' : (stdout ?? '')
   })
 }
 
 /** What Prisma itself thinks of a database's history. */
 export async function diagnoseHistory(sources: SchemaSources) {
-  return await withEngine(sources, (prisma) => prisma.diagnoseMigrationHistory({
-    migrationsList: migrationList(sources.migrationsFolder),
-    optInToShadowDatabase: false,
-    filters: NO_FILTERS,
-  }))
+  return await withEngine(sources, (prisma) =>
+    prisma.diagnoseMigrationHistory({
+      migrationsList: migrationList(sources.migrationsFolder),
+      optInToShadowDatabase: false,
+      filters: NO_FILTERS,
+    }),
+  )
 }
 
 /** Gives the engine a database, and an empty shadow database in which it replays the migrations. */
-async function withEngine<T>(sources: SchemaSources, work: (prisma: engine.SchemaEngine) => Promise<T>): Promise<T> {
+async function withEngine<T>(
+  sources: SchemaSources,
+  work: (prisma: engine.SchemaEngine) => Promise<T>,
+): Promise<T> {
   await loadEngine()
   const shadow = `shadow_${randomBytes(8).toString('hex')}`
   const shadowUrl = new URL(sources.url)
@@ -88,20 +100,28 @@ async function connectToShadow(url: string): Promise<SqlDriverAdapter> {
   const characterColumns = new WeakMap<unknown[], number[]>()
   const noteCharacters = async (request: unknown) => {
     const result = await query(request)
-    characterColumns.set(result.rows, result.fields.flatMap(({ dataTypeID }, column) => dataTypeID === INTERNAL_CHAR ? [column] : []))
+    characterColumns.set(
+      result.rows,
+      result.fields.flatMap(({ dataTypeID }, column) => (dataTypeID === INTERNAL_CHAR ? [column] : [])),
+    )
     for (const field of result.fields) if (field.dataTypeID === INTERNAL_CHAR) field.dataTypeID = TEXT
     return result
   }
-  const shadow = await new PrismaPg(Object.assign(pool, { query: noteCharacters }) as pg.Pool, { disposeExternalPool: true }).connect()
+  const shadow = await new PrismaPg(Object.assign(pool, { query: noteCharacters }) as pg.Pool, {
+    disposeExternalPool: true,
+  }).connect()
   const queryRaw = shadow.queryRaw.bind(shadow)
   shadow.queryRaw = async (request) => {
     const result = await queryRaw(request)
-    for (const column of characterColumns.get(result.rows) ?? []) result.columnTypes[column] = ColumnTypeEnum.Character
+    for (const column of characterColumns.get(result.rows) ?? [])
+      result.columnTypes[column] = ColumnTypeEnum.Character
     return result
   }
 
   // It cuts a script at every semicolon, those of function bodies included; PostgreSQL knows better.
-  shadow.executeScript = async (script) => { await query(script) }
+  shadow.executeScript = async (script) => {
+    await query(script)
+  }
   return shadow
 }
 
@@ -111,9 +131,13 @@ let loaded = false
 async function loadEngine(): Promise<void> {
   if (loaded) return
   // Where the engine leaves its last words before it aborts.
-  Object.assign(globalThis, { PRISMA_WASM_PANIC_REGISTRY: { set_message: (words: string) => console.error(words) } })
+  Object.assign(globalThis, {
+    PRISMA_WASM_PANIC_REGISTRY: { set_message: (words: string) => console.error(words) },
+  })
   const glue = fileURLToPath(import.meta.resolve('@prisma/schema-engine-wasm/schema_engine_bg'))
-  const { instance } = await WebAssembly.instantiate(readFileSync(glue.replace(/\.js$/, '.wasm')), { './schema_engine_bg.js': engine })
+  const { instance } = await WebAssembly.instantiate(readFileSync(glue.replace(/\.js$/, '.wasm')), {
+    './schema_engine_bg.js': engine,
+  })
   const { __wbg_set_wasm: setWasm } = engine as unknown as { __wbg_set_wasm(exports: object): void }
   setWasm(instance.exports)
   instance.exports.__wbindgen_start()
@@ -128,7 +152,10 @@ function migrationList(folder: string) {
   const lockfile = join(folder, 'migration_lock.toml')
   return {
     baseDir: folder,
-    lockfile: { path: 'migration_lock.toml', content: existsSync(lockfile) ? readFileSync(lockfile, 'utf8') : null },
+    lockfile: {
+      path: 'migration_lock.toml',
+      content: existsSync(lockfile) ? readFileSync(lockfile, 'utf8') : null,
+    },
     shadowDbInitScript: '',
     migrationDirectories: readMigrations(folder).map(({ name, script }) => ({
       path: name,

@@ -2,7 +2,17 @@
 // it is plain JavaScript; where the system's Node is too old for the server, it brings Node from the npm registry.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -27,7 +37,13 @@ class SetupError extends Error {}
 
 async function main() {
   if (systemNode() < OLDEST_NODE) {
-    throw new SetupError('This project needs Node ' + OLDEST_NODE + ' or later and found Node ' + systemNode() + ': install a current Node from nodejs.org.')
+    throw new SetupError(
+      'This project needs Node ' +
+        OLDEST_NODE +
+        ' or later and found Node ' +
+        systemNode() +
+        ': install a current Node from nodejs.org.',
+    )
   }
   const dev = process.argv.includes('--dev')
   if (isReady(dev)) return
@@ -42,8 +58,14 @@ async function main() {
 
 function isReady(dev) {
   const stamp = readJson(stampFile)
-  return stamp !== undefined && stamp.inputs === inputs() && (stamp.dev || !dev) && stamp.installed === installedMark()
-    && !existsSync(unfinishedFile) && hasNode()
+  return (
+    stamp !== undefined &&
+    stamp.inputs === inputs() &&
+    (stamp.dev || !dev) &&
+    stamp.installed === installedMark() &&
+    !existsSync(unfinishedFile) &&
+    hasNode()
+  )
 }
 
 async function install(dev) {
@@ -85,7 +107,9 @@ function isComplete(dev) {
     const entry = wanted.packages[path]
     if (path === '' || !isWanted(entry, dev)) return true
     const found = installed.packages[path]
-    return found !== undefined && found.version === entry.version && existsSync(join(root, path, 'package.json'))
+    return (
+      found !== undefined && found.version === entry.version && existsSync(join(root, path, 'package.json'))
+    )
   })
 }
 
@@ -138,7 +162,8 @@ function hasNode() {
  */
 async function installNode() {
   const system = process.platform === 'win32' ? 'win' : process.platform
-  const name = (system === 'darwin' && process.arch === 'arm64' ? 'node-bin-' : 'node-') + system + '-' + process.arch
+  const name =
+    (system === 'darwin' && process.arch === 'arm64' ? 'node-bin-' : 'node-') + system + '-' + process.arch
   rmSync(nodeFolder, { recursive: true, force: true })
   rmSync(nodeLink, { force: true })
   mkdirSync(nodeFolder, { recursive: true })
@@ -147,7 +172,13 @@ async function installNode() {
   const inside = join('node_modules', name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
   const check = spawnSync(join(nodeFolder, inside), ['--version'], { encoding: 'utf8' })
   if (check.status !== 0) {
-    throw new SetupError('Node ' + SERVER_NODE + ' from the npm registry does not run on this system: install Node ' + SERVER_NODE + ' from nodejs.org.')
+    throw new SetupError(
+      'Node ' +
+        SERVER_NODE +
+        ' from the npm registry does not run on this system: install Node ' +
+        SERVER_NODE +
+        ' from nodejs.org.',
+    )
   }
   if (process.platform === 'win32') writeFileSync(nodeLink, '@"%~dp0..\\.node\\' + inside + '" %*\r\n')
   else symlinkSync(join('..', '.node', inside), nodeLink)
@@ -155,32 +186,57 @@ async function installNode() {
 
 /** Runs npm without its talk, which is shown only when it fails. No package here needs its install script. */
 function npm(args) {
-  const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--no-update-notifier', '--loglevel=error']
+  const quiet = [
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--no-progress',
+    '--no-update-notifier',
+    '--loglevel=error',
+  ]
   // Left to itself, npm tries for more than a minute before it says that there is no network.
   const own = process.env.npm_config_fetch_retries !== undefined
-  const patience = own ? [] : ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=8000']
+  const patience = own
+    ? []
+    : ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=8000']
   const all = [...args, ...quiet, ...patience]
   const { npm_execpath: script, npm_node_execpath: node } = process.env
   const known = script !== undefined && node !== undefined && /npm-cli\.[cm]?js$/.test(script)
   return new Promise((resolve, reject) => {
     const child = known
       ? spawn(node, [script, ...all], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
-      : spawn('npm', all, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], shell: process.platform === 'win32' })
+      : spawn('npm', all, {
+          cwd: root,
+          stdio: ['ignore', 'pipe', 'pipe'],
+          shell: process.platform === 'win32',
+        })
     // An npm that outlives a killed setup still holds the lock.
     if (child.pid !== undefined) appendFileSync(join(lockFolder, 'pids'), child.pid + '\n')
     let output = ''
-    const keep = (text) => { output = (output + text).slice(-20000) }
+    const keep = (text) => {
+      output = (output + text).slice(-20000)
+    }
     child.stdout.setEncoding('utf8').on('data', keep)
     child.stderr.setEncoding('utf8').on('data', keep)
-    child.on('error', () => reject(new SetupError('npm was not found: install Node with npm from nodejs.org.')))
+    child.on('error', () =>
+      reject(new SetupError('npm was not found: install Node with npm from nodejs.org.')),
+    )
     child.on('close', (code, signal) => {
       if (code === 0) return resolve()
-      if (signal !== null) return reject(new SetupError('The installation was ended by ' + signal + ': run the command again to finish it.'))
+      if (signal !== null)
+        return reject(
+          new SetupError('The installation was ended by ' + signal + ': run the command again to finish it.'),
+        )
       process.stderr.write(output)
-      const offline = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|network/i.test(output)
-      reject(new SetupError(offline
-        ? 'The npm registry cannot be reached: check the network and the registry that npm is set to, and run the command again.'
-        : 'The dependencies could not be installed: npm says why above; run the command again when it is mended.'))
+      const offline =
+        /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|network/i.test(output)
+      reject(
+        new SetupError(
+          offline
+            ? 'The npm registry cannot be reached: check the network and the registry that npm is set to, and run the command again.'
+            : 'The dependencies could not be installed: npm says why above; run the command again when it is mended.',
+        ),
+      )
     })
   })
 }
@@ -193,7 +249,14 @@ async function lock() {
       writeFileSync(join(lockFolder, 'pids'), process.pid + '\n')
       return () => rmSync(lockFolder, { recursive: true, force: true })
     } catch (error) {
-      if (error.code !== 'EEXIST') throw new SetupError('The temporary folder ' + tmpdir() + ' cannot be written (' + error.message + '): set TMPDIR to one that can.')
+      if (error.code !== 'EEXIST')
+        throw new SetupError(
+          'The temporary folder ' +
+            tmpdir() +
+            ' cannot be written (' +
+            error.message +
+            '): set TMPDIR to one that can.',
+        )
     }
     if (isAbandoned()) rmSync(lockFolder, { recursive: true, force: true })
     else await new Promise((resolve) => setTimeout(resolve, 200))
@@ -210,7 +273,10 @@ function isAbandoned() {
 
 function readPids() {
   try {
-    return readFileSync(join(lockFolder, 'pids'), 'utf8').split('\n').filter((line) => line !== '').map(Number)
+    return readFileSync(join(lockFolder, 'pids'), 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map(Number)
   } catch {
     // It is being taken or released at this moment.
     return []

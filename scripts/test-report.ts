@@ -15,9 +15,24 @@ export interface ReportOptions {
 }
 
 /** Diagnostics that say where and why; the rest of tap's is for tools. */
-const TOLD = ['diff', 'found', 'wanted', 'expected', 'actual', 'code', 'signal', 'exitCode', 'stack', 'error', 'reason']
+const TOLD = [
+  'diff',
+  'found',
+  'wanted',
+  'expected',
+  'actual',
+  'code',
+  'signal',
+  'exitCode',
+  'stack',
+  'error',
+  'reason',
+]
 
-export async function reportTests(tap: NodeJS.ReadableStream, { print, skippedFails }: ReportOptions): Promise<TestReport> {
+export async function reportTests(
+  tap: NodeJS.ReadableStream,
+  { print, skippedFails }: ReportOptions,
+): Promise<TestReport> {
   const report: TestReport = { passed: 0, failed: 0, skipped: 0 }
   let before = { ...report }
 
@@ -34,7 +49,8 @@ export async function reportTests(tap: NodeJS.ReadableStream, { print, skippedFa
       else fail(name, result)
       return
     }
-    const reason = [result.skip, result.todo].find((why) => typeof why === 'string' && why !== '') ?? 'no reason given'
+    const reason =
+      [result.skip, result.todo].find((why) => typeof why === 'string' && why !== '') ?? 'no reason given'
     if (skippedFails) return fail(`${name}: skipped (${reason}), which fails where CI is set`)
     report.skipped += 1
     print(`skipped ${name}: ${reason}`)
@@ -47,7 +63,10 @@ export async function reportTests(tap: NodeJS.ReadableStream, { print, skippedFa
     if (file.skip !== false) count(file, file.name)
     // A file can also fail as a whole: it crashed, hung, or ended with a code of its own.
     else if (!file.ok && report.failed === before.failed) fail(file.name, file)
-    else if (file.ok) print(`ok      ${file.name} (${report.passed - before.passed} passed, ${Math.round(file.time ?? 0)} ms)`)
+    else if (file.ok)
+      print(
+        `ok      ${file.name} (${report.passed - before.passed} passed, ${Math.round(file.time ?? 0)} ms)`,
+      )
     before = { ...report }
   })
   parser.on('result', (result: Result) => {
@@ -69,10 +88,16 @@ export function closingLine({ passed, failed, skipped }: TestReport): string {
 
 function diagnosticsOf(result: Result | undefined): string {
   const diagnostics = (result?.diag ?? {}) as Record<string, unknown>
-  const told = Object.fromEntries(TOLD.filter((key) => diagnostics[key] != null).map((key) => [key, diagnostics[key]]))
+  const told = Object.fromEntries(
+    TOLD.filter((key) => diagnostics[key] != null).map((key) => [key, diagnostics[key]]),
+  )
   if (isRecord(diagnostics['cause'])) told['cause'] = causeOf(diagnostics['cause'])
   if (Object.keys(told).length === 0) return ''
-  return stringify(told).trimEnd().split('\n').map((line) => `          ${line}`).join('\n')
+  return stringify(told)
+    .trimEnd()
+    .split('\n')
+    .map((line) => `          ${line}`)
+    .join('\n')
 }
 
 /** What an error was thrown for, down to the first one: what each says, and the code that it has. */

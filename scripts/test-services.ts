@@ -32,7 +32,11 @@ export async function startTestServices(): Promise<TestServices> {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
   try {
-    const postgres = await startEmbedded({ dataDir: join(folder, 'postgres'), whenRunning: 'refuse', throwaway: true })
+    const postgres = await startEmbedded({
+      dataDir: join(folder, 'postgres'),
+      whenRunning: 'refuse',
+      throwaway: true,
+    })
     stops.push(postgres.stop)
     await createTemplate(postgres.url)
     const redis = await startRedis(folder)
@@ -95,7 +99,18 @@ async function startRedis(folder: string): Promise<{ url: string; stop: () => Pr
   const binary = onPath('redis-server')
   if (binary === undefined) return undefined
   const port = await freePort()
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder]
+  const args = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--dir',
+    folder,
+  ]
   // Detached, so that Ctrl-C reaches the tests before it reaches what they use.
   const server = spawn(binary, args, { detached: true, stdio: 'ignore' })
   const ended = new Promise<void>((resolve) => {
@@ -107,7 +122,7 @@ async function startRedis(folder: string): Promise<{ url: string; stop: () => Pr
     await ended
   }
   const deadline = Date.now() + 10_000
-  while (!await accepts(port)) {
+  while (!(await accepts(port))) {
     if (server.exitCode !== null || Date.now() > deadline) {
       await stop()
       throw new Error(`${binary} does not start: mend or remove it, and run the tests again.`)
@@ -118,14 +133,17 @@ async function startRedis(folder: string): Promise<{ url: string; stop: () => Pr
 }
 
 function onPath(name: string): string | undefined {
-  return (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name)).find((path) => {
-    try {
-      accessSync(path, constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
+  return (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, name))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
 }
 
 function freePort(): Promise<number> {

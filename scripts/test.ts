@@ -9,7 +9,12 @@ import { closingLine, reportTests, type TestReport } from './test-report.ts'
 import { startTestServices, type TestServices } from './test-services.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const tap = join(dirname(createRequire(import.meta.url).resolve('tap/package.json')), 'dist', 'esm', 'run.mjs')
+const tap = join(
+  dirname(createRequire(import.meta.url).resolve('tap/package.json')),
+  'dist',
+  'esm',
+  'run.mjs',
+)
 const ci = /^(1|true)$/i.test(process.env['CI'] ?? '')
 
 /** The signal that asked for the end of the run, if one did. */
@@ -28,7 +33,8 @@ async function main(args: string[]): Promise<number> {
   const options = args.filter((arg) => arg.startsWith('-'))
   const named = args.filter((arg) => !arg.startsWith('-'))
   const missing = named.find((file) => !existsSync(join(root, file)))
-  if (missing !== undefined) return end({ passed: 0, failed: 1, skipped: 0 }, `There is no test file ${missing}.`)
+  if (missing !== undefined)
+    return end({ passed: 0, failed: 1, skipped: 0 }, `There is no test file ${missing}.`)
 
   const files = named.length > 0 ? named : testFiles()
   if (files.length === 0) return end({ passed: 0, failed: 1, skipped: 0 }, 'There are no test files.')
@@ -43,9 +49,11 @@ async function main(args: string[]): Promise<number> {
     if (interrupted !== undefined) return 130
     await buildTap()
     const { report, code } = await runTap([...options, ...files], services.env)
-    if (interrupted !== undefined) return end({ ...report, failed: Math.max(report.failed, 1) }, `The run was ended by ${interrupted}.`)
+    if (interrupted !== undefined)
+      return end({ ...report, failed: Math.max(report.failed, 1) }, `The run was ended by ${interrupted}.`)
     if (report.passed + report.failed === 0) return end({ ...report, failed: 1 }, 'No test ran.')
-    if (code !== 0 && report.failed === 0) return end({ ...report, failed: 1 }, `tap ended with ${code} though no test failed.`)
+    if (code !== 0 && report.failed === 0)
+      return end({ ...report, failed: 1 }, `tap ended with ${code} though no test failed.`)
     return end(report)
   } finally {
     await services.stop()
@@ -71,7 +79,10 @@ async function buildTap(): Promise<void> {
   await new Promise((resolve) => child.on('close', resolve))
 }
 
-async function runTap(args: string[], services: Record<string, string>): Promise<{ report: TestReport; code: number | string }> {
+async function runTap(
+  args: string[],
+  services: Record<string, string>,
+): Promise<{ report: TestReport; code: number | string }> {
   // No test may reach the operator's database or inherit the server's settings by accident.
   const { DATABASE_URL: _database, REDIS_URL: _redis, ...inherited } = process.env
   const child = spawn(process.execPath, [tap, 'run', '--reporter=tap', ...args], {
@@ -81,7 +92,9 @@ async function runTap(args: string[], services: Record<string, string>): Promise
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   stopTap = () => child.kill('SIGTERM')
-  const ended = new Promise<number | string>((resolve) => child.on('close', (code, signal) => resolve(code ?? signal ?? 1)))
+  const ended = new Promise<number | string>((resolve) =>
+    child.on('close', (code, signal) => resolve(code ?? signal ?? 1)),
+  )
   const report = await reportTests(child.stdout, { print: (line) => console.log(line), skippedFails: ci })
   return { report, code: await ended }
 }

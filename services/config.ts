@@ -1,7 +1,12 @@
 // The settings, read once from the environment, validated and frozen. A bad one stops the start and is named.
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
-import { builtinModel, readUpstreams, UpstreamSettingsError, type UpstreamSettings } from './ai/upstreams/settings.ts'
+import {
+  builtinModel,
+  readUpstreams,
+  UpstreamSettingsError,
+  type UpstreamSettings,
+} from './ai/upstreams/settings.ts'
 import { isWellFormed, type KeyMode } from './keys.ts'
 
 export interface S3Config {
@@ -9,7 +14,7 @@ export interface S3Config {
   region: string
   endpoint: string | null
   /** null where the machine's own role or profile gives them. */
-  credentials: { accessKeyId: string, secretAccessKey: string } | null
+  credentials: { accessKeyId: string; secretAccessKey: string } | null
   /** S3_REDIRECT: true sends downloads on to a presigned address instead of through this server. Default false. */
   redirect: boolean
 }
@@ -129,16 +134,17 @@ export interface Config {
 }
 
 /** Adds what stands in .env to the environment, which wins. There need not be one, but one that is there must be read. */
-export function loadEnvFile (): void {
+export function loadEnvFile(): void {
   try {
     process.loadEnvFile('.env')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw new ConfigError(`.env cannot be read: ${(error as Error).message.replace(/\.$/, '')}.`)
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      throw new ConfigError(`.env cannot be read: ${(error as Error).message.replace(/\.$/, '')}.`)
   }
 }
 
 /** @throws ConfigError naming the first variable that cannot be used. */
-export function readConfig (env: Environment = process.env): Readonly<Config> {
+export function readConfig(env: Environment = process.env): Readonly<Config> {
   const text = (name: string): string | null => {
     const value = env[name]?.trim()
     return value === undefined || value === '' ? null : value
@@ -153,23 +159,32 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
   }
   const oneOf = <T extends string>(name: string, fallback: T, values: readonly T[]): T => {
     const value = text(name) ?? fallback
-    if (!(values as readonly string[]).includes(value)) throw new ConfigError(`${name} must be one of ${values.join(', ')}, not \`${value}\`.`)
+    if (!(values as readonly string[]).includes(value))
+      throw new ConfigError(`${name} must be one of ${values.join(', ')}, not \`${value}\`.`)
     return value as T
   }
-  const boolean = (name: string, fallback = false): boolean => oneOf(name, String(fallback), ['true', 'false']) === 'true'
+  const boolean = (name: string, fallback = false): boolean =>
+    oneOf(name, String(fallback), ['true', 'false']) === 'true'
   const url = (name: string, schemes: string[]): string | null => {
     const value = text(name)
     if (value === null) return null
     // The value may hold a password, so the message does not repeat it.
     if (!URL.canParse(value) || !schemes.includes(new URL(value).protocol.slice(0, -1))) {
-      throw new ConfigError(`${name} must be an address that starts with ${schemes.map((s) => `${s}://`).join(' or ')}.`)
+      throw new ConfigError(
+        `${name} must be an address that starts with ${schemes.map((s) => `${s}://`).join(' or ')}.`,
+      )
     }
     return value
   }
-  const list = (name: string): string[] => (text(name) ?? '').split(',').map((item) => item.trim()).filter(Boolean)
+  const list = (name: string): string[] =>
+    (text(name) ?? '')
+      .split(',')
+      .map((item) => item.trim())
+      .filter(Boolean)
 
   const publicUrl = url('PUBLIC_URL', ['http', 'https'])?.replace(/\/+$/, '') ?? null
-  if (publicUrl !== null && /[?#]/.test(publicUrl)) throw new ConfigError('PUBLIC_URL must have no query and no fragment.')
+  if (publicUrl !== null && /[?#]/.test(publicUrl))
+    throw new ConfigError('PUBLIC_URL must have no query and no fragment.')
 
   const dataDir = resolve(text('DATA_DIR') ?? '.data')
   const storage = oneOf('STORAGE', 'disk', ['disk', 's3'])
@@ -178,13 +193,14 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
     if (bucket === null) throw new ConfigError('STORAGE=s3 needs S3_BUCKET.')
     const accessKeyId = text('S3_ACCESS_KEY_ID')
     const secretAccessKey = text('S3_SECRET_ACCESS_KEY')
-    if ((accessKeyId === null) !== (secretAccessKey === null)) throw new ConfigError('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY go together.')
+    if ((accessKeyId === null) !== (secretAccessKey === null))
+      throw new ConfigError('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY go together.')
     return {
       bucket,
       region: text('S3_REGION') ?? 'us-east-1',
       endpoint: url('S3_ENDPOINT', ['http', 'https']),
       credentials: accessKeyId === null || secretAccessKey === null ? null : { accessKeyId, secretAccessKey },
-      redirect: boolean('S3_REDIRECT')
+      redirect: boolean('S3_REDIRECT'),
     }
   }
 
@@ -192,29 +208,45 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
   const stripe = (): StripeConfig => {
     const secretKey = text('STRIPE_SECRET_KEY')
     const webhookSecret = text('STRIPE_WEBHOOK_SECRET')
-    if (secretKey === null || webhookSecret === null) throw new ConfigError('PAYMENT_GATEWAY=stripe needs STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET.')
-    if (!/^(sk|rk)_\w+$/.test(secretKey)) throw new ConfigError('STRIPE_SECRET_KEY must be a secret or restricted key, which begins with sk_ or rk_.')
-    if (!/^whsec_\S+$/.test(webhookSecret)) throw new ConfigError("STRIPE_WEBHOOK_SECRET must be the webhook endpoint's signing secret, which begins with whsec_.")
+    if (secretKey === null || webhookSecret === null)
+      throw new ConfigError('PAYMENT_GATEWAY=stripe needs STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET.')
+    if (!/^(sk|rk)_\w+$/.test(secretKey))
+      throw new ConfigError(
+        'STRIPE_SECRET_KEY must be a secret or restricted key, which begins with sk_ or rk_.',
+      )
+    if (!/^whsec_\S+$/.test(webhookSecret))
+      throw new ConfigError(
+        "STRIPE_WEBHOOK_SECRET must be the webhook endpoint's signing secret, which begins with whsec_.",
+      )
     const apiBase = url('STRIPE_API_BASE', ['http', 'https'])
-    if (apiBase !== null && new URL(apiBase).href !== `${new URL(apiBase).origin}/`) throw new ConfigError('STRIPE_API_BASE must have no path.')
+    if (apiBase !== null && new URL(apiBase).href !== `${new URL(apiBase).origin}/`)
+      throw new ConfigError('STRIPE_API_BASE must have no path.')
     return { secretKey, webhookSecret, apiBase }
   }
 
   const bootstrapApiKey = text('BOOTSTRAP_API_KEY')
   if (bootstrapApiKey !== null && !isWellFormed(bootstrapApiKey)) {
-    throw new ConfigError('BOOTSTRAP_API_KEY is not a well-formed key; make one with `npm run admin -- new-key`.')
+    throw new ConfigError(
+      'BOOTSTRAP_API_KEY is not a well-formed key; make one with `npm run admin -- new-key`.',
+    )
   }
   const bootstrapEmail = (text('BOOTSTRAP_EMAIL') ?? 'owner@localhost.localdomain').toLowerCase()
-  if (!/^[^@\s]+@[^@\s]+$/.test(bootstrapEmail)) throw new ConfigError('BOOTSTRAP_EMAIL must be an email address.')
+  if (!/^[^@\s]+@[^@\s]+$/.test(bootstrapEmail))
+    throw new ConfigError('BOOTSTRAP_EMAIL must be an email address.')
 
-  const networks = (name: string): string[] => list(name).map((item) => {
-    const [address, bits, ...rest] = item.split('/')
-    const most = isIP(address) === 4 ? 32 : isIP(address) === 6 ? 128 : -1
-    if (most === -1 || rest.length > 0 || (bits !== undefined && (!/^\d{1,3}$/.test(bits) || Number(bits) > most))) {
-      throw new ConfigError(`${name} takes addresses and ranges such as 10.0.0.0/8, not \`${item}\`.`)
-    }
-    return bits === undefined ? `${address}/${most}` : item
-  })
+  const networks = (name: string): string[] =>
+    list(name).map((item) => {
+      const [address, bits, ...rest] = item.split('/')
+      const most = isIP(address) === 4 ? 32 : isIP(address) === 6 ? 128 : -1
+      if (
+        most === -1 ||
+        rest.length > 0 ||
+        (bits !== undefined && (!/^\d{1,3}$/.test(bits) || Number(bits) > most))
+      ) {
+        throw new ConfigError(`${name} takes addresses and ranges such as 10.0.0.0/8, not \`${item}\`.`)
+      }
+      return bits === undefined ? `${address}/${most}` : item
+    })
 
   const trustProxy = networks('TRUST_PROXY')
   const corsOrigins = list('CORS_ORIGINS')
@@ -247,10 +279,12 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
     bootstrapEmail,
     keyMode: oneOf('KEY_MODE', 'live', ['live', 'test']),
     logLevel: oneOf('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
-    rateLimits: Object.fromEntries(['default', 'write', 'upload', 'ai', 'page', 'gateway'].map((policy) => {
-      const name = `RATE_LIMIT_${policy.toUpperCase()}`
-      return [policy, text(name) === null ? null : integer(name, 0, 1, 1_000_000_000)]
-    })),
+    rateLimits: Object.fromEntries(
+      ['default', 'write', 'upload', 'ai', 'page', 'gateway'].map((policy) => {
+        const name = `RATE_LIMIT_${policy.toUpperCase()}`
+        return [policy, text(name) === null ? null : integer(name, 0, 1, 1_000_000_000)]
+      }),
+    ),
     addressRateLimit: integer('RATE_LIMIT_ADDRESS', 120, 1, 1_000_000_000),
     trustProxy: trustProxy.length === 0 ? false : trustProxy,
     corsOrigins,
@@ -286,6 +320,6 @@ export function readConfig (env: Environment = process.env): Readonly<Config> {
     aiTokensPerDay: integer('AI_TOKENS_PER_DAY', 0, 0, 2 ** 53 - 1),
     documentMaxBytes: integer('DOCUMENT_MAX_BYTES', 50 * 1024 ** 2, 1, 2 ** 40),
     documentConcurrency: integer('DOCUMENT_CONCURRENCY', 2, 1, 100),
-    shutdownTimeout: integer('SHUTDOWN_TIMEOUT', 8, 0, 600)
+    shutdownTimeout: integer('SHUTDOWN_TIMEOUT', 8, 0, 600),
   })
 }

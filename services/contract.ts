@@ -3,16 +3,19 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const folder = join(import.meta.dirname, '../generated')
-const texts = { json: readFileSync(join(folder, 'openapi.json')), yaml: readFileSync(join(folder, 'openapi.yaml')) }
+const texts = {
+  json: readFileSync(join(folder, 'openapi.json')),
+  yaml: readFileSync(join(folder, 'openapi.yaml')),
+}
 let json: Record<string, unknown> | undefined
 let yaml: string | undefined
 
-export function contractAsJson (): Record<string, unknown> {
+export function contractAsJson(): Record<string, unknown> {
   json ??= JSON.parse(texts.json.toString()) as Record<string, unknown>
   return json
 }
 
-export function contractAsYaml (): string {
+export function contractAsYaml(): string {
   yaml ??= texts.yaml.toString()
   return yaml
 }

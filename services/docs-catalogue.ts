@@ -33,67 +33,115 @@ summary { cursor: pointer; color: var(--accent); padding: .5rem 0 }
 export const catalogueHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': policyOf(style, "'none'"),
   'referrer-policy': 'no-referrer',
-  'x-frame-options': 'DENY'
+  'x-frame-options': 'DENY',
 }
 
 const retries: Record<ErrorCodeInfo['retry'], string> = {
   no: 'No: the same request is answered the same.',
   later: 'Yes, later: after the seconds of Retry-After, or a moment where there is none.',
-  renewed: 'Yes, renewed: with what has changed since.'
+  renewed: 'Yes, renewed: with what has changed since.',
 }
 
-export function errorsPage (): string {
+export function errorsPage(): string {
   const { errors } = catalogue()
-  return whole('Errors', html`<p>Every error is <code>{"error": {"code", "message", "details"}}</code>. Programs go by the <code>code</code> and by <code>details.constraint</code>; the message is for people and may change. <code>details.request_id</code> is what to report. New codes may come: take one that you do not know by its status.</p>`,
+  return whole(
+    'Errors',
+    html`<p>
+      Every error is <code>{"error": {"code", "message", "details"}}</code>. Programs go by the
+      <code>code</code> and by <code>details.constraint</code>; the message is for people and may change.
+      <code>details.request_id</code> is what to report. New codes may come: take one that you do not know by
+      its status.
+    </p>`,
     errors.map(({ code }) => code),
-    errors.map(({ code, status, means, when, do: remedy, retry, reserved }) => article(code, html`
-<p>${inline(means)}</p>
-<dl>
-<dt>Status</dt><dd>${status.join(', ')}</dd>
-<dt>When</dt><dd>${inline(when)}</dd>
-<dt>What to do</dt><dd>${inline(remedy)}</dd>
-${reserved ? null : html`<dt>Again?</dt><dd>${retries[retry]}</dd>\n`}</dl>`)))
+    errors.map(({ code, status, means, when, do: remedy, retry, reserved }) =>
+      article(
+        code,
+        html` <p>${inline(means)}</p>
+          <dl>
+            <dt>Status</dt>
+            <dd>${status.join(', ')}</dd>
+            <dt>When</dt>
+            <dd>${inline(when)}</dd>
+            <dt>What to do</dt>
+            <dd>${inline(remedy)}</dd>
+            ${
+              reserved
+                ? null
+                : html`<dt>Again?</dt>
+                    <dd>${retries[retry]}</dd> `
+            }
+          </dl>`,
+      ),
+    ),
+  )
 }
 
-const readers: Record<EventInfo['audience'], string> = { project: 'members of the project', user: 'the user whom it is about', admins: 'admins', everyone: 'everyone' }
+const readers: Record<EventInfo['audience'], string> = {
+  project: 'members of the project',
+  user: 'the user whom it is about',
+  admins: 'admins',
+  everyone: 'everyone',
+}
 
-export function eventsPage (): string {
+export function eventsPage(): string {
   const { events } = catalogue()
-  return whole('Events', html`<p>Every change leaves an event, in one log: read it as a list (<code>GET /v1/events</code>), as a stream (<code>GET /v1/events/stream</code>), or have it sent by webhooks. <code>data.object</code> is the resource as it was right after; <code>data.previous_attributes</code> has the former values of what an update changed. New types and new fields may come.</p>`,
+  return whole(
+    'Events',
+    html`<p>
+      Every change leaves an event, in one log: read it as a list (<code>GET /v1/events</code>), as a stream
+      (<code>GET /v1/events/stream</code>), or have it sent by webhooks. <code>data.object</code> is the
+      resource as it was right after; <code>data.previous_attributes</code> has the former values of what an
+      update changed. New types and new fields may come.
+    </p>`,
     events.map(({ type }) => type),
-    events.map(({ type, description, scope, audience, role, object, example }) => article(type, html`
-<p>${inline(description)}</p>
-<dl>
-<dt>For</dt><dd>${readers[audience]}${role !== null && role !== 'viewer' ? html`, with the role ${role} or above` : null}</dd>
-<dt>Scope</dt><dd><code>${scope}</code></dd>
-<dt>Object</dt><dd><code>${object.replace(/InEvents$/, '')}</code></dd>
-</dl>
-<details><summary>Example</summary><pre tabindex="0">${JSON.stringify(example, null, 2)}</pre></details>`)))
+    events.map(({ type, description, scope, audience, role, object, example }) =>
+      article(
+        type,
+        html` <p>${inline(description)}</p>
+          <dl>
+            <dt>For</dt>
+            <dd>
+              ${readers[audience]}${role !== null && role !== 'viewer' ? html`, with the role ${role} or above` : null}
+            </dd>
+            <dt>Scope</dt>
+            <dd><code>${scope}</code></dd>
+            <dt>Object</dt>
+            <dd><code>${object.replace(/InEvents$/, '')}</code></dd>
+          </dl>
+          <details>
+            <summary>Example</summary>
+            <pre tabindex="0">${JSON.stringify(example, null, 2)}</pre>
+          </details>`,
+      ),
+    ),
+  )
 }
 
-function article (name: string, body: Html): Html {
+function article(name: string, body: Html): Html {
   return html`<article id="${name}">
-<h2><a href="#${name}">${name}</a></h2>${body}
-</article>
-`
+    <h2><a href="#${name}">${name}</a></h2>
+    ${body}
+  </article> `
 }
 
-function whole (title: string, introduction: Html, names: string[], articles: Html[]): string {
+function whole(title: string, introduction: Html, names: string[], articles: Html[]): string {
   return htmlDocument({
     title: `${title} · Platform API`,
     icon: 'data:,',
     style,
     body: html`<main>
-<p><a href="/docs">Platform API</a></p>
-<h1>${title}</h1>
-${introduction}
-<ul class="index">
-${names.map((name) => html`<li><a href="#${name}">${name}</a></li>\n`)}</ul>
-${articles}</main>`
+      <p><a href="/docs">Platform API</a></p>
+      <h1>${title}</h1>
+      ${introduction}
+      <ul class="index">
+        ${names.map((name) => html`<li><a href="#${name}">${name}</a></li> `)}
+      </ul>
+      ${articles}
+    </main>`,
   })
 }
 
 /** Text in which what stands between backticks is code. */
-function inline (text: string): Html {
-  return html`${text.split('`').map((part, i) => i % 2 === 0 ? html`${part}` : html`<code>${part}</code>`)}`
+function inline(text: string): Html {
+  return html`${text.split('`').map((part, i) => (i % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`
 }

@@ -2,7 +2,9 @@
 // this server alone, and its policy lets it reach nothing else.
 import { readFileSync } from 'node:fs'
 
-const scalar = JSON.parse(readFileSync(new URL('../package.json', import.meta.resolve('@scalar/fastify-api-reference')), 'utf8')) as { version: string }
+const scalar = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.resolve('@scalar/fastify-api-reference')), 'utf8'),
+) as { version: string }
 
 /** Where the page's script is served: the version in its name lets browsers keep it for good. */
 export const docsScript = `/docs/scalar-${scalar.version}.js`
@@ -32,23 +34,32 @@ const settings = {
   customCss: styles,
   // Each operation has samples of its own.
   hiddenClients: true,
-  localization: { translations: { apiClient: { requestAuthTab: { bearerToken: 'API key' } } } }
+  localization: { translations: { apiClient: { requestAuthTab: { bearerToken: 'API key' } } } },
 }
 
 export const docsHeaders: Record<string, string> = {
   // Scalar writes its styles into the page, and shows an image or a sound that a request answered as blob:. Frames stay
   // shut: what was uploaded as HTML would run beside the key.
   'content-security-policy': [
-    "default-src 'none'", "script-src 'self'", "style-src 'self' 'unsafe-inline'", "connect-src 'self'", "img-src 'self' data: blob:",
-    'media-src blob:', "font-src 'self' data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    "connect-src 'self'",
+    "img-src 'self' data: blob:",
+    'media-src blob:',
+    "font-src 'self' data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
   ].join('; '),
   'referrer-policy': 'no-referrer',
-  'x-frame-options': 'DENY'
+  'x-frame-options': 'DENY',
 }
 
-const icon = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#2563eb"/><path d="M6 4 2.5 8 6 12M10 4l3.5 4L10 12" fill="none" stroke="#fff" stroke-width="1.6"/></svg>'
+const icon =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#2563eb"/><path d="M6 4 2.5 8 6 12M10 4l3.5 4L10 12" fill="none" stroke="#fff" stroke-width="1.6"/></svg>'
 
-export function docsPage (): string {
+export function docsPage(): string {
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -6,10 +6,20 @@ import type { components } from '../generated/types.ts'
 export type ErrorCode = components['schemas']['Error']['error']['code']
 
 export type Location = 'body' | 'query' | 'path' | 'header'
-export interface Problem { field: string, constraint: string, message: string, location: Location }
+export interface Problem {
+  field: string
+  constraint: string
+  message: string
+  location: Location
+}
 export type Reason = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'disabled'
 
-export interface Details { field?: string, constraint?: string, reason?: Reason, errors?: Problem[] }
+export interface Details {
+  field?: string
+  constraint?: string
+  reason?: Reason
+  errors?: Problem[]
+}
 
 /** An answer that is no success. `headers` go out with it. */
 export class ApiError extends Error {
@@ -18,7 +28,13 @@ export class ApiError extends Error {
   details: Details
   headers: Record<string, string>
 
-  constructor (status: number, code: ErrorCode, message: string, details: Details = {}, headers: Record<string, string> = {}) {
+  constructor(
+    status: number,
+    code: ErrorCode,
+    message: string,
+    details: Details = {},
+    headers: Record<string, string> = {},
+  ) {
     super(message)
     this.status = status
     this.code = code
@@ -30,107 +46,171 @@ export class ApiError extends Error {
 /** Thrown to leave a transaction with nothing done, where that is no error. */
 export class RolledBack extends Error {}
 
-export function invalidRequest (problems: Problem[]): ApiError {
+export function invalidRequest(problems: Problem[]): ApiError {
   const [first] = problems
-  return new ApiError(400, 'INVALID_REQUEST', first.message, { field: first.field, constraint: first.constraint, errors: problems })
+  return new ApiError(400, 'INVALID_REQUEST', first.message, {
+    field: first.field,
+    constraint: first.constraint,
+    errors: problems,
+  })
 }
 
 /** One problem of the body that the schema cannot say. */
-export function invalidField (field: string, constraint: string, message: string): ApiError {
+export function invalidField(field: string, constraint: string, message: string): ApiError {
   return invalidRequest([{ field, constraint, message, location: 'body' }])
 }
 
 /** The same of a header field. */
-export function invalidHeader (field: string, constraint: string, message: string): ApiError {
+export function invalidHeader(field: string, constraint: string, message: string): ApiError {
   return invalidRequest([{ field, constraint, message, location: 'header' }])
 }
 
 const refusals: Record<Reason, string> = {
   missing: 'An API key is required: Authorization: Bearer <API_KEY>.',
-  malformed: 'This is no API key: send Authorization: Bearer plat_live_… or plat_test_…, whole and unchanged.',
+  malformed:
+    'This is no API key: send Authorization: Bearer plat_live_… or plat_test_…, whole and unchanged.',
   unknown: 'The API key is not known.',
   expired: 'The API key has expired.',
   revoked: 'The API key was revoked.',
-  disabled: 'The owner of the API key is disabled.'
+  disabled: 'The owner of the API key is disabled.',
 }
 
-export function unauthorized (reason: Reason): ApiError {
+export function unauthorized(reason: Reason): ApiError {
   const challenge = reason === 'missing' ? 'Bearer' : 'Bearer error="invalid_token"'
   return new ApiError(401, 'UNAUTHORIZED', refusals[reason], { reason }, { 'www-authenticate': challenge })
 }
 
-export function forbidden (message: string, constraint?: string): ApiError {
+export function forbidden(message: string, constraint?: string): ApiError {
   return new ApiError(403, 'FORBIDDEN', message, constraint === undefined ? {} : { constraint })
 }
 
-export function notFound (resource: string, id?: string): ApiError {
-  return new ApiError(404, 'NOT_FOUND', id === undefined ? `There is no such ${resource}.` : `There is no ${resource} ${id}.`)
+export function notFound(resource: string, id?: string): ApiError {
+  return new ApiError(
+    404,
+    'NOT_FOUND',
+    id === undefined ? `There is no such ${resource}.` : `There is no ${resource} ${id}.`,
+  )
 }
 
-export function methodNotAllowed (method: string, allowed: string[]): ApiError {
-  return new ApiError(405, 'METHOD_NOT_ALLOWED', `${method} is not allowed here; ${allowed.join(', ')} ${allowed.length === 1 ? 'is' : 'are'}.`, {}, { allow: allowed.join(', ') })
+export function methodNotAllowed(method: string, allowed: string[]): ApiError {
+  return new ApiError(
+    405,
+    'METHOD_NOT_ALLOWED',
+    `${method} is not allowed here; ${allowed.join(', ')} ${allowed.length === 1 ? 'is' : 'are'}.`,
+    {},
+    { allow: allowed.join(', ') },
+  )
 }
 
-export function notAcceptable (produces: string[]): ApiError {
-  return new ApiError(406, 'NOT_ACCEPTABLE', `This operation answers ${produces.join(' or ')} only.`, { field: 'Accept', constraint: 'media_type' })
+export function notAcceptable(produces: string[]): ApiError {
+  return new ApiError(406, 'NOT_ACCEPTABLE', `This operation answers ${produces.join(' or ')} only.`, {
+    field: 'Accept',
+    constraint: 'media_type',
+  })
 }
 
-export function conflict (constraint: string, message: string, field?: string): ApiError {
+export function conflict(constraint: string, message: string, field?: string): ApiError {
   return new ApiError(409, 'CONFLICT', message, { ...(field !== undefined && { field }), constraint })
 }
 
-export function invalidState (resource: string, state: string, message = `The ${resource} is ${state}.`): ApiError {
+export function invalidState(
+  resource: string,
+  state: string,
+  message = `The ${resource} is ${state}.`,
+): ApiError {
   return new ApiError(409, 'INVALID_STATE', message, { field: 'status', constraint: state })
 }
 
-export function gone (constraint: string, message: string, field?: string): ApiError {
+export function gone(constraint: string, message: string, field?: string): ApiError {
   return new ApiError(410, 'GONE', message, { ...(field !== undefined && { field }), constraint })
 }
 
-export function preconditionFailed (): ApiError {
-  return new ApiError(412, 'PRECONDITION_FAILED', 'The resource has changed since; get it again.', { field: 'If-Match', constraint: 'etag' })
+export function preconditionFailed(): ApiError {
+  return new ApiError(412, 'PRECONDITION_FAILED', 'The resource has changed since; get it again.', {
+    field: 'If-Match',
+    constraint: 'etag',
+  })
 }
 
 /** A request of another version of tus than the one that is known. */
-export function otherVersion (version: string): ApiError {
-  return new ApiError(412, 'PRECONDITION_FAILED', `This needs the header Tus-Resumable: ${version}.`, { field: 'Tus-Resumable', constraint: 'version' }, { 'tus-version': version })
+export function otherVersion(version: string): ApiError {
+  return new ApiError(
+    412,
+    'PRECONDITION_FAILED',
+    `This needs the header Tus-Resumable: ${version}.`,
+    { field: 'Tus-Resumable', constraint: 'version' },
+    { 'tus-version': version },
+  )
 }
 
 /** What was uploaded would be more than may be kept. */
-export function overQuota (limit: number): ApiError {
-  return new ApiError(413, 'PAYLOAD_TOO_LARGE', `This would be more than the quota of ${limit} bytes.`, { constraint: 'quota' })
+export function overQuota(limit: number): ApiError {
+  return new ApiError(413, 'PAYLOAD_TOO_LARGE', `This would be more than the quota of ${limit} bytes.`, {
+    constraint: 'quota',
+  })
 }
 
-export function rangeNotSatisfiable (bytes: number): ApiError {
-  return new ApiError(416, 'RANGE_NOT_SATISFIABLE', `The range begins after the end: there are ${bytes} bytes.`, { field: 'Range', constraint: 'satisfiable' }, { 'content-range': `bytes */${bytes}` })
+export function rangeNotSatisfiable(bytes: number): ApiError {
+  return new ApiError(
+    416,
+    'RANGE_NOT_SATISFIABLE',
+    `The range begins after the end: there are ${bytes} bytes.`,
+    { field: 'Range', constraint: 'satisfiable' },
+    { 'content-range': `bytes */${bytes}` },
+  )
 }
 
-export function requestTimeout (): ApiError {
+export function requestTimeout(): ApiError {
   return new ApiError(408, 'REQUEST_TIMEOUT', 'The request took too long to arrive.')
 }
 
-export function payloadTooLarge (limit: number): ApiError {
-  return new ApiError(413, 'PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes.`, { constraint: 'max_bytes' })
+export function payloadTooLarge(limit: number): ApiError {
+  return new ApiError(413, 'PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes.`, {
+    constraint: 'max_bytes',
+  })
 }
 
 /** `field` is the part of the body that it is about, where it is not the whole. */
-export function unsupportedMediaType (accepted: string[], field?: string): ApiError {
-  return new ApiError(415, 'UNSUPPORTED_MEDIA_TYPE', `${field ?? 'The body'} must be ${accepted.join(' or ')}.`, { field: field ?? 'Content-Type', constraint: 'media_type' })
+export function unsupportedMediaType(accepted: string[], field?: string): ApiError {
+  return new ApiError(
+    415,
+    'UNSUPPORTED_MEDIA_TYPE',
+    `${field ?? 'The body'} must be ${accepted.join(' or ')}.`,
+    { field: field ?? 'Content-Type', constraint: 'media_type' },
+  )
 }
 
-export function idempotencyMismatch (): ApiError {
-  return new ApiError(422, 'IDEMPOTENCY_MISMATCH', 'This Idempotency-Key was used with another body.', { field: 'Idempotency-Key', constraint: 'same_body' })
+export function idempotencyMismatch(): ApiError {
+  return new ApiError(422, 'IDEMPOTENCY_MISMATCH', 'This Idempotency-Key was used with another body.', {
+    field: 'Idempotency-Key',
+    constraint: 'same_body',
+  })
 }
 
-export function rateLimited (seconds: number): ApiError {
-  return new ApiError(429, 'RATE_LIMITED', `Too many requests; try again in ${seconds} s.`, {}, { 'retry-after': String(seconds) })
+export function rateLimited(seconds: number): ApiError {
+  return new ApiError(
+    429,
+    'RATE_LIMITED',
+    `Too many requests; try again in ${seconds} s.`,
+    {},
+    { 'retry-after': String(seconds) },
+  )
 }
 
 /** More than may be open at once, such as streams. */
-export function tooManyOpen (what: string, limit: number): ApiError {
-  return new ApiError(429, 'RATE_LIMITED', `At most ${limit} ${what} may be open at once.`, { constraint: 'max_open' }, { 'retry-after': '10' })
+export function tooManyOpen(what: string, limit: number): ApiError {
+  return new ApiError(
+    429,
+    'RATE_LIMITED',
+    `At most ${limit} ${what} may be open at once.`,
+    { constraint: 'max_open' },
+    { 'retry-after': '10' },
+  )
 }
 
-export function unavailable (message = 'The service is not available at the moment; try again.', seconds = 2): ApiError {
+export function unavailable(
+  message = 'The service is not available at the moment; try again.',
+  seconds = 2,
+): ApiError {
   return new ApiError(503, 'UNAVAILABLE', message, {}, { 'retry-after': String(seconds) })
 }

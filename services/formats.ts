@@ -5,7 +5,7 @@ import { fullFormats } from 'ajv-formats/dist/formats.js'
 
 const zones = new Map<string, boolean>()
 
-function isTimezone (name: string): boolean {
+function isTimezone(name: string): boolean {
   let known = zones.get(name)
   if (known === undefined) {
     known = asTimezone(name)
@@ -14,7 +14,7 @@ function isTimezone (name: string): boolean {
   return known
 }
 
-function asTimezone (name: string): boolean {
+function asTimezone(name: string): boolean {
   // Intl also takes offsets such as +01:00, which are no time zones.
   if (!/^[A-Za-z]/.test(name)) return false
   try {
@@ -26,7 +26,7 @@ function asTimezone (name: string): boolean {
 }
 
 /** RFC 3339 with an offset, in the years 1 to 9999, no leap second: what Date and timestamptz both keep. */
-function isDateTime (text: string): boolean {
+function isDateTime(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/.test(text)) return false
   const time = Date.parse(text.toUpperCase())
   if (Number.isNaN(time)) return false
@@ -36,22 +36,27 @@ function isDateTime (text: string): boolean {
   return year >= 1 && year <= 9999 && Number(text.slice(8, 10)) <= days
 }
 
-function isEmail (text: string): boolean {
-  return text.length <= 254 && /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/.test(text)
+function isEmail(text: string): boolean {
+  return (
+    text.length <= 254 &&
+    /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/.test(
+      text,
+    )
+  )
 }
 
 export const formats: Record<string, Format> = {
   ...fullFormats,
   timezone: isTimezone,
   'date-time': isDateTime,
-  email: isEmail
+  email: isEmail,
 }
 
 /** Thrown out of a validation that has found more problems than anybody reads. */
 export class TooManyProblems extends Error {
   errors: ErrorObject[]
 
-  constructor (errors: ErrorObject[]) {
+  constructor(errors: ErrorObject[]) {
     super('too many problems')
     this.errors = errors
   }
@@ -60,7 +65,7 @@ export class TooManyProblems extends Error {
 const mostErrors = 10_000
 
 /** The problems of a value with those of a part of it. */
-export function joined (errors: ErrorObject[] | null, further: ErrorObject[]): ErrorObject[] {
+export function joined(errors: ErrorObject[] | null, further: ErrorObject[]): ErrorObject[] {
   if (errors === null) return further
   if (errors.length > mostErrors) throw new TooManyProblems(errors)
   for (const error of further) errors.push(error)
@@ -68,7 +73,7 @@ export function joined (errors: ErrorObject[] | null, further: ErrorObject[]): E
 }
 
 /** The keyword uniqueItems in linear time; Ajv's own compares every pair. */
-export function distinct (items: unknown[]): boolean {
+export function distinct(items: unknown[]): boolean {
   const seen = new Set<string>()
   for (const item of items) {
     const text = canonical(item)
@@ -78,9 +83,12 @@ export function distinct (items: unknown[]): boolean {
   return true
 }
 
-function canonical (value: unknown): string {
+function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
   const members = value as Record<string, unknown>
-  return `{${Object.keys(members).sort().map((key) => `${JSON.stringify(key)}:${canonical(members[key])}`).join()}}`
+  return `{${Object.keys(members)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonical(members[key])}`)
+    .join()}}`
 }

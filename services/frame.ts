@@ -68,19 +68,20 @@ code { font: 500 .875rem ui-monospace, 'SF Mono', Menlo, Consolas, monospace; us
 @media (prefers-reduced-motion: reduce) { .wait { animation: none; border-style: dotted } }
 `
 
-const icon = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#1d4ed8"/><path d="M3 5.5h10v6H3zM3 7.5h10" fill="none" stroke="#fff" stroke-width="1.3"/></svg>'
+const icon =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#1d4ed8"/><path d="M3 5.5h10v6H3zM3 7.5h10" fill="none" stroke="#fff" stroke-width="1.3"/></svg>'
 
 export const pageHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': policyOf(style, "'self'"),
   'referrer-policy': 'no-referrer',
   'x-robots-tag': 'noindex, nofollow',
-  'cache-control': 'no-store'
+  'cache-control': 'no-store',
 }
 
 export interface PageParts {
   title: string
   /** After how many seconds the browser goes on, and where to; to the same page unless it is said. */
-  refresh?: { seconds: number, url?: string }
+  refresh?: { seconds: number; url?: string }
   /** Two columns where there is room for them. */
   wide?: boolean
   /** Above everything. */
@@ -89,14 +90,18 @@ export interface PageParts {
 }
 
 /** A whole document. */
-export function page ({ title, refresh, wide = false, notice, body }: PageParts): string {
+export function page({ title, refresh, wide = false, notice, body }: PageParts): string {
   return htmlDocument({
     title,
     icon: `data:image/svg+xml,${encodeURIComponent(icon)}`,
     style,
-    ...(refresh !== undefined && { head: html`<meta http-equiv="refresh" content="${refresh.seconds}${refresh.url === undefined ? '' : `;url=${refresh.url}`}">\n` }),
-    body: html`${notice === undefined ? null : html`<p class="notice">${notice}</p>\n`}<main class="${wide ? 'two' : 'one'}">
-${body}
-</main>`
+    ...(refresh !== undefined && {
+      head: html`<meta
+        http-equiv="refresh"
+        content="${refresh.seconds}${refresh.url === undefined ? '' : `;url=${refresh.url}`}"
+      /> `,
+    }),
+    body: html`${notice === undefined ? null : html`<p class="notice">${notice}</p> `}
+      <main class="${wide ? 'two' : 'one'}">${body}</main>`,
   })
 }

@@ -4,20 +4,26 @@ import { hash } from 'node:crypto'
 export class Html {
   readonly text: string
 
-  constructor (text: string) {
+  constructor(text: string) {
     this.text = text
   }
 
-  toString (): string {
+  toString(): string {
     return this.text
   }
 }
 
 type Part = Html | string | number | null | Part[]
 
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
 
-function write (part: Part): string {
+function write(part: Part): string {
   if (part === null) return ''
   if (part instanceof Html) return part.text
   if (Array.isArray(part)) return part.map(write).join('')
@@ -25,7 +31,7 @@ function write (part: Part): string {
 }
 
 /** For elements and for attributes, whose values stand in double quotes. null is nothing. */
-export function html (texts: TemplateStringsArray, ...parts: Part[]): Html {
+export function html(texts: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(texts.reduce((whole, text, i) => whole + write(parts[i - 1]) + text))
 }
 
@@ -39,27 +45,34 @@ export interface DocumentParts {
 }
 
 /** A whole document with one style, and without scripts. */
-export function htmlDocument ({ title, icon, style, head, body }: DocumentParts): string {
+export function htmlDocument({ title, icon, style, head, body }: DocumentParts): string {
   return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-${head ?? null}<title>${title}</title>
-<link rel="icon" href="${icon}">
-<style>${new Html(style)}</style>
-</head>
-<body>
-${body}
-</body>
-</html>
-`.text
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        ${head ?? null}
+        <title>${title}</title>
+        <link rel="icon" href="${icon}" />
+        <style>
+          ${new Html(style)}
+        </style>
+      </head>
+      <body>
+        ${body}
+      </body>
+    </html> `.text
 }
 
 /** The Content-Security-Policy of such documents: their style, forms to where it is said, and nothing from elsewhere. */
-export function policyOf (style: string, formAction: "'self'" | "'none'"): string {
+export function policyOf(style: string, formAction: "'self'" | "'none'"): string {
   return [
-    "default-src 'none'", `style-src 'sha256-${hash('sha256', style, 'base64')}'`, 'img-src data:', `form-action ${formAction}`, "base-uri 'none'", "frame-ancestors 'none'"
+    "default-src 'none'",
+    `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
+    'img-src data:',
+    `form-action ${formAction}`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
   ].join('; ')
 }

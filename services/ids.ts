@@ -5,24 +5,47 @@ import { TypeID, typeid } from 'typeid-js'
 /** Crockford's base32 in lower case, as TypeID has it. */
 const digits = '0123456789abcdefghjkmnpqrstvwxyz'
 
-export type IdPrefix = 'usr' | 'prj' | 'mem' | 'inv' | 'key' | 'evt' | 'whe' | 'whd' | 'file' | 'lnk' | 'avt' | 'upl' | 'cs' | 'msg' | 'kb' | 'doc' | 'chunk' |
-  'prod' | 'prc' | 'ord' | 'chk' | 'sub' | 'ref' | 'pay'
+export type IdPrefix =
+  | 'usr'
+  | 'prj'
+  | 'mem'
+  | 'inv'
+  | 'key'
+  | 'evt'
+  | 'whe'
+  | 'whd'
+  | 'file'
+  | 'lnk'
+  | 'avt'
+  | 'upl'
+  | 'cs'
+  | 'msg'
+  | 'kb'
+  | 'doc'
+  | 'chunk'
+  | 'prod'
+  | 'prc'
+  | 'ord'
+  | 'chk'
+  | 'sub'
+  | 'ref'
+  | 'pay'
 
-export function newId (prefix: IdPrefix): string {
+export function newId(prefix: IdPrefix): string {
   return typeid(prefix).toString()
 }
 
 /** The same of another time than now: a UUIDv7 (RFC 9562, section 5.7) of that millisecond. */
-export function newIdAt (prefix: IdPrefix, at: Date): string {
+export function newIdAt(prefix: IdPrefix, at: Date): string {
   const bytes = randomBytes(16)
   bytes.writeUIntBE(at.getTime(), 0, 6)
-  bytes[6] = bytes[6] & 0x0f | 0x70
-  bytes[8] = bytes[8] & 0x3f | 0x80
+  bytes[6] = (bytes[6] & 0x0f) | 0x70
+  bytes[8] = (bytes[8] & 0x3f) | 0x80
   return TypeID.fromUUIDBytes(prefix, bytes).toString()
 }
 
 /** When an id was made, to the millisecond. Rows keep this as created_at, so that both orders are the same. */
-export function timeOf (id: string): Date {
+export function timeOf(id: string): Date {
   // The first ten digits of the suffix are two zero bits and the 48 bits of the time.
   let milliseconds = 0
   for (const digit of id.slice(-26, -16)) milliseconds = milliseconds * 32 + digits.indexOf(digit)
@@ -30,6 +53,6 @@ export function timeOf (id: string): Date {
 }
 
 /** An id for a request that brought none. It is no resource's: it only has to be unlike any other. */
-export function newRequestId (): string {
+export function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`
 }

@@ -23,22 +23,22 @@ export interface NewJob<Data> {
 
 export interface Queue<Data> {
   /** Puts jobs into the queue in the transaction `tx`. */
-  add (tx: Db, jobs: Array<NewJob<Data>>): Promise<void>
+  add(tx: Db, jobs: Array<NewJob<Data>>): Promise<void>
   /**
    * Takes at most `count` jobs of a tier that are due, of all groups `except` some. Whoever does not settle one in time will
    * see it taken by another.
    */
-  take (count: number, options?: { tier?: string, except?: string[] }): Promise<Array<Job<Data>>>
+  take(count: number, options?: { tier?: string; except?: string[] }): Promise<Array<Job<Data>>>
   /**
    * Removes jobs from the queue in the transaction `tx`.
    * @returns the ids of those that were still this taker's; the others belong to somebody else by now.
    */
-  settle (tx: Db, jobs: Array<Job<Data>>): Promise<Set<string>>
+  settle(tx: Db, jobs: Array<Job<Data>>): Promise<Set<string>>
   /**
    * Tells that jobs are still being done, where the queue wants to hear it.
    * @returns the ids of those that are still this taker's.
    */
-  beat (jobs: Array<Job<Data>>): Promise<Set<string>>
+  beat(jobs: Array<Job<Data>>): Promise<Set<string>>
 }
 
 export interface QueueOptions {
@@ -54,12 +54,12 @@ export interface QueueOptions {
 }
 
 export interface Jobs {
-  queue<Data extends object> (options: QueueOptions): Queue<Data>
+  queue<Data extends object>(options: QueueOptions): Queue<Data>
   /** Throws when the queue cannot be reached. */
-  ping (): Promise<void>
+  ping(): Promise<void>
   /** Begins to give back what dead workers had taken. For processes that do jobs. */
-  supervise (): Promise<void>
-  close (): Promise<void>
+  supervise(): Promise<void>
+  close(): Promise<void>
 }
 
 /** The queues there are; `prepareJobs` makes them. */
@@ -70,7 +70,7 @@ export const deliveryQueue: QueueOptions = {
   groupConcurrency: 10,
   // What was recovered may be a great deal at once; nothing that happens now waits behind it. Where too much of an owner's
   // is slow, each endpoint of his gets one place, so that none of them holds up the others.
-  tiers: { failing: 1, recovered: 10, slow: 1 }
+  tiers: { failing: 1, recovered: 10, slow: 1 },
 }
 /** The documents to be read. */
 export const documentQueue: QueueOptions = {
@@ -79,21 +79,27 @@ export const documentQueue: QueueOptions = {
   expireInSeconds: 900,
   heartbeatSeconds: 15,
   // Takers ask for all spaces in turn; this only keeps one from being at work in every process there is.
-  groupConcurrency: 8
+  groupConcurrency: 8,
 }
 /** What a gateway of payments is to do. */
 export const gatewayQueue: QueueOptions = {
   name: 'gateway',
   // A job asks the gateway a few times, each for half a minute at most; done by two at once it has one effect.
   expireInSeconds: 120,
-  groupConcurrency: 1
+  groupConcurrency: 1,
 }
 const queues = [deliveryQueue, documentQueue, gatewayQueue]
 
-const settings = { schema: 'pgboss', schedule: false, warningQueueSize: 1_000_000, reindex: false, monitorVacuum: false } as const
+const settings = {
+  schema: 'pgboss',
+  schedule: false,
+  warningQueueSize: 1_000_000,
+  reindex: false,
+  monitorVacuum: false,
+} as const
 
 /** Makes the queue's tables, or brings them up to date. Safe to call from any number of servers at once. */
-export async function prepareJobs (url: string): Promise<void> {
+export async function prepareJobs(url: string): Promise<void> {
   const boss = new PgBoss({ ...settings, connectionString: url, max: 1, supervise: false })
   // What goes wrong in the background is thrown by what is called here too.
   boss.on('error', () => {})
@@ -102,8 +108,14 @@ export async function prepareJobs (url: string): Promise<void> {
     for (const { name, expireInSeconds, heartbeatSeconds } of queues) {
       // A job has no limit of tries or of age: each attempt's own outcome decides whether there is another, and nobody may
       // be there to make one for days.
-      const options = { expireInSeconds, ...(heartbeatSeconds !== undefined && { heartbeatSeconds }), retryLimit: 10_000, retryDelay: 0, retentionSeconds: 3650 * 86_400 }
-      if (await boss.getQueue(name) === null) await boss.createQueue(name, options)
+      const options = {
+        expireInSeconds,
+        ...(heartbeatSeconds !== undefined && { heartbeatSeconds }),
+        retryLimit: 10_000,
+        retryDelay: 0,
+        retentionSeconds: 3650 * 86_400,
+      }
+      if ((await boss.getQueue(name)) === null) await boss.createQueue(name, options)
       else await boss.updateQueue(name, options)
     }
   } finally {
@@ -111,65 +123,97 @@ export async function prepareJobs (url: string): Promise<void> {
   }
 }
 
-export function createJobs ({ database, onError = () => {} }: { database: Database, onError?: (error: Error) => void }): Jobs {
+export function createJobs({
+  database,
+  onError = () => {},
+}: {
+  database: Database
+  onError?: (error: Error) => void
+}): Jobs {
   // Whatever the queue asks for inside a transaction, its own settings included, it asks on that connection: with another
   // one, a pool's worth of transactions would wait for each other.
   const inside = new AsyncLocalStorage<Db>()
   const boss = new PgBoss({
     ...settings,
     db: {
-      async executeSql (text, values = []) {
+      async executeSql(text, values = []) {
         const tx = inside.getStore()
-        return tx === undefined ? await database.pool.query(text, values) : { rows: await tx.sql(statementOf(text), values) }
-      }
+        return tx === undefined
+          ? await database.pool.query(text, values)
+          : { rows: await tx.sql(statementOf(text), values) }
+      },
     },
     migrate: false,
     createSchema: false,
     superviseIntervalSeconds: 5,
-    monitorIntervalSeconds: 5
+    monitorIntervalSeconds: 5,
   })
   boss.on('error', onError)
   let supervising = false
   return {
-    queue<Data extends object> ({ name, groupConcurrency, tiers = {} }: QueueOptions): Queue<Data> {
-      const groupOf = (group: string, tier: string | undefined): string => tier === undefined ? group : `${group}/${tier}`
+    queue<Data extends object>({ name, groupConcurrency, tiers = {} }: QueueOptions): Queue<Data> {
+      const groupOf = (group: string, tier: string | undefined): string =>
+        tier === undefined ? group : `${group}/${tier}`
       // The queue's index begins with the priority, so that taking from one tier does not walk over what waits in another.
-      const priorityOf = (tier: string | undefined): number => tier === undefined ? 0 : -1 - Object.keys(tiers).indexOf(tier)
+      const priorityOf = (tier: string | undefined): number =>
+        tier === undefined ? 0 : -1 - Object.keys(tiers).indexOf(tier)
       return {
-        async add (tx, jobs) {
-          await inside.run(tx, () => boss.insert(name, jobs.map(({ data, group, tier, startAfter }) => ({
-            data, group: { id: groupOf(group, tier) }, priority: priorityOf(tier), startAfter: startAfter?.toISOString()
-          }))))
+        async add(tx, jobs) {
+          await inside.run(tx, () =>
+            boss.insert(
+              name,
+              jobs.map(({ data, group, tier, startAfter }) => ({
+                data,
+                group: { id: groupOf(group, tier) },
+                priority: priorityOf(tier),
+                startAfter: startAfter?.toISOString(),
+              })),
+            ),
+          )
         },
-        async take (count, { tier, except = [] } = {}) {
+        async take(count, { tier, except = [] } = {}) {
           const priority = priorityOf(tier)
           const limit = tier === undefined ? groupConcurrency : tiers[tier]
           const ignoreGroups = except.map((group) => groupOf(group, tier))
-          const taken = await boss.fetch<Data>(name, { batchSize: count, groupConcurrency: limit, ignoreGroups, minPriority: priority, maxPriority: priority })
+          const taken = await boss.fetch<Data>(name, {
+            batchSize: count,
+            groupConcurrency: limit,
+            ignoreGroups,
+            minPriority: priority,
+            maxPriority: priority,
+          })
           return taken.map(({ id, data, retryCount }: BossJob<Data>) => ({ id, data, retryCount }))
         },
-        async settle (tx, jobs) {
-          const settled = await inside.run(tx, () => boss.deleteJob(name, jobs.map(({ id, retryCount }) => ({ id, retryCount }))))
+        async settle(tx, jobs) {
+          const settled = await inside.run(tx, () =>
+            boss.deleteJob(
+              name,
+              jobs.map(({ id, retryCount }) => ({ id, retryCount })),
+            ),
+          )
           // The ids are in what it answers, and not yet in its types.
           return new Set((settled as { settled?: string[] }).settled)
         },
-        async beat (jobs) {
-          const held = await boss.touch(name, jobs.map(({ id, retryCount }) => ({ id, retryCount })))
+        async beat(jobs) {
+          const held = await boss.touch(
+            name,
+            jobs.map(({ id, retryCount }) => ({ id, retryCount })),
+          )
           return new Set((held as { settled?: string[] }).settled)
-        }
+        },
       }
     },
-    async ping () {
+    async ping() {
       const [found] = await database.sql(anyQueue, [])
       if (found === undefined) throw new Error('the queue is not there')
     },
-    async supervise () {
+    async supervise() {
       supervising = true
       await boss.start()
     },
-    async close () {
+    async close() {
       if (supervising) await boss.stop({ graceful: false })
-    }
+    },
   }
 }
 

@@ -6,30 +6,34 @@ const write = statement(`
   WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`)
 
 export interface LastUsed {
-  touch (keyId: string): void
+  touch(keyId: string): void
   /** Writes what is not written yet. */
-  flush (): Promise<void>
-  close (): Promise<void>
+  flush(): Promise<void>
+  close(): Promise<void>
 }
 
-export function createLastUsed (db: Db, { interval = 5_000, onError = (_error: Error) => {} } = {}): LastUsed {
+export function createLastUsed(db: Db, { interval = 5_000, onError = (_error: Error) => {} } = {}): LastUsed {
   let pending = new Map<string, number>()
-  const timer = setInterval(() => { flush().catch(onError) }, interval)
+  const timer = setInterval(() => {
+    flush().catch(onError)
+  }, interval)
   timer.unref()
 
-  async function flush (): Promise<void> {
+  async function flush(): Promise<void> {
     if (pending.size === 0) return
-    const batch = [...pending].sort(([a], [b]) => a < b ? -1 : 1)
+    const batch = [...pending].sort(([a], [b]) => (a < b ? -1 : 1))
     pending = new Map()
     await db.sql(write, [batch.map(([id]) => id), batch.map(([, at]) => new Date(at).toISOString())])
   }
 
   return {
-    touch (keyId) { pending.set(keyId, Date.now()) },
+    touch(keyId) {
+      pending.set(keyId, Date.now())
+    },
     flush,
-    async close () {
+    async close() {
       clearInterval(timer)
       await flush().catch(onError)
-    }
+    },
   }
 }

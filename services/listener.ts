@@ -10,17 +10,17 @@ export interface Listener {
    * Calls `hear` with the payload of every notification on the channel, in the order of the commits. It does its work before
    * it returns; what it throws is reported and stops nothing. To be called before start.
    */
-  on (channel: string, hear: (payload: string) => void): void
+  on(channel: string, hear: (payload: string) => void): void
   /** Calls `changed` when notifications begin to be heard, and when they end to be: until the next beginning they are lost. */
-  onState (changed: (listening: boolean) => void): void
+  onState(changed: (listening: boolean) => void): void
   /**
    * After a commit: waits until every other listener of the database has heard what it told, or has been silent for so long
    * that it knows itself not to be listening.
    */
-  settle (): Promise<void>
+  settle(): Promise<void>
   readonly listening: boolean
-  start (): void
-  close (): Promise<void>
+  start(): void
+  close(): Promise<void>
 }
 
 export interface ListenerOptions {
@@ -37,9 +37,15 @@ const introduce = "SET application_name = 'platform listener'"
 const otherListeners = statement<{ pid: number }>(`
   SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'platform listener' AND pid <> $1`)
 const raiseBarrier = statement("SELECT pg_notify('barrier', $1)")
-const answerBarriers = "SELECT pg_notify('barrier_heard', token || ' ' || pg_backend_pid()) FROM unnest($1::text[]) AS token"
+const answerBarriers =
+  "SELECT pg_notify('barrier_heard', token || ' ' || pg_backend_pid()) FROM unnest($1::text[]) AS token"
 
-export function createListener ({ db, url, onError = () => {}, heartbeat = 1_000 }: ListenerOptions): Listener {
+export function createListener({
+  db,
+  url,
+  onError = () => {},
+  heartbeat = 1_000,
+}: ListenerOptions): Listener {
   const channels = new Map<string, Array<(payload: string) => void>>()
   const watchers: Array<(listening: boolean) => void> = []
   const barriers = new Map<string, (backend: string) => void>()
@@ -65,29 +71,37 @@ export function createListener ({ db, url, onError = () => {}, heartbeat = 1_000
 
   return {
     on,
-    onState (changed) { watchers.push(changed) },
+    onState(changed) {
+      watchers.push(changed)
+    },
     settle,
-    get listening () { return listening },
-    start () { running ??= run() },
-    async close () {
+    get listening() {
+      return listening
+    },
+    start() {
+      running ??= run()
+    },
+    async close() {
       stop.abort()
       await hangUp()
       await running
-    }
+    },
   }
 
-  function on (channel: string, hear: (payload: string) => void): void {
+  function on(channel: string, hear: (payload: string) => void): void {
     if (running !== undefined) throw new Error(`the listener has started without the channel ${channel}`)
-    channels.set(channel, [...channels.get(channel) ?? [], hear])
+    channels.set(channel, [...(channels.get(channel) ?? []), hear])
   }
 
   /** Notifications come in the order of their commits: who has heard the barrier has heard of every change before it. */
-  async function settle (): Promise<void> {
+  async function settle(): Promise<void> {
     const others = new Set((await db.sql(otherListeners, [pid])).map((other) => String(other.pid)))
     if (others.size === 0) return
     const token = randomUUID()
     const heard = new Promise<void>((resolve) => {
-      barriers.set(token, (backend) => { if (others.delete(backend) && others.size === 0) resolve() })
+      barriers.set(token, (backend) => {
+        if (others.delete(backend) && others.size === 0) resolve()
+      })
     })
     try {
       await db.sql(raiseBarrier, [token])
@@ -99,7 +113,7 @@ export function createListener ({ db, url, onError = () => {}, heartbeat = 1_000
   }
 
   /** Listens until closed, connecting again whenever the connection is lost or silent. */
-  async function run (): Promise<void> {
+  async function run(): Promise<void> {
     for (let wait = 100; !stop.signal.aborted; wait = Math.min(wait * 2, 2_000)) {
       const cut = new AbortController()
       const over = AbortSignal.any([stop.signal, cut.signal])
@@ -124,29 +138,49 @@ export function createListener ({ db, url, onError = () => {}, heartbeat = 1_000
     }
   }
 
-  async function connect (over: AbortSignal, lost: () => void): Promise<void> {
+  async function connect(over: AbortSignal, lost: () => void): Promise<void> {
     pid = 0
     asked = []
-    client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 2 * heartbeat, keepAlive: true })
-    client.on('error', (error) => { report(error); lost() })
+    client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: 5_000,
+      query_timeout: 2 * heartbeat,
+      keepAlive: true,
+    })
+    client.on('error', (error) => {
+      report(error)
+      lost()
+    })
     client.on('end', lost)
-    client.on('notification', ({ channel, payload = '' }) => { if (!over.aborted) tell(channels.get(channel) ?? [], payload) })
+    client.on('notification', ({ channel, payload = '' }) => {
+      if (!over.aborted) tell(channels.get(channel) ?? [], payload)
+    })
     // A client that is ended, or loses its connection, while it connects never says so.
-    const gone = new Promise<false>((resolve) => over.addEventListener('abort', () => { resolve(false); pause.abort() }))
-    if (!await Promise.race([client.connect().then(() => true), gone])) throw new Error('the connection that listens was lost')
+    const gone = new Promise<false>((resolve) =>
+      over.addEventListener('abort', () => {
+        resolve(false)
+        pause.abort()
+      }),
+    )
+    if (!(await Promise.race([client.connect().then(() => true), gone])))
+      throw new Error('the connection that listens was lost')
     // The client's own idea of it is the pooler's where there is one.
     pid = (await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0].pid
     // Together, and the name first: who listens is waited for, and who does not yet is not.
-    await client.query([introduce, ...[...channels.keys()].map((channel) => `LISTEN ${pg.escapeIdentifier(channel)}`)].join('; '))
+    await client.query(
+      [introduce, ...[...channels.keys()].map((channel) => `LISTEN ${pg.escapeIdentifier(channel)}`)].join(
+        '; ',
+      ),
+    )
   }
 
-  function turn (now: boolean): void {
+  function turn(now: boolean): void {
     if (listening === now) return
     listening = now
     tell(watchers, now)
   }
 
-  function tell<T> (hearers: Array<(what: T) => void>, what: T): void {
+  function tell<T>(hearers: Array<(what: T) => void>, what: T): void {
     for (const hear of hearers) {
       try {
         hear(what)
@@ -157,12 +191,12 @@ export function createListener ({ db, url, onError = () => {}, heartbeat = 1_000
   }
 
   /** What breaks because of the end is no error. */
-  function report (error: Error): void {
+  function report(error: Error): void {
     if (!stop.signal.aborted) onError(error)
   }
 
   /** The end of a connection that broke while it was made never comes: it is not waited for long. */
-  async function hangUp (): Promise<void> {
+  async function hangUp(): Promise<void> {
     await Promise.race([client?.end().catch(() => {}), sleep(500)])
   }
 }

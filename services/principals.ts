@@ -27,7 +27,10 @@ interface KeyRow {
   role: string
 }
 
-interface Known { principal: Principal, expiresAt: number }
+interface Known {
+  principal: Principal
+  expiresAt: number
+}
 
 const findKey = statement<KeyRow>(`
   SELECT k.id, k.user_id, k.scopes, k.project_ids, k.all_projects, k.expires_at, k.revoked_at, u.status::text, u.role::text
@@ -35,24 +38,24 @@ const findKey = statement<KeyRow>(`
 
 export interface Principals {
   /** @throws 401 with the reason. */
-  authenticate (authorization: string | undefined): Promise<Principal>
+  authenticate(authorization: string | undefined): Promise<Principal>
   /**
    * The principal of the same key as it is now, for what outlives a request, such as a stream. No statement while the key is
    * kept. @throws 401 with the reason.
    */
-  renew (principal: Principal): Promise<Principal>
+  renew(principal: Principal): Promise<Principal>
   /**
    * After the commit of a change: forgets a key (its digest in hex) or all keys of a user (its id) here, and waits until
    * every other instance has heard of it, or has been silent for so long that it keeps no keys.
    */
-  settle (digestOrUserId: string): Promise<void>
+  settle(digestOrUserId: string): Promise<void>
   /** Whether changes are heard at the moment, and so whether keys are kept. */
   readonly listening: boolean
 }
 
 const most = 10_000
 
-export function createPrincipals (db: Db, listener: Listener): Principals {
+export function createPrincipals(db: Db, listener: Listener): Principals {
   const known = new Map<string, Known>()
   const digests = new WeakMap<Principal, string>()
   // A key that is being looked up while a change arrives must not be kept: the answer may be from before the change.
@@ -64,7 +67,7 @@ export function createPrincipals (db: Db, listener: Listener): Principals {
   })
 
   return {
-    async authenticate (authorization) {
+    async authenticate(authorization) {
       if (authorization === undefined || authorization.trim() === '') throw unauthorized('missing')
       const secret = /^bearer +([^ ]+)$/i.exec(authorization.trim())?.[1]
       if (secret === undefined) throw unauthorized('malformed')
@@ -74,19 +77,21 @@ export function createPrincipals (db: Db, listener: Listener): Principals {
       if (!isWellFormed(secret)) throw unauthorized('malformed')
       return await lookUp(digest)
     },
-    async renew (principal) {
+    async renew(principal) {
       const digest = digests.get(principal)
       if (digest === undefined) throw unauthorized('unknown')
-      return recall(digest) ?? await lookUp(digest)
+      return recall(digest) ?? (await lookUp(digest))
     },
-    async settle (digestOrUserId) {
+    async settle(digestOrUserId) {
       forget(digestOrUserId)
       await listener.settle()
     },
-    get listening () { return listener.listening }
+    get listening() {
+      return listener.listening
+    },
   }
 
-  function recall (digest: string): Principal | null {
+  function recall(digest: string): Principal | null {
     const found = known.get(digest)
     if (found === undefined) return null
     if (found.expiresAt > Date.now()) return found.principal
@@ -94,7 +99,7 @@ export function createPrincipals (db: Db, listener: Listener): Principals {
     return null
   }
 
-  async function lookUp (digest: string): Promise<Principal> {
+  async function lookUp(digest: string): Promise<Principal> {
     const before = changes
     const [row] = await db.sql(findKey, [digest])
     if (row === undefined) throw unauthorized('unknown')
@@ -106,7 +111,7 @@ export function createPrincipals (db: Db, listener: Listener): Principals {
       userId: row.user_id,
       keyId: row.id,
       scopes: new Set(row.scopes.filter((scope) => scope !== 'admin' || row.role === 'admin')),
-      projectIds: row.all_projects ? null : new Set(row.project_ids)
+      projectIds: row.all_projects ? null : new Set(row.project_ids),
     }
     digests.set(principal, digest)
     if (listener.listening && before === changes) {
@@ -116,7 +121,7 @@ export function createPrincipals (db: Db, listener: Listener): Principals {
     return principal
   }
 
-  function forget (digestOrUserId: string): void {
+  function forget(digestOrUserId: string): void {
     changes++
     if (known.delete(digestOrUserId)) return
     for (const [digest, { principal }] of known) {

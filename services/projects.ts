@@ -31,12 +31,19 @@ type ListRow = Project & { total: number }
 const sortKeys = { created_at: 'm.project_id', updated_at: 'p.updated_at', name: 'lower(p.name)' }
 
 /** A page of the projects that the caller is a member of: one statement, total included. */
-export async function listProjects (db: Db, principal: Principal, query: ProjectListQuery): Promise<Page<Project>> {
+export async function listProjects(
+  db: Db,
+  principal: Principal,
+  query: ProjectListQuery,
+): Promise<Page<Project>> {
   const { text, values, searches } = listText(principal, query)
   return pageOfRows(await db.sql(statementOf<ListRow>(text, { searches }), values), query)
 }
 
-function listText (principal: Principal, query: ProjectListQuery): { text: string, values: unknown[], searches: boolean } {
+function listText(
+  principal: Principal,
+  query: ProjectListQuery,
+): { text: string; values: unknown[]; searches: boolean } {
   const values: unknown[] = [principal.userId]
   const value = (v: unknown): string => `$${values.push(v)}`
   const status = query.status === undefined ? "<> 'deleted'" : `= ${value(query.status)}::"ProjectStatus"`
@@ -51,9 +58,10 @@ function listText (principal: Principal, query: ProjectListQuery): { text: strin
   }
   const where = [...member, ...filters].join(' AND ')
   // Without filters the total is kept by triggers in project_counts, whatever it grows to.
-  const total = filters.length === 0 && principal.projectIds === null
-    ? `SELECT coalesce(sum(count), 0)::int AS total FROM project_counts WHERE user_id = $1 AND status ${status}`
-    : `SELECT count(*)::int AS total FROM members m JOIN projects p ON p.id = m.project_id WHERE ${where}`
+  const total =
+    filters.length === 0 && principal.projectIds === null
+      ? `SELECT coalesce(sum(count), 0)::int AS total FROM project_counts WHERE user_id = $1 AND status ${status}`
+      : `SELECT count(*)::int AS total FROM members m JOIN projects p ON p.id = m.project_id WHERE ${where}`
   const direction = query.order === 'asc' ? 'ASC' : 'DESC'
   const key = sortKeys[query.sort]
   // Knowing that nothing is skipped the planner need not plan the most asked for page, the first, anew each time.
@@ -62,16 +70,17 @@ function listText (principal: Principal, query: ProjectListQuery): { text: strin
   const window = `LIMIT 100${offset}`
   const limit = value(query.limit)
   // TypeIDs sort by creation, so the members' index alone finds the page of the default order.
-  const from = query.sort === 'created_at' && filters.length === 0
-    ? `(SELECT project_id, role FROM members m WHERE ${where}
+  const from =
+    query.sort === 'created_at' && filters.length === 0
+      ? `(SELECT project_id, role FROM members m WHERE ${where}
         ORDER BY m.project_id ${direction} ${window}) m JOIN projects p ON p.id = m.project_id
        ORDER BY m.project_id ${direction}`
-    : `members m JOIN projects p ON p.id = m.project_id WHERE ${where}
+      : `members m JOIN projects p ON p.id = m.project_id WHERE ${where}
        ORDER BY ${key} ${direction}, p.id ${direction} ${window}`
   return {
     text: `SELECT t.total, x.* FROM (${total}) t LEFT JOIN LATERAL (SELECT * FROM (SELECT ${projectColumns}, m.role::text AS your_role FROM ${from}) page LIMIT ${limit}) x ON true`,
     values,
-    searches: filters.length > 0
+    searches: filters.length > 0,
   }
 }
 
@@ -85,18 +94,29 @@ const insertProject = statement<Project>(`
   SELECT ${projectColumns}, 'owner' AS your_role FROM p`)
 
 /** A new project with its creator as owner: one statement, which is a transaction of its own where none is open. */
-export async function insertProjectWithOwner (db: Db, ownerId: string, fields: components['schemas']['ProjectCreate']): Promise<Project> {
+export async function insertProjectWithOwner(
+  db: Db,
+  ownerId: string,
+  fields: components['schemas']['ProjectCreate'],
+): Promise<Project> {
   const id = newId('prj')
   const [project] = await db.sql(insertProject, [
-    id, fields.name, fields.description ?? null, fields.category ?? null, ownerId, fields.tags ?? [],
-    fields.metadata ?? {}, timeOf(id), newId('mem')
+    id,
+    fields.name,
+    fields.description ?? null,
+    fields.category ?? null,
+    ownerId,
+    fields.tags ?? [],
+    fields.metadata ?? {},
+    timeOf(id),
+    newId('mem'),
   ])
   // The count of members is the trigger's, which runs after the row was returned.
   return { ...project, member_count: 1 }
 }
 
 /** A row of Prisma as the API shows it to a caller of this role. */
-export function toProject (row: ProjectRow, role: Role): Project {
+export function toProject(row: ProjectRow, role: Role): Project {
   return {
     id: row.id,
     name: row.name,
@@ -111,6 +131,6 @@ export function toProject (row: ProjectRow, role: Role): Project {
     version: row.version,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
-    archived_at: row.archivedAt?.toISOString() ?? null
+    archived_at: row.archivedAt?.toISOString() ?? null,
   }
 }

@@ -39,7 +39,7 @@ export interface Services {
   writings: Writings
   /** What a request may need, each with a check that throws when it is out of reach. */
   checks: Record<string, () => Promise<void>>
-  close (): Promise<void>
+  close(): Promise<void>
 }
 
 export interface ServicesOptions {
@@ -50,7 +50,12 @@ export interface ServicesOptions {
   onStatement?: (text: string) => void
 }
 
-export function createServices ({ config, databaseUrl, onError = () => {}, onStatement }: ServicesOptions): Services {
+export function createServices({
+  config,
+  databaseUrl,
+  onError = () => {},
+  onStatement,
+}: ServicesOptions): Services {
   const database = openDatabase({ url: databaseUrl, poolSize: config.databasePoolSize, onError, onStatement })
   const listener = createListener({ db: database, url: databaseUrl, onError })
   const principals = createPrincipals(database, listener)
@@ -58,13 +63,23 @@ export function createServices ({ config, databaseUrl, onError = () => {}, onSta
   const jobs = createJobs({ database, onError })
   const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
   const documents = jobs.queue<ReadingJob>(documentQueue)
-  const tail = createTail({ db: database, principals, listener, streamsPerUser: config.streamsPerUser, positionInterval: config.streamPing * 1000, onError })
+  const tail = createTail({
+    db: database,
+    principals,
+    listener,
+    streamsPerUser: config.streamsPerUser,
+    positionInterval: config.streamPing * 1000,
+    onError,
+  })
   const events = createEmitter({ deliveries, onEmitted: tail.nudge, strict: config.validateResponses })
   const storage = createStorage(database, config, { onError })
   const upstreams = createUpstreams(config, { onError })
   const writings = createWritings({ database, listener, principals, events, upstreams, onError })
   const gatewayJobs = jobs.queue<GatewayJob>(gatewayQueue)
-  const gateways = createGateways(sandbox, config.stripe === null ? null : createStripeGateway({ ...config.stripe, jobs: gatewayJobs, onError }))
+  const gateways = createGateways(
+    sandbox,
+    config.stripe === null ? null : createStripeGateway({ ...config.stripe, jobs: gatewayJobs, onError }),
+  )
   const egress = createEgress({ allowed: config.webhookAllowedNetworks })
   // When everybody above has said what to hear.
   listener.start()
@@ -87,7 +102,7 @@ export function createServices ({ config, databaseUrl, onError = () => {}, onSta
     gatewayJobs,
     writings,
     checks: { database: () => database.ping(), queue: () => jobs.ping(), storage: () => storage.ping() },
-    async close () {
+    async close() {
       // First what calls into the others, last what they all need.
       await tail.close()
       await writings.close()
@@ -99,6 +114,6 @@ export function createServices ({ config, databaseUrl, onError = () => {}, onSta
       await jobs.close()
       await lastUsed.close()
       await database.close()
-    }
+    },
   }
 }

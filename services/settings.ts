@@ -16,13 +16,13 @@ const read = statement<Settings>(`
     ON m.project_id = s.default_project_id AND m.user_id = s.user_id AND m.project_status <> 'deleted'
   WHERE s.user_id = $1`)
 
-export async function readSettings (db: Db, userId: string): Promise<Settings> {
+export async function readSettings(db: Db, userId: string): Promise<Settings> {
   const [settings] = await db.sql(read, [userId])
   return settings
 }
 
 /** The columns that an update touches; what it leaves out stays undefined, which Prisma leaves alone. */
-export function settingsColumns (update: SettingsUpdate) {
+export function settingsColumns(update: SettingsUpdate) {
   return {
     theme: update.theme,
     language: update.language,
@@ -32,6 +32,6 @@ export function settingsColumns (update: SettingsUpdate) {
     profileVisibility: update.privacy?.profile_visibility,
     aiDefaultModel: update.ai?.default_model,
     aiStoreHistory: update.ai?.store_history,
-    defaultProjectId: update.default_project_id
+    defaultProjectId: update.default_project_id,
   }
 }

@@ -7,10 +7,12 @@ const require = createRequire(import.meta.url)
 let validators: Record<string, ValidateFunction> | undefined
 
 /** Throws when the value is not what the schema of this name in generated/replies.js declares. */
-export function hold (what: string, schema: string, value: unknown): void {
+export function hold(what: string, schema: string, value: unknown): void {
   validators ??= (require('../generated/replies.js') as { default: Record<string, ValidateFunction> }).default
   const validate = validators[schema]
   if (validate(value)) return
   const [first] = validate.errors!
-  throw new Error(`${what} breaks the spec: ${first.instancePath} ${first.message} ${JSON.stringify(first.params)}`)
+  throw new Error(
+    `${what} breaks the spec: ${first.instancePath} ${first.message} ${JSON.stringify(first.params)}`,
+  )
 }

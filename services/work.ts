@@ -13,7 +13,7 @@ import { createSender } from './webhooks/sender.ts'
 
 export interface Work {
   /** Lets what is under way finish, for a moment. */
-  stop (): Promise<void>
+  stop(): Promise<void>
 }
 
 export interface WorkOptions {
@@ -24,25 +24,92 @@ export interface WorkOptions {
   interval?: number
 }
 
-export async function startWork (services: Services, { sends, onError, interval }: WorkOptions): Promise<Work> {
-  const { config, database, deliveries, documents, egress, events, gatewayJobs, gateways, jobs, storage, tail, upstreams } = services
-  const rare = [...kindsOfWaste({ eventDays: config.eventRetentionDays }), ...kindsOfRemains(services, config), ...kindsOfKnowledge(), ...kindsOfChats(), ...kindsOfHeard()]
+export async function startWork(
+  services: Services,
+  { sends, onError, interval }: WorkOptions,
+): Promise<Work> {
+  const {
+    config,
+    database,
+    deliveries,
+    documents,
+    egress,
+    events,
+    gatewayJobs,
+    gateways,
+    jobs,
+    storage,
+    tail,
+    upstreams,
+  } = services
+  const rare = [
+    ...kindsOfWaste({ eventDays: config.eventRetentionDays }),
+    ...kindsOfRemains(services, config),
+    ...kindsOfKnowledge(),
+    ...kindsOfChats(),
+    ...kindsOfHeard(),
+  ]
   const rounds = [
     startHousekeeping(database, { kinds: rare, onError }),
     // Deleted files give their room back within a minute, and what cannot go on ends.
-    startHousekeeping(database, { kinds: [...kindsOfEnding(services), ...kindsOfWaiting(documents), ...kindsOfRemoved(), ...kindsOfSilence(services)], round: 'endings', interval: 60_000, delay: 10_000, onError })
+    startHousekeeping(database, {
+      kinds: [
+        ...kindsOfEnding(services),
+        ...kindsOfWaiting(documents),
+        ...kindsOfRemoved(),
+        ...kindsOfSilence(services),
+      ],
+      round: 'endings',
+      interval: 60_000,
+      delay: 10_000,
+      onError,
+    }),
   ]
-  const housekeeping = { async stop () { await Promise.all(rounds.map((round) => round.stop())) } }
+  const housekeeping = {
+    async stop() {
+      await Promise.all(rounds.map((round) => round.stop()))
+    },
+  }
   if (!sends) return housekeeping
   // A stop must be over before the process is.
   const grace = Math.min(5_000, config.shutdownTimeout * 1000)
-  const sender = createSender({ database, deliveries, egress, events, concurrency: config.webhookConcurrency, onError, interval, grace })
+  const sender = createSender({
+    database,
+    deliveries,
+    egress,
+    events,
+    concurrency: config.webhookConcurrency,
+    onError,
+    interval,
+    grace,
+  })
   const ingestion = createIngestion({
-    database, documents, events, storage, embed: upstreams.embed, maxBytes: config.documentMaxBytes, concurrency: config.documentConcurrency, onError, interval, grace
+    database,
+    documents,
+    events,
+    storage,
+    embed: upstreams.embed,
+    maxBytes: config.documentMaxBytes,
+    concurrency: config.documentConcurrency,
+    onError,
+    interval,
+    grace,
   })
   const billing = createBilling({ database, events, gateways, onError, interval })
   const { stripe } = gateways
-  const payments = stripe === null ? null : createStripeWorker({ database, events, gateways, stripe, jobs: gatewayJobs, onError, interval, grace })
+  const payments =
+    stripe === null
+      ? null
+      : createStripeWorker({
+          database,
+          events,
+          gateways,
+          stripe,
+          jobs: gatewayJobs,
+          onError,
+          interval,
+          grace,
+        })
   tail.onGrowth(sender.wake)
   // Whatever is to be read was an event too.
   tail.onGrowth(ingestion.wake)
@@ -53,8 +120,14 @@ export async function startWork (services: Services, { sends, onError, interval 
   billing.start()
   payments?.start()
   return {
-    async stop () {
-      await Promise.all([housekeeping.stop(), sender.close(), ingestion.close(), billing.close(), payments?.close()])
-    }
+    async stop() {
+      await Promise.all([
+        housekeeping.stop(),
+        sender.close(),
+        ingestion.close(),
+        billing.close(),
+        payments?.close(),
+      ])
+    },
   }
 }

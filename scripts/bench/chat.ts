@@ -9,20 +9,54 @@ import { count, table } from './table.ts'
 
 const main = join(import.meta.dirname, '../../app/main.ts')
 
-export interface ChatSizes { rounds: number, tokens: number, streams: number, perSecond: number }
+export interface ChatSizes {
+  rounds: number
+  tokens: number
+  streams: number
+  perSecond: number
+}
 
-interface Times { first: number, whole: number }
+interface Times {
+  first: number
+  whole: number
+}
 
-export async function benchChat (stage: Stage, { rounds, tokens, streams, perSecond }: ChatSizes): Promise<string> {
+export async function benchChat(
+  stage: Stage,
+  { rounds, tokens, streams, perSecond }: ChatSizes,
+): Promise<string> {
   const closers: Array<() => unknown> = []
   const pieces = Array.from({ length: tokens }, (_, i) => `word${i % 10} `)
-  const upstream = await openUpstream({ teardown: (close: () => unknown) => { closers.push(close) } } as never, { key: null, embeddings: null, script: { pieces } })
+  const upstream = await openUpstream(
+    {
+      teardown: (close: () => unknown) => {
+        closers.push(close)
+      },
+    } as never,
+    { key: null, embeddings: null, script: { pieces } },
+  )
   try {
     const url = await createDatabase((await stage.postgres()).url, 'bench_chat')
     const [person] = await addPeople(url, ['chatter'])
-    const { program, port } = await serve(stage, 'this server', main, { DATABASE_URL: url, AI_UPSTREAMS: upstream.setting, RATE_LIMIT_AI: '1000000000', AI_STREAMS_PER_KEY: '1000000' })
-    const ours = (): Promise<Times> => timed(`http://127.0.0.1:${port}/v1/ai/chat/stream`, { message: 'Say it', model: 'small' }, 'message.delta', person.key)
-    const direct = (): Promise<Times> => timed(`${upstream.url}/chat/completions`, { model: 'small', stream: true, messages: [{ role: 'user', content: 'Say it' }] }, 'word')
+    const { program, port } = await serve(stage, 'this server', main, {
+      DATABASE_URL: url,
+      AI_UPSTREAMS: upstream.setting,
+      RATE_LIMIT_AI: '1000000000',
+      AI_STREAMS_PER_KEY: '1000000',
+    })
+    const ours = (): Promise<Times> =>
+      timed(
+        `http://127.0.0.1:${port}/v1/ai/chat/stream`,
+        { message: 'Say it', model: 'small' },
+        'message.delta',
+        person.key,
+      )
+    const direct = (): Promise<Times> =>
+      timed(
+        `${upstream.url}/chat/completions`,
+        { model: 'small', stream: true, messages: [{ role: 'user', content: 'Say it' }] },
+        'word',
+      )
     const pairs: Array<[Times, Times]> = []
     for (let round = -2; round < rounds; round++) {
       const pair = round % 2 === 0 ? [await ours(), await direct()] : [await direct(), await ours()].reverse()
@@ -32,20 +66,35 @@ export async function benchChat (stage: Stage, { rounds, tokens, streams, perSec
     upstream.script = { pieces, piecesPerSecond: perSecond }
     const before = await program.cpu()
     await Promise.all(Array.from({ length: streams }, ours))
-    const cpu = await program.cpu() - before
+    const cpu = (await program.cpu()) - before
     await program.stop()
     const best = (of: (pair: [Times, Times]) => number): string => Math.min(...pairs.map(of)).toFixed(1)
-    const middle = (of: (pair: [Times, Times]) => number): string => pairs.map(of).sort((a, b) => a - b)[Math.floor(pairs.length / 2)].toFixed(1)
+    const middle = (of: (pair: [Times, Times]) => number): string =>
+      pairs
+        .map(of)
+        .sort((a, b) => a - b)
+        [Math.floor(pairs.length / 2)].toFixed(1)
     return [
       `Milliseconds of an answer of ${count(tokens)} tokens that are there at once, ${rounds} in pairs: the best, and the median.`,
       '',
-      table(['', 'first token', 'whole'], [
-        ['the server of models', `${best(([, d]) => d.first)}, ${middle(([, d]) => d.first)}`, `${best(([, d]) => d.whole)}, ${middle(([, d]) => d.whole)}`],
-        ['through this server', `${best(([o]) => o.first)}, ${middle(([o]) => o.first)}`, `${best(([o]) => o.whole)}, ${middle(([o]) => o.whole)}`],
-        ['added', middle(([o, d]) => o.first - d.first), middle(([o, d]) => o.whole - d.whole)]
-      ]),
+      table(
+        ['', 'first token', 'whole'],
+        [
+          [
+            'the server of models',
+            `${best(([, d]) => d.first)}, ${middle(([, d]) => d.first)}`,
+            `${best(([, d]) => d.whole)}, ${middle(([, d]) => d.whole)}`,
+          ],
+          [
+            'through this server',
+            `${best(([o]) => o.first)}, ${middle(([o]) => o.first)}`,
+            `${best(([o]) => o.whole)}, ${middle(([o]) => o.whole)}`,
+          ],
+          ['added', middle(([o, d]) => o.first - d.first), middle(([o, d]) => o.whole - d.whole)],
+        ],
+      ),
       '',
-      `CPU of this server for a token, of ${streams} streams at once with ${perSecond} tokens a second each: ${(cpu / (streams * tokens) * 1e6).toFixed(0)} µs, everything before and after the tokens included.`
+      `CPU of this server for a token, of ${streams} streams at once with ${perSecond} tokens a second each: ${((cpu / (streams * tokens)) * 1e6).toFixed(0)} µs, everything before and after the tokens included.`,
     ].join('\n')
   } finally {
     for (const close of closers) await close()
@@ -53,9 +102,16 @@ export async function benchChat (stage: Stage, { rounds, tokens, streams, perSec
 }
 
 /** Reads a stream to its end. @returns when the first token was there, and all of it. */
-async function timed (url: string, body: object, sign: string, key?: string): Promise<Times> {
+async function timed(url: string, body: object, sign: string, key?: string): Promise<Times> {
   const began = performance.now()
-  const response = await fetch(url, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...(key !== undefined && { authorization: `Bearer ${key}` }) } })
+  const response = await fetch(url, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: {
+      'content-type': 'application/json',
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+    },
+  })
   if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
   let first = 0
   let seen = ''

@@ -15,9 +15,20 @@ const ownOperations = Object.keys(own).length
 /** What the server loads of the generated code to hold requests and answers against the contract. */
 const validation = ['validators.js', 'replies.js', 'serializers.js']
 
-interface Cost { operations: number, generate: number, /** null for a contract with less than the server needs. */ server: { boot: number, parts: number[], use: number } | null }
+interface Cost {
+  operations: number
+  generate: number
+  /** null for a contract with less than the server needs. */ server: {
+    boot: number
+    parts: number[]
+    use: number
+  } | null
+}
 
-export async function benchContract (stage: Stage, { sizes, repeats }: { sizes: number[], repeats: number }): Promise<string> {
+export async function benchContract(
+  stage: Stage,
+  { sizes, repeats }: { sizes: number[]; repeats: number },
+): Promise<string> {
   const { url: serverUrl } = await stage.postgres()
   const url = await createDatabase(serverUrl, 'bench_boot')
   const costs: Cost[] = []
@@ -34,39 +45,50 @@ export async function benchContract (stage: Stage, { sizes, repeats }: { sizes: 
       continue
     }
     await copyProject(folder)
-    const boots: Array<{ boot: number, parts: number[] }> = []
+    const boots: Array<{ boot: number; parts: number[] }> = []
     for (let j = 0; j < repeats + 1; j++) boots.push(await boot(stage, folder, url))
     const parts = validation.map((_, part) => Math.min(...boots.map((one) => one.parts[part])))
     const use = await best(repeats, async () => await usingAll(stage, folder))
-    costs.push({ operations: spec.operations, generate, server: { boot: Math.min(...boots.map((one) => one.boot)), parts, use } })
+    costs.push({
+      operations: spec.operations,
+      generate,
+      server: { boot: Math.min(...boots.map((one) => one.boot)), parts, use },
+    })
     rmSync(folder, { recursive: true, force: true })
   }
   return report(costs, repeats)
 }
 
-async function best (repeats: number, measure: () => Promise<number>): Promise<number> {
+async function best(repeats: number, measure: () => Promise<number>): Promise<number> {
   let least = Infinity
   for (let i = 0; i < repeats; i++) least = Math.min(least, await measure())
   return least
 }
 
 /** The project around `generated/`, which is there already. */
-export async function copyProject (folder: string): Promise<void> {
-  for (const name of ['app', 'services', 'prisma', 'generated/prisma', 'package.json']) cpSync(join(root, name), join(folder, name), { recursive: true })
+export async function copyProject(folder: string): Promise<void> {
+  for (const name of ['app', 'services', 'prisma', 'generated/prisma', 'package.json'])
+    cpSync(join(root, name), join(folder, name), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
-  const { operations } = await import(pathToFileURL(join(folder, 'generated/operations.ts')).href) as { operations: Record<string, { id: string, tag: string }> }
+  const { operations } = (await import(pathToFileURL(join(folder, 'generated/operations.ts')).href)) as {
+    operations: Record<string, { id: string; tag: string }>
+  }
   const tags = new Map<string, string[]>()
-  for (const { id, tag } of Object.values(operations)) tags.set(tag, [...tags.get(tag) ?? [], id])
+  for (const { id, tag } of Object.values(operations)) tags.set(tag, [...(tags.get(tag) ?? []), id])
   mkdirSync(join(folder, 'handlers'))
   for (const [tag, ids] of tags) {
-    writeFileSync(join(folder, 'handlers', `${tag}.ts`), `export const ${exportName(tag)} = {\n${ids.map((id) => `  async ${id} () { return ${id === 'getHealth' ? "{ status: 200, body: { status: 'ok' } }" : '{ status: 204 }'} }`).join(',\n')}\n}\n`)
+    writeFileSync(
+      join(folder, 'handlers', `${tag}.ts`),
+      `export const ${exportName(tag)} = {\n${ids.map((id) => `  async ${id} () { return ${id === 'getHealth' ? "{ status: 200, body: { status: 'ok' } }" : '{ status: 204 }'} }`).join(',\n')}\n}\n`,
+    )
   }
   writeFileSync(join(folder, 'boot.ts'), bootSource(folder))
 }
 
 /** Loads the parts of the validation one by one, saying what each takes, and then starts the server as `npm start` does. */
-function bootSource (folder: string): string {
-  const load = (name: string): string => `await loading(${JSON.stringify(pathToFileURL(join(folder, 'generated', name)).href)})`
+function bootSource(folder: string): string {
+  const load = (name: string): string =>
+    `await loading(${JSON.stringify(pathToFileURL(join(folder, 'generated', name)).href)})`
   return `const used = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1e6 }
 async function loading (url: string) {
   const before = used()
@@ -81,7 +103,7 @@ await import('./app/main.ts')
 `
 }
 
-async function boot (stage: Stage, folder: string, url: string): Promise<{ boot: number, parts: number[] }> {
+async function boot(stage: Stage, folder: string, url: string): Promise<{ boot: number; parts: number[] }> {
   const program = stage.run(join(folder, 'boot.ts'), [], { PORT: '0', DATABASE_URL: url })
   await program.says(/is serving at/)
   const cpu = await program.cpu()
@@ -91,21 +113,24 @@ async function boot (stage: Stage, folder: string, url: string): Promise<{ boot:
 }
 
 /** Loading compiles little; this calls every one of the functions once, as the first request to each operation would. */
-async function usingAll (stage: Stage, folder: string): Promise<number> {
-  writeFileSync(join(folder, 'use.ts'), `const used = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1e6 }
+async function usingAll(stage: Stage, folder: string): Promise<number> {
+  writeFileSync(
+    join(folder, 'use.ts'),
+    `const used = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1e6 }
 const modules = []
 for (const name of ${JSON.stringify(validation)}) modules.push((await import('./generated/' + name)).default)
 const before = used()
 for (const functions of modules) for (const name of Object.keys(functions)) try { functions[name]({ data: [] }) } catch {}
 process.stderr.write(\`used \${used() - before}\\n\`)
-`)
+`,
+  )
   const program = stage.run(join(folder, 'use.ts'))
   await program.ended
   const [, seconds] = await program.says(/used ([\d.e-]+)/)
   return Number(seconds)
 }
 
-function report (costs: Cost[], repeats: number): string {
+function report(costs: Cost[], repeats: number): string {
   const s = (value: number): string => value.toFixed(2)
   return [
     `Seconds of CPU, the best of ${repeats} to ${repeats + 1}. This project's own contract has ${ownOperations} operations; one with fewer`,
@@ -114,8 +139,31 @@ function report (costs: Cost[], repeats: number): string {
     'what checks answers, and what writes them. "First uses" is what is left for the first requests, until every one of',
     'these functions has been called once.',
     '',
-    table(['operations', 'generate', 'ms a further one', 'ready', 'of it: requests', 'answers', 'writers', 'the rest', 'first uses'], costs.map(({ operations, generate, server }, i) => [
-      String(operations), s(generate), i === 0 ? '' : s((generate - costs[0].generate) / (operations - costs[0].operations) * 1000), ...server === null ? Array.from({ length: validation.length + 3 }, () => '') : [s(server.boot), ...server.parts.map(s), s(server.boot - server.parts.reduce((sum, part) => sum + part, 0)), s(server.use)]
-    ]))
+    table(
+      [
+        'operations',
+        'generate',
+        'ms a further one',
+        'ready',
+        'of it: requests',
+        'answers',
+        'writers',
+        'the rest',
+        'first uses',
+      ],
+      costs.map(({ operations, generate, server }, i) => [
+        String(operations),
+        s(generate),
+        i === 0 ? '' : s(((generate - costs[0].generate) / (operations - costs[0].operations)) * 1000),
+        ...(server === null
+          ? Array.from({ length: validation.length + 3 }, () => '')
+          : [
+              s(server.boot),
+              ...server.parts.map(s),
+              s(server.boot - server.parts.reduce((sum, part) => sum + part, 0)),
+              s(server.use),
+            ]),
+      ]),
+    ),
   ].join('\n')
 }

@@ -5,8 +5,12 @@ const used = (): number => {
   return (user + system) / 1e6
 }
 
-process.on('message', (message) => { if (message === 'cpu') process.send?.({ cpu: used() }) })
+process.on('message', (message) => {
+  if (message === 'cpu') process.send?.({ cpu: used() })
+})
 process.on('disconnect', () => process.exit())
-process.on('exit', () => { if (process.connected) process.send?.({ ended: used() }) })
+process.on('exit', () => {
+  if (process.connected) process.send?.({ ended: used() })
+})
 // Listening for questions is no reason to stay alive.
 process.channel?.unref()

@@ -10,17 +10,38 @@ import { table } from './table.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-interface Save { what: string, file: string, change: (text: string, round: number) => string }
+interface Save {
+  what: string
+  file: string
+  change: (text: string, round: number) => string
+}
 
 const saves: Save[] = [
-  { what: 'a description in the spec', file: 'spec/projects.yaml', change: (text, round) => text.replace(/^( +summary: List).*$/m, `$1 your projects (${round})`) },
-  { what: 'a schema in the spec', file: 'spec/projects.yaml', change: (text, round) => text.replace(/(ProjectName: \{ type: string, minLength: 1, maxLength: )\d+/, `$1${201 + round}`) },
-  { what: 'a handler', file: 'handlers/projects.ts', change: (text, round) => `${text.replace(/\n\/\/ Saved .*\n$/, '\n')}// Saved ${round} times.\n` }
+  {
+    what: 'a description in the spec',
+    file: 'spec/projects.yaml',
+    change: (text, round) => text.replace(/^( +summary: List).*$/m, `$1 your projects (${round})`),
+  },
+  {
+    what: 'a schema in the spec',
+    file: 'spec/projects.yaml',
+    change: (text, round) =>
+      text.replace(/(ProjectName: \{ type: string, minLength: 1, maxLength: )\d+/, `$1${201 + round}`),
+  },
+  {
+    what: 'a handler',
+    file: 'handlers/projects.ts',
+    change: (text, round) => `${text.replace(/\n\/\/ Saved .*\n$/, '\n')}// Saved ${round} times.\n`,
+  },
 ]
 
-interface Cost { cpu: number, wall: number, after: number }
+interface Cost {
+  cpu: number
+  wall: number
+  after: number
+}
 
-export async function benchDev (stage: Stage, { rounds }: { rounds: number }): Promise<string> {
+export async function benchDev(stage: Stage, { rounds }: { rounds: number }): Promise<string> {
   const { url: serverUrl, dataDir } = await stage.postgres()
   const url = await createDatabase(serverUrl, 'bench_dev')
   const folder = join(stage.folder, 'dev')
@@ -51,33 +72,63 @@ export async function benchDev (stage: Stage, { rounds }: { rounds: number }): P
   }
 }
 
-function copyProject (folder: string): void {
+function copyProject(folder: string): void {
   mkdirSync(folder)
-  for (const name of ['app', 'handlers', 'services', 'scripts', 'spec', 'prisma', 'generated', 'package.json', 'tsconfig.json']) cpSync(join(root, name), join(folder, name), { recursive: true })
+  for (const name of [
+    'app',
+    'handlers',
+    'services',
+    'scripts',
+    'spec',
+    'prisma',
+    'generated',
+    'package.json',
+    'tsconfig.json',
+  ])
+    cpSync(join(root, name), join(folder, name), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
 }
 
 /** As editors write: beside it, and then in its place. */
-function write (file: string, change: (text: string) => string): void {
+function write(file: string, change: (text: string) => string): void {
   writeFileSync(`${file}.new`, change(readFileSync(file, 'utf8')))
   renameSync(`${file}.new`, file)
 }
 
-interface Dev { child: ChildProcess, says (pattern: RegExp): Promise<RegExpExecArray>, forget (): void, stop (): Promise<void> }
+interface Dev {
+  child: ChildProcess
+  says(pattern: RegExp): Promise<RegExpExecArray>
+  forget(): void
+  stop(): Promise<void>
+}
 
-function run (folder: string, url: string): Dev {
+function run(folder: string, url: string): Dev {
   const child = spawn(process.execPath, [join(folder, 'scripts/dev.ts'), '--no-types'], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, PORT: '0', DATABASE_URL: url, DATA_DIR: join(folder, '.data'), NODE_COMPILE_CACHE: join(folder, '.cache'), LOG_LEVEL: 'warn' }
+    env: {
+      ...process.env,
+      PORT: '0',
+      DATABASE_URL: url,
+      DATA_DIR: join(folder, '.data'),
+      NODE_COMPILE_CACHE: join(folder, '.cache'),
+      LOG_LEVEL: 'warn',
+    },
   })
   let text = ''
   let over = false
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => { text += chunk })
-  const ended = new Promise<void>((resolve) => child.once('close', () => { over = true; resolve() }))
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+  })
+  const ended = new Promise<void>((resolve) =>
+    child.once('close', () => {
+      over = true
+      resolve()
+    }),
+  )
   return {
     child,
-    async says (pattern) {
+    async says(pattern) {
       for (const deadline = Date.now() + 120_000; ;) {
         const found = pattern.exec(text)
         if (found !== null) return found
@@ -85,16 +136,18 @@ function run (folder: string, url: string): Dev {
         await sleep(10)
       }
     },
-    forget () { text = '' },
-    async stop () {
+    forget() {
+      text = ''
+    },
+    async stop() {
       child.kill('SIGTERM')
       await ended
-    }
+    },
   }
 }
 
 /** Waits until nothing is being done any more; the seconds by then. */
-async function quiet (cpu: () => number): Promise<number> {
+async function quiet(cpu: () => number): Promise<number> {
   for (let last = cpu(), still = 0; ;) {
     await sleep(200)
     const now = cpu()
@@ -105,12 +158,17 @@ async function quiet (cpu: () => number): Promise<number> {
 }
 
 /** Seconds of CPU of a process and all below it, those that have ended included. Needs /proc. */
-function treeCpu (top: number): number {
+function treeCpu(top: number): number {
   const stats = new Map<number, string[]>()
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
     try {
-      stats.set(Number(name), readFileSync(`/proc/${name}/stat`, 'utf8').replace(/^.*\) /s, '').split(' '))
+      stats.set(
+        Number(name),
+        readFileSync(`/proc/${name}/stat`, 'utf8')
+          .replace(/^.*\) /s, '')
+          .split(' '),
+      )
     } catch {
       // It has ended since.
     }
@@ -120,20 +178,29 @@ function treeCpu (top: number): number {
     if (fields === undefined) return 0
     // [11] and [12] own time, [13] and [14] of children that ended.
     const own = fields.slice(11, 15).reduce((total, field) => total + Number(field), 0)
-    return [...stats].filter(([, other]) => Number(other[1]) === pid).reduce((total, [child]) => total + sum(child), own)
+    return [...stats]
+      .filter(([, other]) => Number(other[1]) === pid)
+      .reduce((total, [child]) => total + sum(child), own)
   }
   return sum(top) / 100
 }
 
-function report (costs: Map<Save, Cost[]>, rounds: number): string {
+function report(costs: Map<Save, Cost[]>, rounds: number): string {
   const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
   const s = (value: number): string => value.toFixed(2)
   return [
     `Seconds from a save to the first answer of the server that was started for it, medians of ${rounds} saves: CPU of the generator, the`,
     'servers, what watches them and PostgreSQL. "Afterwards" is CPU too: the old server ends and the next one loads its packages.',
     '',
-    table(['saved', 'CPU', 'slowest', 'by the clock', 'afterwards'], [...costs].map(([{ what }, all]) => [
-      what, s(median(all.map(({ cpu }) => cpu))), s(Math.max(...all.map(({ cpu }) => cpu))), s(median(all.map(({ wall }) => wall))), s(median(all.map(({ after }) => after)))
-    ]))
+    table(
+      ['saved', 'CPU', 'slowest', 'by the clock', 'afterwards'],
+      [...costs].map(([{ what }, all]) => [
+        what,
+        s(median(all.map(({ cpu }) => cpu))),
+        s(Math.max(...all.map(({ cpu }) => cpu))),
+        s(median(all.map(({ wall }) => wall))),
+        s(median(all.map(({ after }) => after))),
+      ]),
+    ),
   ].join('\n')
 }

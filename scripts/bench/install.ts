@@ -5,21 +5,25 @@ import { join } from 'node:path'
 
 const folder = import.meta.dirname
 
-export function installOthers (): void {
+export function installOthers(): void {
   if (isInstalled()) return
   console.log('Installing what the server is compared with ...')
   const { npm_execpath: script } = process.env
   const args = ['ci', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-  if (script !== undefined && /npm-cli\.[cm]?js$/.test(script)) execFileSync(process.execPath, [script, ...args], { stdio: 'inherit' })
+  if (script !== undefined && /npm-cli\.[cm]?js$/.test(script))
+    execFileSync(process.execPath, [script, ...args], { stdio: 'inherit' })
   else execFileSync('npm', args, { stdio: 'inherit', shell: process.platform === 'win32' })
 }
 
 /** npm writes its list of what it has installed last. */
-function isInstalled (): boolean {
+function isInstalled(): boolean {
   try {
     const wanted = statSync(join(folder, 'package-lock.json'))
     const installed = statSync(join(folder, 'node_modules/.package-lock.json'))
-    return installed.mtimeMs >= wanted.mtimeMs && readFileSync(join(folder, 'node_modules/express/package.json')).length > 0
+    return (
+      installed.mtimeMs >= wanted.mtimeMs &&
+      readFileSync(join(folder, 'node_modules/express/package.json')).length > 0
+    )
   } catch {
     return false
   }

@@ -3,7 +3,12 @@
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 
-export interface Shot { method: string, path: string, key: string, body?: unknown }
+export interface Shot {
+  method: string
+  path: string
+  key: string
+  body?: unknown
+}
 
 export interface LoadOptions {
   port: number
@@ -16,36 +21,40 @@ export interface LoadOptions {
 
 export interface Load {
   /** Sends requests for so many seconds, or so many of them, whichever is first. @returns how many were answered. */
-  fire (limit: { seconds: number, requests: number }): Promise<number>
-  close (): void
+  fire(limit: { seconds: number; requests: number }): Promise<number>
+  close(): void
 }
 
-export async function openLoad ({ port, connections, next, status }: LoadOptions): Promise<Load> {
-  const sockets = await Promise.all(Array.from({ length: connections }, async () => {
-    const socket = connect(port, '127.0.0.1').setNoDelay(true)
-    await once(socket, 'connect')
-    return socket
-  }))
+export async function openLoad({ port, connections, next, status }: LoadOptions): Promise<Load> {
+  const sockets = await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const socket = connect(port, '127.0.0.1').setNoDelay(true)
+      await once(socket, 'connect')
+      return socket
+    }),
+  )
   return {
-    async fire ({ seconds, requests }) {
+    async fire({ seconds, requests }) {
       const end = Date.now() + seconds * 1000
       let sent = 0
-      await Promise.all(sockets.map(async (socket) => {
-        while (sent < requests && Date.now() < end) {
-          sent++
-          const got = await exchange(socket, bytesOf(next(), port))
-          if (got !== status) throw new Error(`an answer was ${got} instead of ${status}`)
-        }
-      }))
+      await Promise.all(
+        sockets.map(async (socket) => {
+          while (sent < requests && Date.now() < end) {
+            sent++
+            const got = await exchange(socket, bytesOf(next(), port))
+            if (got !== status) throw new Error(`an answer was ${got} instead of ${status}`)
+          }
+        }),
+      )
       return sent
     },
-    close () {
+    close() {
       for (const socket of sockets) socket.destroy()
-    }
+    },
   }
 }
 
-function bytesOf ({ method, path, key, body }: Shot, port: number): string {
+function bytesOf({ method, path, key, body }: Shot, port: number): string {
   const head = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\naccept: application/json\r\nauthorization: Bearer ${key}\r\n`
   if (body === undefined) return `${head}\r\n`
   const text = JSON.stringify(body)
@@ -53,7 +62,7 @@ function bytesOf ({ method, path, key, body }: Shot, port: number): string {
 }
 
 /** Sends one request and reads its answer to the end. @returns the status. */
-function exchange (socket: Socket, request: string): Promise<number> {
+function exchange(socket: Socket, request: string): Promise<number> {
   return new Promise((resolve, reject) => {
     let head = ''
     /** Bytes of the body still to come; null before the head is whole. */

@@ -8,10 +8,13 @@ import { ADMINISTRATOR, passwordFile } from '../../services/postgres/cluster.ts'
 import { prepareDatabase } from '../../services/schema.ts'
 import { insertKey, insertUser, scopesFor } from '../../services/users.ts'
 
-export interface Person { id: string, key: string }
+export interface Person {
+  id: string
+  key: string
+}
 
 /** A migrated database of its own on the running PostgreSQL. @returns its address. */
-export async function createDatabase (serverUrl: string, name: string): Promise<string> {
+export async function createDatabase(serverUrl: string, name: string): Promise<string> {
   const client = new pg.Client({ connectionString: serverUrl })
   await client.connect()
   await client.query(`CREATE DATABASE ${name}`)
@@ -23,14 +26,25 @@ export async function createDatabase (serverUrl: string, name: string): Promise<
 }
 
 /** People with a key each. */
-export async function addPeople (url: string, names: string[]): Promise<Person[]> {
+export async function addPeople(url: string, names: string[]): Promise<Person[]> {
   const database = openDatabase({ url, poolSize: 1 })
   try {
     return await database.transaction(async (tx) => {
       const people: Person[] = []
       for (const name of names) {
-        const user = await insertUser(tx, { email: `${name}@example.com`, emailVerified: true, name, role: 'user' })
-        const { key } = await insertKey(tx, 'test', { userId: user.id, name: 'bench', scopes: scopesFor('user'), projectIds: null, expiresAt: null })
+        const user = await insertUser(tx, {
+          email: `${name}@example.com`,
+          emailVerified: true,
+          name,
+          role: 'user',
+        })
+        const { key } = await insertKey(tx, 'test', {
+          userId: user.id,
+          name: 'bench',
+          scopes: scopesFor('user'),
+          projectIds: null,
+          expiresAt: null,
+        })
         people.push({ id: user.id, key })
       }
       return people
@@ -41,21 +55,38 @@ export async function addPeople (url: string, names: string[]): Promise<Person[]
 }
 
 /** Gives a person who has none this many projects, a millisecond apart. @returns the ids of the newest ones. */
-export async function addProjects (url: string, dataDir: string, owner: Person, count: number): Promise<string[]> {
+export async function addProjects(
+  url: string,
+  dataDir: string,
+  owner: Person,
+  count: number,
+): Promise<string[]> {
   const client = await openAsAdministrator(url, dataDir)
   try {
     const first = Date.now() - count
     const rows = `(SELECT n, ${first} + n AS ms, to_timestamp((${first} + n) / 1000.0) AS at FROM generate_series(1::bigint, ${count}) n) r`
-    await client.query(`
+    await client.query(
+      `
       INSERT INTO projects (id, name, description, category, owner_id, tags, member_count, metadata, created_at, updated_at)
       SELECT ${idOf('prj')}, 'Project ' || n, 'What project ' || n || ' is about', 'bench', $1, ARRAY['bench', 'q4'], 1, '{"team":"bench"}', at, at
-      FROM ${rows}`, [owner.id])
-    await client.query(`
+      FROM ${rows}`,
+      [owner.id],
+    )
+    await client.query(
+      `
       INSERT INTO members (id, project_id, user_id, role, created_at, updated_at)
-      SELECT 'mem' || substr(id, 4), id, owner_id, 'owner', created_at, updated_at FROM projects WHERE owner_id = $1 ORDER BY id`, [owner.id])
-    await client.query("INSERT INTO project_counts (user_id, status, count) VALUES ($1, 'active', $2)", [owner.id, count])
+      SELECT 'mem' || substr(id, 4), id, owner_id, 'owner', created_at, updated_at FROM projects WHERE owner_id = $1 ORDER BY id`,
+      [owner.id],
+    )
+    await client.query("INSERT INTO project_counts (user_id, status, count) VALUES ($1, 'active', $2)", [
+      owner.id,
+      count,
+    ])
     await client.query('VACUUM ANALYZE')
-    const { rows: newest } = await client.query<{ id: string }>('SELECT id FROM projects WHERE owner_id = $1 ORDER BY id DESC LIMIT 1000', [owner.id])
+    const { rows: newest } = await client.query<{ id: string }>(
+      'SELECT id FROM projects WHERE owner_id = $1 ORDER BY id DESC LIMIT 1000',
+      [owner.id],
+    )
     return newest.map(({ id }) => id)
   } finally {
     await client.end()
@@ -63,16 +94,21 @@ export async function addProjects (url: string, dataDir: string, owner: Person, 
 }
 
 /** Gives a person who has none this many files, a millisecond apart, whose bytes are nowhere. */
-export async function addFiles (url: string, dataDir: string, owner: Person, count: number): Promise<void> {
+export async function addFiles(url: string, dataDir: string, owner: Person, count: number): Promise<void> {
   const client = await openAsAdministrator(url, dataDir)
   try {
     const first = Date.now() - count
-    await client.query(`
+    await client.query(
+      `
       INSERT INTO files (id, owner_id, space_id, name, path, content_type, bytes, sha256, metadata, tags, blob_key, created_at, updated_at)
       SELECT id, $1, $1, 'name-' || n || '.png', 'folder/' || n % 100, CASE WHEN n % 100 = 0 THEN 'image/png' ELSE 'application/pdf' END, n,
         repeat('0', 64), '{"team":"bench"}', ARRAY['bench'], id, at, at
-      FROM (SELECT ${idOf('file')} AS id, n, at FROM (SELECT n, ${first} + n AS ms, to_timestamp((${first} + n) / 1000.0) AS at FROM generate_series(1::bigint, ${count}) n) r) f`, [owner.id])
-    await client.query('INSERT INTO storage_usage (space_id, files, bytes) SELECT space_id, count(*), sum(bytes) FROM files GROUP BY space_id')
+      FROM (SELECT ${idOf('file')} AS id, n, at FROM (SELECT n, ${first} + n AS ms, to_timestamp((${first} + n) / 1000.0) AS at FROM generate_series(1::bigint, ${count}) n) r) f`,
+      [owner.id],
+    )
+    await client.query(
+      'INSERT INTO storage_usage (space_id, files, bytes) SELECT space_id, count(*), sum(bytes) FROM files GROUP BY space_id',
+    )
     await client.query('VACUUM ANALYZE')
   } finally {
     await client.end()
@@ -80,19 +116,24 @@ export async function addFiles (url: string, dataDir: string, owner: Person, cou
 }
 
 /** No triggers and no checks of foreign keys in this session: what they would do is done once, at the end. */
-async function openAsAdministrator (url: string, dataDir: string): Promise<pg.Client> {
+async function openAsAdministrator(url: string, dataDir: string): Promise<pg.Client> {
   const administrator = new URL(url)
   administrator.username = ADMINISTRATOR
   administrator.password = readFileSync(passwordFile(dataDir), 'utf8').trim()
   const client = new pg.Client({ connectionString: administrator.href })
   await client.connect()
-  await client.query("SET session_replication_role = replica; SET work_mem = '256MB'; SET maintenance_work_mem = '512MB'")
+  await client.query(
+    "SET session_replication_role = replica; SET work_mem = '256MB'; SET maintenance_work_mem = '512MB'",
+  )
   return client
 }
 
 /** SQL for a TypeID of the millisecond `ms`: ten characters of time, then what a new id happens to end with. */
-function idOf (prefix: 'prj' | 'file'): string {
-  const time = Array.from({ length: 10 }, (_, i) => `substr('0123456789abcdefghjkmnpqrstvwxyz', ((ms >> ${45 - 5 * i}) & 31)::int + 1, 1)`)
+function idOf(prefix: 'prj' | 'file'): string {
+  const time = Array.from(
+    { length: 10 },
+    (_, i) => `substr('0123456789abcdefghjkmnpqrstvwxyz', ((ms >> ${45 - 5 * i}) & 31)::int + 1, 1)`,
+  )
   const rest = newId(prefix).slice(prefix.length + 1 + 10)
   return `'${prefix}_' || ${time.join(' || ')} || '${rest}'`
 }

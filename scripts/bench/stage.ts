@@ -9,68 +9,77 @@ import { clusterFolder } from '../../services/postgres/cluster.ts'
 
 export interface Program {
   /** Seconds of CPU, of user and system, since it was started. */
-  cpu (): Promise<number>
+  cpu(): Promise<number>
   /** The first match in what it writes to stderr, already or later. */
-  says (pattern: RegExp): Promise<RegExpExecArray>
+  says(pattern: RegExp): Promise<RegExpExecArray>
   /** Its whole CPU, once it has ended by itself. Throws when it failed. */
   ended: Promise<number>
-  stop (): Promise<void>
+  stop(): Promise<void>
 }
 
 export interface Stage {
   folder: string
   /** Starts PostgreSQL at the first call. */
-  postgres (): Promise<{ url: string, dataDir: string }>
+  postgres(): Promise<{ url: string; dataDir: string }>
   /** Runs a program on this Node; what it writes to stdout goes nowhere. */
-  run (file: string, args?: string[], env?: Record<string, string>): Program
-  close (): Promise<void>
+  run(file: string, args?: string[], env?: Record<string, string>): Program
+  close(): Promise<void>
 }
 
 const preload = join(import.meta.dirname, 'cpu.ts')
 
-export function openStage (): Stage {
+export function openStage(): Stage {
   const folder = mkdtempSync(join(tmpdir(), 'platform-bench-'))
   const programs = new Set<Program>()
   let closing: Promise<void> | undefined
-  let database: Promise<{ url: string, dataDir: string, stop: () => Promise<void> }> | undefined
+  let database: Promise<{ url: string; dataDir: string; stop: () => Promise<void> }> | undefined
   // Should anything go past close().
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
   return {
     folder,
     postgres: async () => await (database ??= startPostgres(join(folder, 'postgres'))),
-    run (file, args = [], env = {}) {
+    run(file, args = [], env = {}) {
       if (closing !== undefined) throw new Error('the bench is over')
       const program = start(file, args, env)
       programs.add(program)
       void program.ended.catch(() => {}).finally(() => programs.delete(program))
       return program
     },
-    close: () => closing ??= close()
+    close: () => (closing ??= close()),
   }
 
-  async function close (): Promise<void> {
+  async function close(): Promise<void> {
     await Promise.all([...programs].map((program) => program.stop()))
-    await database?.then(({ stop }) => stop(), () => {})
+    await database?.then(
+      ({ stop }) => stop(),
+      () => {},
+    )
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   }
 }
 
-async function startPostgres (dataDir: string): Promise<{ url: string, dataDir: string, stop: () => Promise<void> }> {
+async function startPostgres(
+  dataDir: string,
+): Promise<{ url: string; dataDir: string; stop: () => Promise<void> }> {
   const { url, stop } = await startEmbedded({ dataDir, whenRunning: 'refuse', throwaway: true })
   return { url, dataDir, stop }
 }
 
-function start (file: string, args: string[], env: Record<string, string>): Program {
+function start(file: string, args: string[], env: Record<string, string>): Program {
   const child = spawn(process.execPath, ['--import', preload, file, ...args], {
     // A group of its own: Ctrl-C reaches the bench, which stops it.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    env: { ...process.env, NODE_ENV: 'production', ...env }
+    env: { ...process.env, NODE_ENV: 'production', ...env },
   })
   let text = ''
   let cpu = 0
-  child.stderr!.setEncoding('utf8').on('data', (chunk: string) => { text += chunk })
-  child.on('message', (message: { ended?: number }) => { cpu = message.ended ?? cpu })
+  child.stderr!.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+  })
+  child.on('message', (message: { ended?: number }) => {
+    cpu = message.ended ?? cpu
+  })
   const over = new Promise<number | null>((resolve) => {
     child.once('close', (code) => resolve(code))
     child.once('error', () => resolve(null))
@@ -83,25 +92,26 @@ function start (file: string, args: string[], env: Record<string, string>): Prog
   return {
     ended,
     cpu: () => ask(child),
-    says: (pattern) => new Promise((resolve, reject) => {
-      const look = (): void => {
-        const found = pattern.exec(text)
-        if (found === null) return
-        child.stderr!.off('data', look)
-        resolve(found)
-      }
-      child.stderr!.on('data', look)
-      ended.then(() => reject(new Error(`${file} ended without ${pattern}:\n${text.slice(-4000)}`)), reject)
-      look()
-    }),
-    async stop () {
+    says: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          const found = pattern.exec(text)
+          if (found === null) return
+          child.stderr!.off('data', look)
+          resolve(found)
+        }
+        child.stderr!.on('data', look)
+        ended.then(() => reject(new Error(`${file} ended without ${pattern}:\n${text.slice(-4000)}`)), reject)
+        look()
+      }),
+    async stop() {
       child.kill('SIGKILL')
       await over
-    }
+    },
   }
 }
 
-function ask (child: ChildProcess): Promise<number> {
+function ask(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     const hear = (message: { cpu?: number }): void => {
       if (message.cpu === undefined) return
@@ -109,22 +119,28 @@ function ask (child: ChildProcess): Promise<number> {
       resolve(message.cpu)
     }
     child.on('message', hear)
-    child.send('cpu', (error) => { if (error !== null) reject(error) })
+    child.send('cpu', (error) => {
+      if (error !== null) reject(error)
+    })
   })
 }
 
 /** Seconds of CPU of PostgreSQL so far, or 0 on systems without /proc. */
-export function postgresCpu (dataDir: string): number {
+export function postgresCpu(dataDir: string): number {
   try {
     const postmaster = readFileSync(join(clusterFolder(dataDir), 'postmaster.pid'), 'utf8').split('\n')[0]
     // The fields after the name in brackets: [1] parent, [11] and [12] own time, [13] and [14] of children that ended.
-    const fields = (pid: string): string[] => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ')
+    const fields = (pid: string): string[] =>
+      readFileSync(`/proc/${pid}/stat`, 'utf8')
+        .replace(/^.*\) /s, '')
+        .split(' ')
     let ticks = 0
     for (const pid of readdirSync('/proc')) {
       if (!/^\d+$/.test(pid)) continue
       try {
         const found = fields(pid)
-        if (pid === postmaster) ticks += Number(found[11]) + Number(found[12]) + Number(found[13]) + Number(found[14])
+        if (pid === postmaster)
+          ticks += Number(found[11]) + Number(found[12]) + Number(found[13]) + Number(found[14])
         if (found[1] === postmaster) ticks += Number(found[11]) + Number(found[12])
       } catch {
         // It has ended since.

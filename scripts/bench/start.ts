@@ -11,23 +11,42 @@ import { table } from './table.ts'
 const root = join(import.meta.dirname, '../..')
 const servers = join(import.meta.dirname, 'servers')
 
-interface Start { cpu: number, wall: number }
-interface Row { operations: number, server: string, starts: Start[] }
+interface Start {
+  cpu: number
+  wall: number
+}
+interface Row {
+  operations: number
+  server: string
+  starts: Start[]
+}
 
-export async function benchStart (stage: Stage, { sizes, repeats }: { sizes: number[], repeats: number }): Promise<string> {
+export async function benchStart(
+  stage: Stage,
+  { sizes, repeats }: { sizes: number[]; repeats: number },
+): Promise<string> {
   const { url: serverUrl } = await stage.postgres()
   const url = await createDatabase(serverUrl, 'bench_start')
   const rows: Row[] = []
   for (const [i, size] of sizes.entries()) {
     const folder = join(stage.folder, `start-${i}`)
     const spec = await writeLargeSpec(join(folder, 'spec'), size)
-    await stage.run(join(root, 'scripts/generate.ts'), ['--spec', spec.root, '--out', join(folder, 'generated')]).ended
+    await stage.run(join(root, 'scripts/generate.ts'), [
+      '--spec',
+      spec.root,
+      '--out',
+      join(folder, 'generated'),
+    ]).ended
     await copyProject(folder)
     const contract = join(folder, 'generated/openapi.json')
     const kinds: Array<[string, string, Record<string, string>]> = [
-      ['this server', join(folder, 'app/main.ts'), { PORT: '0', DATABASE_URL: url, DATA_DIR: join(folder, '.data') }],
+      [
+        'this server',
+        join(folder, 'app/main.ts'),
+        { PORT: '0', DATABASE_URL: url, DATA_DIR: join(folder, '.data') },
+      ],
       ['express-openapi-validator', join(servers, 'start-express.ts'), { CONTRACT: contract }],
-      ["glue's own validation", join(servers, 'start-glue.ts'), { CONTRACT: contract }]
+      ["glue's own validation", join(servers, 'start-glue.ts'), { CONTRACT: contract }],
     ]
     for (const [server, file, env] of kinds) {
       const starts: Start[] = []
@@ -39,26 +58,34 @@ export async function benchStart (stage: Stage, { sizes, repeats }: { sizes: num
   return report(rows, repeats)
 }
 
-async function start (stage: Stage, file: string, env: Record<string, string>): Promise<Start> {
+async function start(stage: Stage, file: string, env: Record<string, string>): Promise<Start> {
   const started = performance.now()
   const program = stage.run(file, [], env)
   try {
     const [, address] = await program.says(/serving at (http:\S+)/)
     const response = await fetch(`${address}/healthz`)
-    if (response.status !== 200) throw new Error(`${file} answers ${response.status}: ${await response.text()}`)
+    if (response.status !== 200)
+      throw new Error(`${file} answers ${response.status}: ${await response.text()}`)
     return { wall: (performance.now() - started) / 1000, cpu: await program.cpu() }
   } finally {
     await program.stop()
   }
 }
 
-function report (rows: Row[], repeats: number): string {
+function report(rows: Row[], repeats: number): string {
   const s = (value: number): string => value.toFixed(2)
   return [
     `Seconds from the start of the process to its first 200, the best of ${repeats}. This server has its whole edge, its database and its`,
     'work beside the requests with it; the other two have one route to answer and nothing else.',
     '',
-    table(['contract', 'server', 'CPU', 'by the clock'], rows.map(({ operations, server, starts }) =>
-      [`${operations} operations`, server, s(Math.min(...starts.map(({ cpu }) => cpu))), s(Math.min(...starts.map(({ wall }) => wall)))]))
+    table(
+      ['contract', 'server', 'CPU', 'by the clock'],
+      rows.map(({ operations, server, starts }) => [
+        `${operations} operations`,
+        server,
+        s(Math.min(...starts.map(({ cpu }) => cpu))),
+        s(Math.min(...starts.map(({ wall }) => wall))),
+      ]),
+    ),
   ].join('\n')
 }

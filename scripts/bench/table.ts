@@ -1,13 +1,14 @@
 // Plain tables for a terminal or a README.
 
 /** Markdown, with the columns aligned; all but the first column are numbers, to the right. */
-export function table (head: string[], rows: string[][]): string {
+export function table(head: string[], rows: string[][]): string {
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i].length)))
-  const line = (cells: string[]): string => `| ${cells.map((cell, i) => i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i])).join(' | ')} |`
-  const rule = `|${widths.map((width, i) => i === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`).join('|')}|`
+  const line = (cells: string[]): string =>
+    `| ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join(' | ')} |`
+  const rule = `|${widths.map((width, i) => (i === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`
   return [line(head), rule, ...rows.map(line)].join('\n')
 }
 
-export function count (value: number): string {
+export function count(value: number): string {
   return Math.round(value).toLocaleString('en-US')
 }

@@ -4,7 +4,7 @@ import { at, type Change } from './change.ts'
 type Json = any
 
 /** @returns what excuses the change, for people, or null. */
-export function acknowledgement (before: Json, { before: pointer }: Change, today: Date): string | null {
+export function acknowledgement(before: Json, { before: pointer }: Change, today: Date): string | null {
   if (pointer === null) return null
   const keys = pointer.split('/')
   for (let length = keys.length; length > 1; length--) {

@@ -6,7 +6,10 @@ type Json = any
 export type Weight = 'breaking' | 'safe' | 'documentation'
 
 /** Where something stands: a JSON pointer into the contract before or after the change. */
-export interface Place { side: 'before' | 'after', pointer: string }
+export interface Place {
+  side: 'before' | 'after'
+  pointer: string
+}
 
 export interface Change {
   weight: Weight
@@ -21,7 +24,10 @@ export interface Change {
 }
 
 /** A node of a document with where it stands. */
-export interface Node { value: Json, pointer: string }
+export interface Node {
+  value: Json
+  pointer: string
+}
 
 /** Two documents and what was found so far. */
 export interface Comparison {
@@ -32,14 +38,22 @@ export interface Comparison {
   seen: Set<string>
 }
 
-export type Report = (weight: Weight, rule: string, says: string, place: Place, before?: string | null) => void
+export type Report = (
+  weight: Weight,
+  rule: string,
+  says: string,
+  place: Place,
+  before?: string | null,
+) => void
 
-export function reporter ({ changes }: Comparison, subject: string): Report {
-  return (weight, rule, says, place, before = place.side === 'before' ? place.pointer : null) => { changes.push({ weight, rule, subject, says, place, before }) }
+export function reporter({ changes }: Comparison, subject: string): Report {
+  return (weight, rule, says, place, before = place.side === 'before' ? place.pointer : null) => {
+    changes.push({ weight, rule, subject, says, place, before })
+  }
 }
 
 /** A node with its reference followed. */
-export function follow (document: Json, { value, pointer }: Node): Node {
+export function follow(document: Json, { value, pointer }: Node): Node {
   let node = { value, pointer }
   for (let hops = 0; node.value?.$ref !== undefined && hops < 20; hops++) {
     const target = (node.value.$ref as string).slice(1)
@@ -48,26 +62,46 @@ export function follow (document: Json, { value, pointer }: Node): Node {
   return node
 }
 
-export function child ({ value, pointer }: Node, ...keys: Array<string | number>): Node {
-  return keys.reduce<Node>((node, key) => ({ value: node.value?.[key], pointer: `${node.pointer}/${escaped(String(key))}` }), { value, pointer })
+export function child({ value, pointer }: Node, ...keys: Array<string | number>): Node {
+  return keys.reduce<Node>(
+    (node, key) => ({ value: node.value?.[key], pointer: `${node.pointer}/${escaped(String(key))}` }),
+    { value, pointer },
+  )
 }
 
-export function at (document: Json, pointer: string): Json {
+export function at(document: Json, pointer: string): Json {
   return valueAt(document, keysOf(pointer))
 }
 
 /** What is for people alone. */
-export function compareTexts (report: Report, before: Node, after: Node, keys: string[]): void {
+export function compareTexts(report: Report, before: Node, after: Node, keys: string[]): void {
   for (const key of keys) {
     if (same(before.value?.[key], after.value?.[key])) continue
     const gone = after.value?.[key] === undefined
-    report('documentation', 'text-changed', `its ${key} is ${gone ? 'gone' : before.value?.[key] === undefined ? 'new' : 'another'}`, gone ? { side: 'before', pointer: child(before, key).pointer } : { side: 'after', pointer: child(after, key).pointer })
+    report(
+      'documentation',
+      'text-changed',
+      `its ${key} is ${gone ? 'gone' : before.value?.[key] === undefined ? 'new' : 'another'}`,
+      gone
+        ? { side: 'before', pointer: child(before, key).pointer }
+        : { side: 'after', pointer: child(after, key).pointer },
+    )
   }
 }
 
-export function same (a: Json, b: Json): boolean {
+export function same(a: Json, b: Json): boolean {
   if (a === b) return true
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null || Array.isArray(a) !== Array.isArray(b)) return false
+  if (
+    typeof a !== 'object' ||
+    typeof b !== 'object' ||
+    a === null ||
+    b === null ||
+    Array.isArray(a) !== Array.isArray(b)
+  )
+    return false
   const keys = Object.keys(a)
-  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]))
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]))
+  )
 }

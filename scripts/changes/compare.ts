@@ -2,20 +2,44 @@
 // stay allowed, and whatever is answered has to stay what was promised: a schema may grow wider in requests, and narrower in responses.
 import { keysOf } from '../../services/json-pointer.ts'
 import { methods } from '../generate/methods.ts'
-import { at, child, compareTexts, follow, reporter, same, type Change, type Comparison, type Node, type Place, type Report } from './change.ts'
+import {
+  at,
+  child,
+  compareTexts,
+  follow,
+  reporter,
+  same,
+  type Change,
+  type Comparison,
+  type Node,
+  type Place,
+  type Report,
+} from './change.ts'
 import { compareSchemas } from './schemas.ts'
 
 type Json = any
 
 /** Both are published documents, as generated/openapi.json. */
-export function compareContracts (before: Json, after: Json): Change[] {
+export function compareContracts(before: Json, after: Json): Change[] {
   const comparison: Comparison = { before, after, changes: [], seen: new Set() }
   const [were, are] = [operationsIn(before), operationsIn(after)]
-  for (const [key, node] of were) if (!are.has(key)) reporter(comparison, nameOf(node))('breaking', 'operation-removed', 'it is gone', { side: 'before', pointer: node.pointer }, node.pointer)
+  for (const [key, node] of were)
+    if (!are.has(key))
+      reporter(comparison, nameOf(node))(
+        'breaking',
+        'operation-removed',
+        'it is gone',
+        { side: 'before', pointer: node.pointer },
+        node.pointer,
+      )
   for (const [key, node] of are) {
     const former = were.get(key)
     const name = nameOf(node)
-    if (former === undefined) reporter(comparison, name)('safe', 'operation-added', 'it is new', { side: 'after', pointer: node.pointer })
+    if (former === undefined)
+      reporter(comparison, name)('safe', 'operation-added', 'it is new', {
+        side: 'after',
+        pointer: node.pointer,
+      })
     else compareOperations(comparison, name, former, node)
   }
   compareWebhooks(comparison)
@@ -24,18 +48,21 @@ export function compareContracts (before: Json, after: Json): Change[] {
 }
 
 /** Such as `GET /projects/{id}`. */
-function nameOf ({ pointer }: Node): string {
+function nameOf({ pointer }: Node): string {
   const [, path, method] = keysOf(pointer)
   return `${method.toUpperCase()} ${path}`
 }
 
 /** By method and path; what a parameter of a path is called makes no difference to who calls it. */
-function operationsIn (document: Json): Map<string, Node> {
+function operationsIn(document: Json): Map<string, Node> {
   const found = new Map<string, Node>()
   for (const [path, item] of Object.entries<Json>(document.paths ?? {})) {
     for (const method of [...methods, 'head']) {
       if (item[method] === undefined) continue
-      found.set(`${method.toUpperCase()} ${path.replace(/\{[^}]+\}/g, '{}')}`, child({ value: document.paths, pointer: '/paths' }, path, method))
+      found.set(
+        `${method.toUpperCase()} ${path.replace(/\{[^}]+\}/g, '{}')}`,
+        child({ value: document.paths, pointer: '/paths' }, path, method),
+      )
     }
   }
   return found
@@ -43,55 +70,119 @@ function operationsIn (document: Json): Map<string, Node> {
 
 const ranks = ['none', 'viewer', 'editor', 'admin', 'owner']
 
-function compareOperations (comparison: Comparison, key: string, before: Node, after: Node): void {
+function compareOperations(comparison: Comparison, key: string, before: Node, after: Node): void {
   const report = reporter(comparison, key)
   const place: Place = { side: 'after', pointer: after.pointer }
   const [was, is] = [before.value, after.value]
-  if (was.operationId !== is.operationId) report('breaking', 'operation-renamed', `it was called ${was.operationId}, and is ${is.operationId}`, { side: 'after', pointer: child(after, 'operationId').pointer }, before.pointer)
-  if (is.deprecated === true && was.deprecated !== true) report('safe', 'operation-deprecated', `it is deprecated${is['x-sunset'] === undefined ? '' : `, and ends on ${is['x-sunset']}`}`, place)
-  if (was.deprecated === true && is.deprecated !== true) report('safe', 'operation-restored', 'it is not deprecated any more', place)
+  if (was.operationId !== is.operationId)
+    report(
+      'breaking',
+      'operation-renamed',
+      `it was called ${was.operationId}, and is ${is.operationId}`,
+      { side: 'after', pointer: child(after, 'operationId').pointer },
+      before.pointer,
+    )
+  if (is.deprecated === true && was.deprecated !== true)
+    report(
+      'safe',
+      'operation-deprecated',
+      `it is deprecated${is['x-sunset'] === undefined ? '' : `, and ends on ${is['x-sunset']}`}`,
+      place,
+    )
+  if (was.deprecated === true && is.deprecated !== true)
+    report('safe', 'operation-restored', 'it is not deprecated any more', place)
   compareServers(comparison, report, before, after)
   compareSecurity(comparison, report, before, after)
   compareAccess(report, before, after)
   compareParameters(comparison, key, report, before, after)
   compareBodies(comparison, key, report, before, after)
   compareResponses(comparison, key, report, before, after)
-  if (was['x-rate-limit'] !== is['x-rate-limit']) report('safe', 'rate-limit-changed', `its requests are counted as ${is['x-rate-limit'] ?? 'others'}, and not as ${was['x-rate-limit'] ?? 'others'}`, place)
+  if (was['x-rate-limit'] !== is['x-rate-limit'])
+    report(
+      'safe',
+      'rate-limit-changed',
+      `its requests are counted as ${is['x-rate-limit'] ?? 'others'}, and not as ${was['x-rate-limit'] ?? 'others'}`,
+      place,
+    )
   compareTexts(report, before, after, ['summary', 'description', 'tags', 'externalDocs'])
 }
 
-function compareServers ({ before: was, after: is }: Comparison, report: Report, before: Node, after: Node): void {
-  const base = (document: Json, operation: Json): string => (operation.servers ?? document.servers ?? [{ url: '/' }])[0].url
+function compareServers(
+  { before: was, after: is }: Comparison,
+  report: Report,
+  before: Node,
+  after: Node,
+): void {
+  const base = (document: Json, operation: Json): string =>
+    (operation.servers ?? document.servers ?? [{ url: '/' }])[0].url
   const [from, to] = [base(was, before.value), base(is, after.value)]
-  if (from !== to) report('breaking', 'server-changed', `it is under ${to}, and was under ${from}`, { side: 'after', pointer: after.pointer }, before.pointer)
+  if (from !== to)
+    report(
+      'breaking',
+      'server-changed',
+      `it is under ${to}, and was under ${from}`,
+      { side: 'after', pointer: after.pointer },
+      before.pointer,
+    )
 }
 
-function compareSecurity ({ before: was, after: is }: Comparison, report: Report, before: Node, after: Node): void {
-  const alternatives = (document: Json, operation: Json): Json[] => operation.security ?? document.security ?? []
+function compareSecurity(
+  { before: was, after: is }: Comparison,
+  report: Report,
+  before: Node,
+  after: Node,
+): void {
+  const alternatives = (document: Json, operation: Json): Json[] =>
+    operation.security ?? document.security ?? []
   const [from, to] = [alternatives(was, before.value), alternatives(is, after.value)]
   const place: Place = { side: 'after', pointer: child(after, 'security').pointer }
-  const open = (list: Json[]): boolean => list.length === 0 || list.some((alternative) => Object.keys(alternative).length === 0)
-  if (open(from) && !open(to)) return report('breaking', 'key-required', 'it needs a key now', place, before.pointer)
+  const open = (list: Json[]): boolean =>
+    list.length === 0 || list.some((alternative) => Object.keys(alternative).length === 0)
+  if (open(from) && !open(to))
+    return report('breaking', 'key-required', 'it needs a key now', place, before.pointer)
   if (!open(from) && open(to)) report('safe', 'key-not-required', 'it needs no key any more', place)
-  const scopes = (list: Json[]): string[] => list.flatMap((alternative) => Object.values<string[]>(alternative).flat())
-  for (const scope of scopes(to)) if (!scopes(from).includes(scope)) report('breaking', 'scope-required', `it needs the scope ${scope} now`, place, before.pointer)
-  for (const scope of scopes(from)) if (!scopes(to).includes(scope)) report('safe', 'scope-not-required', `it does not need the scope ${scope} any more`, place)
+  const scopes = (list: Json[]): string[] =>
+    list.flatMap((alternative) => Object.values<string[]>(alternative).flat())
+  for (const scope of scopes(to))
+    if (!scopes(from).includes(scope))
+      report('breaking', 'scope-required', `it needs the scope ${scope} now`, place, before.pointer)
+  for (const scope of scopes(from))
+    if (!scopes(to).includes(scope))
+      report('safe', 'scope-not-required', `it does not need the scope ${scope} any more`, place)
 }
 
-function compareAccess (report: Report, before: Node, after: Node): void {
+function compareAccess(report: Report, before: Node, after: Node): void {
   const [from, to] = [before.value['x-project-access'], after.value['x-project-access']]
   if (same(from, to)) return
   const place: Place = { side: 'after', pointer: child(after, 'x-project-access').pointer }
   const [rankBefore, rankAfter] = [ranks.indexOf(from?.role ?? 'none'), ranks.indexOf(to?.role ?? 'none')]
-  if (rankAfter > rankBefore) report('breaking', 'role-raised', `it needs the role ${to.role}, and took ${from?.role ?? 'none'}`, place, before.pointer)
-  if (rankAfter < rankBefore) report('safe', 'role-lowered', `it takes the role ${to?.role ?? 'none'}, and needed ${from.role}`, place)
+  if (rankAfter > rankBefore)
+    report(
+      'breaking',
+      'role-raised',
+      `it needs the role ${to.role}, and took ${from?.role ?? 'none'}`,
+      place,
+      before.pointer,
+    )
+  if (rankAfter < rankBefore)
+    report('safe', 'role-lowered', `it takes the role ${to?.role ?? 'none'}, and needed ${from.role}`, place)
   const usual = ['active', 'archived']
   const [statesBefore, statesAfter]: [string[], string[]] = [from?.states ?? usual, to?.states ?? usual]
-  for (const state of statesBefore) if (!statesAfter.includes(state)) report('breaking', 'state-refused', `it is refused where the project is ${state}`, place, before.pointer)
-  for (const state of statesAfter) if (!statesBefore.includes(state)) report('safe', 'state-taken', `it is for projects that are ${state}, too`, place)
+  for (const state of statesBefore)
+    if (!statesAfter.includes(state))
+      report(
+        'breaking',
+        'state-refused',
+        `it is refused where the project is ${state}`,
+        place,
+        before.pointer,
+      )
+  for (const state of statesAfter)
+    if (!statesBefore.includes(state))
+      report('safe', 'state-taken', `it is for projects that are ${state}, too`, place)
 }
 
-function parametersOf (document: Json, operation: Node): Map<string, Node> {
+function parametersOf(document: Json, operation: Node): Map<string, Node> {
   const path = operation.pointer.slice(0, operation.pointer.lastIndexOf('/'))
   const all = new Map<string, Node>()
   let position = 0
@@ -99,54 +190,139 @@ function parametersOf (document: Json, operation: Node): Map<string, Node> {
     for (const i of Object.keys(owner.value.parameters ?? [])) {
       const node = follow(document, child(owner, 'parameters', i))
       // Those of a path are told by their order.
-      all.set(node.value.in === 'path' ? `path ${position++}` : `${node.value.in} ${node.value.in === 'header' ? node.value.name.toLowerCase() : node.value.name}`, node)
+      all.set(
+        node.value.in === 'path'
+          ? `path ${position++}`
+          : `${node.value.in} ${node.value.in === 'header' ? node.value.name.toLowerCase() : node.value.name}`,
+        node,
+      )
     }
   }
   return all
 }
 
-function compareParameters (comparison: Comparison, key: string, report: Report, before: Node, after: Node): void {
+function compareParameters(
+  comparison: Comparison,
+  key: string,
+  report: Report,
+  before: Node,
+  after: Node,
+): void {
   const [were, are] = [parametersOf(comparison.before, before), parametersOf(comparison.after, after)]
   for (const [id, node] of were) {
-    if (!are.has(id)) report('breaking', 'parameter-removed', `the ${node.value.in} parameter ${node.value.name} is refused now`, { side: 'before', pointer: node.pointer }, node.pointer)
+    if (!are.has(id))
+      report(
+        'breaking',
+        'parameter-removed',
+        `the ${node.value.in} parameter ${node.value.name} is refused now`,
+        { side: 'before', pointer: node.pointer },
+        node.pointer,
+      )
   }
   for (const [id, node] of are) {
     const { name, in: where, required = false } = node.value
     const place: Place = { side: 'after', pointer: node.pointer }
     const former = were.get(id)
     if (former === undefined) {
-      report(required ? 'breaking' : 'safe', required ? 'required-parameter-added' : 'parameter-added', `the ${where} parameter ${name} is new${required ? ', and required' : ''}`, place, before.pointer)
+      report(
+        required ? 'breaking' : 'safe',
+        required ? 'required-parameter-added' : 'parameter-added',
+        `the ${where} parameter ${name} is new${required ? ', and required' : ''}`,
+        place,
+        before.pointer,
+      )
       continue
     }
     const wasRequired = former.value.required === true
-    if (required && !wasRequired) report('breaking', 'parameter-required', `the ${where} parameter ${name} is required now`, place, former.pointer)
-    if (!required && wasRequired) report('safe', 'parameter-not-required', `the ${where} parameter ${name} is not required any more`, place)
-    if (former.value.style !== node.value.style || former.value.explode !== node.value.explode) report('breaking', 'parameter-written-otherwise', `the ${where} parameter ${name} is written in another way`, place, former.pointer)
+    if (required && !wasRequired)
+      report(
+        'breaking',
+        'parameter-required',
+        `the ${where} parameter ${name} is required now`,
+        place,
+        former.pointer,
+      )
+    if (!required && wasRequired)
+      report(
+        'safe',
+        'parameter-not-required',
+        `the ${where} parameter ${name} is not required any more`,
+        place,
+      )
+    if (former.value.style !== node.value.style || former.value.explode !== node.value.explode)
+      report(
+        'breaking',
+        'parameter-written-otherwise',
+        `the ${where} parameter ${name} is written in another way`,
+        place,
+        former.pointer,
+      )
     compareTexts(report, former, node, ['description', 'example', 'examples'])
-    compareSchemas(comparison, { subject: key, what: `the ${where} parameter ${name}`, way: 'request' }, child(former, 'schema'), child(node, 'schema'))
+    compareSchemas(
+      comparison,
+      { subject: key, what: `the ${where} parameter ${name}`, way: 'request' },
+      child(former, 'schema'),
+      child(node, 'schema'),
+    )
   }
 }
 
-function compareBodies (comparison: Comparison, key: string, report: Report, before: Node, after: Node): void {
-  const [was, is] = [follow(comparison.before, child(before, 'requestBody')), follow(comparison.after, child(after, 'requestBody'))]
+function compareBodies(comparison: Comparison, key: string, report: Report, before: Node, after: Node): void {
+  const [was, is] = [
+    follow(comparison.before, child(before, 'requestBody')),
+    follow(comparison.after, child(after, 'requestBody')),
+  ]
   if (was.value === undefined && is.value === undefined) return
-  if (is.value === undefined) return report('breaking', 'body-removed', 'it takes no body any more', { side: 'before', pointer: was.pointer }, was.pointer)
+  if (is.value === undefined)
+    return report(
+      'breaking',
+      'body-removed',
+      'it takes no body any more',
+      { side: 'before', pointer: was.pointer },
+      was.pointer,
+    )
   const required = is.value.required === true
   const place: Place = { side: 'after', pointer: is.pointer }
-  if (was.value === undefined) return report(required ? 'breaking' : 'safe', required ? 'required-body-added' : 'body-added', `it ${required ? 'needs' : 'takes'} a body now`, place, before.pointer)
-  if (required && was.value.required !== true) report('breaking', 'body-required', 'its body is required now', place, was.pointer)
-  if (!required && was.value.required === true) report('safe', 'body-not-required', 'its body is not required any more', place)
+  if (was.value === undefined)
+    return report(
+      required ? 'breaking' : 'safe',
+      required ? 'required-body-added' : 'body-added',
+      `it ${required ? 'needs' : 'takes'} a body now`,
+      place,
+      before.pointer,
+    )
+  if (required && was.value.required !== true)
+    report('breaking', 'body-required', 'its body is required now', place, was.pointer)
+  if (!required && was.value.required === true)
+    report('safe', 'body-not-required', 'its body is not required any more', place)
   compareContents(comparison, { subject: key, what: 'the body', way: 'request' }, report, was, is)
   compareTexts(report, was, is, ['description'])
 }
 
-interface Content { subject: string, what: string, way: 'request' | 'response' }
+interface Content {
+  subject: string
+  what: string
+  way: 'request' | 'response'
+}
 
-function compareContents (comparison: Comparison, content: Content, report: Report, before: Node, after: Node): void {
+function compareContents(
+  comparison: Comparison,
+  content: Content,
+  report: Report,
+  before: Node,
+  after: Node,
+): void {
   const [were, are] = [before.value.content ?? {}, after.value.content ?? {}]
   for (const type of Object.keys(were)) {
     const former = child(before, 'content', type)
-    if (are[type] === undefined) report('breaking', 'media-type-removed', `${content.what} is not ${type} any more`, { side: 'before', pointer: former.pointer }, former.pointer)
+    if (are[type] === undefined)
+      report(
+        'breaking',
+        'media-type-removed',
+        `${content.what} is not ${type} any more`,
+        { side: 'before', pointer: former.pointer },
+        former.pointer,
+      )
     else {
       compareSchemas(comparison, content, child(former, 'schema'), child(after, 'content', type, 'schema'))
       compareTexts(report, former, child(after, 'content', type), ['example', 'examples'])
@@ -154,28 +330,68 @@ function compareContents (comparison: Comparison, content: Content, report: Repo
     }
   }
   for (const type of Object.keys(are)) {
-    if (were[type] === undefined) report('safe', 'media-type-added', `${content.what} may be ${type}`, { side: 'after', pointer: child(after, 'content', type).pointer })
+    if (were[type] === undefined)
+      report('safe', 'media-type-added', `${content.what} may be ${type}`, {
+        side: 'after',
+        pointer: child(after, 'content', type).pointer,
+      })
   }
 }
 
 /** What a stream of events is made of. */
-function compareStreams (comparison: Comparison, content: Content, report: Report, before: Node, after: Node): void {
+function compareStreams(
+  comparison: Comparison,
+  content: Content,
+  report: Report,
+  before: Node,
+  after: Node,
+): void {
   const [were, are] = [before.value['x-stream-events'] ?? {}, after.value['x-stream-events'] ?? {}]
   for (const event of Object.keys(were)) {
     const former = child(before, 'x-stream-events', event)
-    if (are[event] === undefined) report('breaking', 'stream-event-removed', `the event ${event} is not sent any more`, { side: 'before', pointer: former.pointer }, former.pointer)
-    else compareSchemas(comparison, { ...content, what: `the event ${event}` }, former, child(after, 'x-stream-events', event))
+    if (are[event] === undefined)
+      report(
+        'breaking',
+        'stream-event-removed',
+        `the event ${event} is not sent any more`,
+        { side: 'before', pointer: former.pointer },
+        former.pointer,
+      )
+    else
+      compareSchemas(
+        comparison,
+        { ...content, what: `the event ${event}` },
+        former,
+        child(after, 'x-stream-events', event),
+      )
   }
-  for (const event of Object.keys(are)) if (were[event] === undefined) report('safe', 'stream-event-added', `the event ${event} is new`, { side: 'after', pointer: child(after, 'x-stream-events', event).pointer })
+  for (const event of Object.keys(are))
+    if (were[event] === undefined)
+      report('safe', 'stream-event-added', `the event ${event} is new`, {
+        side: 'after',
+        pointer: child(after, 'x-stream-events', event).pointer,
+      })
 }
 
-function compareResponses (comparison: Comparison, key: string, report: Report, before: Node, after: Node): void {
+function compareResponses(
+  comparison: Comparison,
+  key: string,
+  report: Report,
+  before: Node,
+  after: Node,
+): void {
   const [were, are] = [before.value.responses ?? {}, after.value.responses ?? {}]
   for (const status of Object.keys(were)) {
     const former = follow(comparison.before, child(before, 'responses', status))
     if (are[status] === undefined) {
       const succeeds = status < '400'
-      report(succeeds ? 'breaking' : 'safe', succeeds ? 'success-removed' : 'error-removed', `it does not answer ${status} any more`, { side: 'before', pointer: child(before, 'responses', status).pointer }, before.pointer)
+      report(
+        succeeds ? 'breaking' : 'safe',
+        succeeds ? 'success-removed' : 'error-removed',
+        `it does not answer ${status} any more`,
+        { side: 'before', pointer: child(before, 'responses', status).pointer },
+        before.pointer,
+      )
       continue
     }
     const now = follow(comparison.after, child(after, 'responses', status))
@@ -187,41 +403,95 @@ function compareResponses (comparison: Comparison, key: string, report: Report, 
   for (const status of Object.keys(are)) {
     if (were[status] !== undefined) continue
     const succeeds = status < '400'
-    report(succeeds ? 'breaking' : 'safe', succeeds ? 'success-added' : 'error-added', `it may answer ${status} now`, { side: 'after', pointer: child(after, 'responses', status).pointer }, before.pointer)
+    report(
+      succeeds ? 'breaking' : 'safe',
+      succeeds ? 'success-added' : 'error-added',
+      `it may answer ${status} now`,
+      { side: 'after', pointer: child(after, 'responses', status).pointer },
+      before.pointer,
+    )
   }
 }
 
-function compareHeaders (comparison: Comparison, content: Content, report: Report, before: Node, after: Node, status: string): void {
+function compareHeaders(
+  comparison: Comparison,
+  content: Content,
+  report: Report,
+  before: Node,
+  after: Node,
+  status: string,
+): void {
   const [were, are] = [before.value.headers ?? {}, after.value.headers ?? {}]
   for (const name of Object.keys(were)) {
     const former = follow(comparison.before, child(before, 'headers', name))
-    if (are[name] === undefined) report('breaking', 'header-removed', `the header ${name} of ${status} is gone`, { side: 'before', pointer: former.pointer }, former.pointer)
-    else compareSchemas(comparison, { ...content, what: `the header ${name} of ${status}` }, child(former, 'schema'), child(follow(comparison.after, child(after, 'headers', name)), 'schema'))
+    if (are[name] === undefined)
+      report(
+        'breaking',
+        'header-removed',
+        `the header ${name} of ${status} is gone`,
+        { side: 'before', pointer: former.pointer },
+        former.pointer,
+      )
+    else
+      compareSchemas(
+        comparison,
+        { ...content, what: `the header ${name} of ${status}` },
+        child(former, 'schema'),
+        child(follow(comparison.after, child(after, 'headers', name)), 'schema'),
+      )
   }
-  for (const name of Object.keys(are)) if (were[name] === undefined) report('safe', 'header-added', `the header ${name} of ${status} is new`, { side: 'after', pointer: child(after, 'headers', name).pointer })
+  for (const name of Object.keys(are))
+    if (were[name] === undefined)
+      report('safe', 'header-added', `the header ${name} of ${status} is new`, {
+        side: 'after',
+        pointer: child(after, 'headers', name).pointer,
+      })
 }
 
-function compareWebhooks (comparison: Comparison): void {
+function compareWebhooks(comparison: Comparison): void {
   const [were, are] = [comparison.before.webhooks ?? {}, comparison.after.webhooks ?? {}]
   const root = (value: Json): Node => ({ value, pointer: '/webhooks' })
   for (const name of Object.keys(were)) {
     const report = reporter(comparison, `event ${name}`)
     const former = child(root(were), name)
     if (are[name] === undefined) {
-      report('breaking', 'event-removed', 'it is gone', { side: 'before', pointer: former.pointer }, former.pointer)
+      report(
+        'breaking',
+        'event-removed',
+        'it is gone',
+        { side: 'before', pointer: former.pointer },
+        former.pointer,
+      )
       continue
     }
     const [was, is] = [child(former, 'post'), child(root(are), name, 'post')]
     compareTexts(report, was, is, ['summary', 'description'])
     const body = (document: Json, operation: Node): Node => follow(document, child(operation, 'requestBody'))
-    compareContents(comparison, { subject: `event ${name}`, what: 'the payload', way: 'response' }, report, body(comparison.before, was), body(comparison.after, is))
+    compareContents(
+      comparison,
+      { subject: `event ${name}`, what: 'the payload', way: 'response' },
+      report,
+      body(comparison.before, was),
+      body(comparison.after, is),
+    )
   }
-  for (const name of Object.keys(are)) if (were[name] === undefined) reporter(comparison, `event ${name}`)('safe', 'event-added', 'it is new', { side: 'after', pointer: child(root(are), name).pointer })
+  for (const name of Object.keys(are))
+    if (were[name] === undefined)
+      reporter(comparison, `event ${name}`)('safe', 'event-added', 'it is new', {
+        side: 'after',
+        pointer: child(root(are), name).pointer,
+      })
 }
 
-function compareInfo (comparison: Comparison): void {
+function compareInfo(comparison: Comparison): void {
   const report = reporter(comparison, 'the document')
   const node = (document: Json, key: string): Node => ({ value: document[key], pointer: `/${key}` })
-  compareTexts(report, node(comparison.before, 'info'), node(comparison.after, 'info'), ['title', 'summary', 'description', 'version'])
-  if (!same(comparison.before.tags, comparison.after.tags)) report('documentation', 'text-changed', 'its tags are others', { side: 'after', pointer: '/tags' })
+  compareTexts(report, node(comparison.before, 'info'), node(comparison.after, 'info'), [
+    'title',
+    'summary',
+    'description',
+    'version',
+  ])
+  if (!same(comparison.before.tags, comparison.after.tags))
+    report('documentation', 'text-changed', 'its tags are others', { side: 'after', pointer: '/tags' })
 }

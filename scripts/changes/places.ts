@@ -3,13 +3,16 @@ import { posix } from 'node:path'
 import { isAlias, isMap, isNode, isScalar, LineCounter, parseDocument, type Document, type Node } from 'yaml'
 import { keysOf } from '../../services/json-pointer.ts'
 
-export interface Line { file: string, line: number }
+export interface Line {
+  file: string
+  line: number
+}
 
 /** @param read gives the text of a file of spec/, by its name from the project's folder, or null. */
-export function createPlaces (read: (file: string) => string | null, root = 'spec/openapi.yaml') {
-  const files = new Map<string, { document: Document, lines: LineCounter } | null>()
+export function createPlaces(read: (file: string) => string | null, root = 'spec/openapi.yaml') {
+  const files = new Map<string, { document: Document; lines: LineCounter } | null>()
 
-  function open (file: string): { document: Document, lines: LineCounter } | null {
+  function open(file: string): { document: Document; lines: LineCounter } | null {
     let found = files.get(file)
     if (found === undefined) {
       const text = read(file)
@@ -21,13 +24,20 @@ export function createPlaces (read: (file: string) => string | null, root = 'spe
   }
 
   /** Every file that the root refers to, whose components are the document's. */
-  function all (): string[] {
+  function all(): string[] {
     const text = read(root) ?? ''
-    return [root, ...new Set([...text.matchAll(/\$ref: '([\w.-]+\.yaml)#/g)].map(([, name]) => posix.join(posix.dirname(root), name)))]
+    return [
+      root,
+      ...new Set(
+        [...text.matchAll(/\$ref: '([\w.-]+\.yaml)#/g)].map(([, name]) =>
+          posix.join(posix.dirname(root), name),
+        ),
+      ),
+    ]
   }
 
   /** The nearest place to the pointer that is written by hand. */
-  return function placeOf (pointer: string): Line {
+  return function placeOf(pointer: string): Line {
     // What events there are is written as x-events.
     const keys = keysOf(pointer.replace(/^\/webhooks\/([^/]+).*/, '/x-events/$1'))
     const candidates = keys[0] === 'components' ? all().reverse() : [root]
@@ -39,7 +49,7 @@ export function createPlaces (read: (file: string) => string | null, root = 'spe
     return { file: best.file, line: best.line }
   }
 
-  function walk (file: string, keys: string[]): Line & { depth: number } {
+  function walk(file: string, keys: string[]): Line & { depth: number } {
     const opened = open(file)
     if (opened === null) return { file, line: 1, depth: -1 }
     let node: unknown = opened.document.contents
@@ -52,8 +62,11 @@ export function createPlaces (read: (file: string) => string | null, root = 'spe
         const further = walk(posix.join(posix.dirname(file), name), [...keysOf(target), ...keys.slice(i)])
         return { ...further, depth: depth + further.depth }
       }
-      const pair = isMap(node) ? node.items.find((item) => isScalar(item.key) && String(item.key.value) === key) : undefined
-      const item = pair?.value ?? (isNode(node) && 'items' in node ? (node.items as unknown[])[Number(key)] : undefined)
+      const pair = isMap(node)
+        ? node.items.find((item) => isScalar(item.key) && String(item.key.value) === key)
+        : undefined
+      const item =
+        pair?.value ?? (isNode(node) && 'items' in node ? (node.items as unknown[])[Number(key)] : undefined)
       if (item === undefined) break
       const place = (pair?.key ?? item) as Node
       if (place.range) line = opened.lines.linePos(place.range[0]).line
@@ -64,7 +77,7 @@ export function createPlaces (read: (file: string) => string | null, root = 'spe
   }
 }
 
-function referenceOf (node: unknown): string | null {
+function referenceOf(node: unknown): string | null {
   if (isAlias(node) || !isMap(node)) return null
   const reference = node.get('$ref')
   return typeof reference === 'string' ? reference : null

@@ -4,10 +4,17 @@ import { relative, resolve } from 'node:path'
 import ts from 'typescript'
 
 /** @returns one line for each problem, `file:line:column message`, in the project of `folder`. */
-export function typeProblems (folder: string): string[] {
-  const config = ts.getParsedCommandLineOfConfigFile(resolve(folder, 'tsconfig.json'), {}, {
-    ...ts.sys, onUnRecoverableConfigFileDiagnostic: (problem) => { throw new Error(ts.flattenDiagnosticMessageText(problem.messageText, '\n')) }
-  })!
+export function typeProblems(folder: string): string[] {
+  const config = ts.getParsedCommandLineOfConfigFile(
+    resolve(folder, 'tsconfig.json'),
+    {},
+    {
+      ...ts.sys,
+      onUnRecoverableConfigFileDiagnostic: (problem) => {
+        throw new Error(ts.flattenDiagnosticMessageText(problem.messageText, '\n'))
+      },
+    },
+  )!
   const program = ts.createProgram(config.fileNames, config.options)
   const problems = ts.getPreEmitDiagnostics(program).map((problem) => {
     const text = ts.flattenDiagnosticMessageText(problem.messageText, '\n  ')
@@ -17,17 +24,20 @@ export function typeProblems (folder: string): string[] {
   for (const file of program.getSourceFiles()) {
     const name = relative(folder, file.fileName)
     if (name.includes('node_modules') || name.startsWith('generated') || name.startsWith('..')) continue
-    for (const node of floatingPromises(file, checker)) problems.push(`${place(folder, file, node.getStart(file))} nobody awaits this promise (\`void\` says that nobody should)`)
+    for (const node of floatingPromises(file, checker))
+      problems.push(
+        `${place(folder, file, node.getStart(file))} nobody awaits this promise (\`void\` says that nobody should)`,
+      )
   }
   return problems
 }
 
-function place (folder: string, file: ts.SourceFile, start: number): string {
+function place(folder: string, file: ts.SourceFile, start: number): string {
   const { line, character } = file.getLineAndCharacterOfPosition(start)
   return `${relative(folder, file.fileName)}:${line + 1}:${character + 1}`
 }
 
-function floatingPromises (file: ts.SourceFile, checker: ts.TypeChecker): ts.Node[] {
+function floatingPromises(file: ts.SourceFile, checker: ts.TypeChecker): ts.Node[] {
   const found: ts.Node[] = []
   const visit = (node: ts.Node): void => {
     if (ts.isExpressionStatement(node) && floats(node.expression, checker)) found.push(node)
@@ -37,18 +47,30 @@ function floatingPromises (file: ts.SourceFile, checker: ts.TypeChecker): ts.Nod
   return found
 }
 
-function floats (expression: ts.Expression, checker: ts.TypeChecker): boolean {
+function floats(expression: ts.Expression, checker: ts.TypeChecker): boolean {
   if (ts.isParenthesizedExpression(expression)) return floats(expression.expression, checker)
-  if (ts.isConditionalExpression(expression)) return floats(expression.whenTrue, checker) || floats(expression.whenFalse, checker)
+  if (ts.isConditionalExpression(expression))
+    return floats(expression.whenTrue, checker) || floats(expression.whenFalse, checker)
   if (ts.isBinaryExpression(expression)) {
     const operator = expression.operatorToken.kind
-    const short = operator === ts.SyntaxKind.AmpersandAmpersandToken || operator === ts.SyntaxKind.BarBarToken || operator === ts.SyntaxKind.QuestionQuestionToken
+    const short =
+      operator === ts.SyntaxKind.AmpersandAmpersandToken ||
+      operator === ts.SyntaxKind.BarBarToken ||
+      operator === ts.SyntaxKind.QuestionQuestionToken
     return short && floats(expression.right, checker)
   }
-  if (!ts.isCallExpression(expression) && !ts.isIdentifier(expression) && !ts.isPropertyAccessExpression(expression)) return false
+  if (
+    !ts.isCallExpression(expression) &&
+    !ts.isIdentifier(expression) &&
+    !ts.isPropertyAccessExpression(expression)
+  )
+    return false
   if (!isPromise(checker.getTypeAtLocation(expression), checker)) return false
   if (ts.isCallExpression(expression) && ts.isPropertyAccessExpression(expression.expression)) {
-    const { name: { text: method }, expression: on } = expression.expression
+    const {
+      name: { text: method },
+      expression: on,
+    } = expression.expression
     if (method === 'catch' && expression.arguments.length > 0) return false
     if (method === 'then' && expression.arguments.length > 1) return false
     if (method === 'finally') return floats(on, checker)
@@ -59,9 +81,13 @@ function floats (expression: ts.Expression, checker: ts.TypeChecker): boolean {
 }
 
 /** With `catch`: Fastify's replies and instances have a `then` but report their errors themselves. */
-function isPromise (type: ts.Type, checker: ts.TypeChecker): boolean {
+function isPromise(type: ts.Type, checker: ts.TypeChecker): boolean {
   const parts = type.isUnion() ? type.types : [type]
-  return parts.some((part) => checker.getPropertyOfType(part, 'then') !== undefined && checker.getPropertyOfType(part, 'catch') !== undefined)
+  return parts.some(
+    (part) =>
+      checker.getPropertyOfType(part, 'then') !== undefined &&
+      checker.getPropertyOfType(part, 'catch') !== undefined,
+  )
 }
 
 if (import.meta.main) {

@@ -8,15 +8,18 @@ export interface Deadline {
   /** Milliseconds since 1970; Infinity where there is none. */
   at: number
   /** The same, or its end: whatever the work makes of the signal. */
-  within<T> (work: Promise<T>): Promise<T>
+  within<T>(work: Promise<T>): Promise<T>
   /** To be called when there is nothing to be cut short any more; the caller's signal still counts. */
-  met (): void
+  met(): void
 }
 
 /** @param timeout milliseconds; null for as long as it takes. */
-export function startDeadline (timeout: number | null, clock: Clock, signal?: AbortSignal): Deadline {
+export function startDeadline(timeout: number | null, clock: Clock, signal?: AbortSignal): Deadline {
   const late = new AbortController()
-  const timer = timeout === null ? undefined : setTimeout(() => late.abort(new DeadlineError(`The call took longer than ${timeout} ms.`)), timeout)
+  const timer =
+    timeout === null
+      ? undefined
+      : setTimeout(() => late.abort(new DeadlineError(`The call took longer than ${timeout} ms.`)), timeout)
   const over = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal])
   return {
     signal: over,
@@ -28,6 +31,6 @@ export function startDeadline (timeout: number | null, clock: Clock, signal?: Ab
       })
       return await Promise.race([work, ended])
     },
-    met: () => clearTimeout(timer)
+    met: () => clearTimeout(timer),
   }
 }

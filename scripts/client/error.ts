@@ -23,9 +23,12 @@ export class PlatformError extends Error {
   retryAfter: number | null
   response: Response
 
-  constructor (operation: string, response: Response, body: unknown) {
+  constructor(operation: string, response: Response, body: unknown) {
     const told = envelopeOf(body)
-    super(told?.message ?? `${operation} was answered with ${response.status}${response.statusText && ` ${response.statusText}`}.`)
+    super(
+      told?.message ??
+        `${operation} was answered with ${response.status}${response.statusText && ` ${response.statusText}`}.`,
+    )
     this.operation = operation
     this.status = response.status
     this.code = told?.code ?? null
@@ -47,7 +50,7 @@ export class DeadlineError extends Error {
 }
 
 /** What Retry-After says (RFC 9110, 10.2.3: seconds or a date), from `now` in milliseconds; null without one. */
-export function secondsToWait (response: Response, now: number): number | null {
+export function secondsToWait(response: Response, now: number): number | null {
   const told = response.headers.get('retry-after')
   if (told === null) return null
   if (/^\d+$/.test(told.trim())) return Number(told)
@@ -55,7 +58,7 @@ export function secondsToWait (response: Response, now: number): number | null {
   return Number.isNaN(date) ? null : Math.max(0, (date - now) / 1000)
 }
 
-function envelopeOf (body: unknown): Envelope | null {
+function envelopeOf(body: unknown): Envelope | null {
   const told = (body as { error?: Envelope } | undefined)?.error
   return typeof told?.code === 'string' ? told : null
 }

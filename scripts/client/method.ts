@@ -1,15 +1,21 @@
 // The types of the client's methods, from an operation as openapi-typescript writes it.
 import type { Progress } from './progress.ts'
 
-type Declared = { parameters: object, responses: object }
+type Declared = { parameters: object; responses: object }
 
 type RequiredKeys<T> = { [K in keyof T]-?: object extends Pick<T, K> ? never : K }[keyof T]
 /** Optional as a whole where nothing in it is required. */
-type Part<Name extends string, T> = [T] extends [never] ? unknown
-  : RequiredKeys<T> extends never ? { [N in Name]?: T } : { [N in Name]: T }
+type Part<Name extends string, T> = [T] extends [never]
+  ? unknown
+  : RequiredKeys<T> extends never
+    ? { [N in Name]?: T }
+    : { [N in Name]: T }
 
-type Parameters<O, Place extends string> = O extends { parameters: { [P in Place]: infer V } } ? NonNullable<V>
-  : O extends { parameters: { [P in Place]?: infer V } } ? NonNullable<V> : never
+type Parameters<O, Place extends string> = O extends { parameters: { [P in Place]: infer V } }
+  ? NonNullable<V>
+  : O extends { parameters: { [P in Place]?: infer V } }
+    ? NonNullable<V>
+    : never
 
 type Content<B> = B extends { content: infer C } ? C[keyof C] : never
 type JsonContent<B> = B extends { content: { 'application/json': infer J } } ? J : never
@@ -24,9 +30,17 @@ export type BytesBody = Blob | ArrayBuffer | Uint8Array<ArrayBuffer>
 type WithFile<F, File extends string> = Omit<F, File> & { [Name in File]: FileBody }
 
 /** The fields of a form beside its file. */
-export type FormFields<O, File extends string> = O extends { requestBody: infer B } ? Omit<FormContent<B>, File> : never
+export type FormFields<O, File extends string> = O extends { requestBody: infer B }
+  ? Omit<FormContent<B>, File>
+  : never
 
-type BodyPart<O, Body> = O extends { requestBody: unknown } ? { body: Body } : O extends { requestBody?: infer B } ? [NonNullable<B>] extends [never] ? unknown : { body?: Body } : unknown
+type BodyPart<O, Body> = O extends { requestBody: unknown }
+  ? { body: Body }
+  : O extends { requestBody?: infer B }
+    ? [NonNullable<B>] extends [never]
+      ? unknown
+      : { body?: Body }
+    : unknown
 
 /** What every call takes beside what its operation declares. */
 export interface CallOptions {
@@ -48,28 +62,37 @@ export interface StreamOptions extends CallOptions {
   silence?: number
 }
 
-type Rest<O> = Part<'path', Parameters<O, 'path'>> & Part<'query', Parameters<O, 'query'>> & Part<'headers', Parameters<O, 'header'>>
+type Rest<O> = Part<'path', Parameters<O, 'path'>> &
+  Part<'query', Parameters<O, 'query'>> &
+  Part<'headers', Parameters<O, 'header'>>
 
 /** The parameters and the body of an operation. */
-export type Input<O, Body = Content<NonNullable<O extends { requestBody?: infer B } ? B : never>>> = Rest<O> & BodyPart<O, Body>
+export type Input<O, Body = Content<NonNullable<O extends { requestBody?: infer B } ? B : never>>> = Rest<O> &
+  BodyPart<O, Body>
 
 type Responses<O> = O extends { responses: infer R } ? R : never
 type Success = 200 | 201 | 202 | 203 | 204 | 206
 
 /** The body of its success. */
-export type Output<O> = { [S in keyof Responses<O> & Success]: Responses<O>[S] extends { content: infer C } ? C[keyof C] : undefined }[keyof Responses<O> & Success]
+export type Output<O> = {
+  [S in keyof Responses<O> & Success]: Responses<O>[S] extends { content: infer C } ? C[keyof C] : undefined
+}[keyof Responses<O> & Success]
 
-type HeaderNames<H> = { [K in keyof H as string extends K ? never : K]: K } extends infer N ? N[keyof N] : never
-type DeclaredHeader<O> = { [S in keyof Responses<O> & Success]: Responses<O>[S] extends { headers: infer H } ? HeaderNames<H> : never }[keyof Responses<O> & Success]
+type HeaderNames<H> = { [K in keyof H as string extends K ? never : K]: K } extends infer N
+  ? N[keyof N]
+  : never
+type DeclaredHeader<O> = {
+  [S in keyof Responses<O> & Success]: Responses<O>[S] extends { headers: infer H } ? HeaderNames<H> : never
+}[keyof Responses<O> & Success]
 
 /** An answer whose header fields are known by name. */
 export interface TypedResponse<O> extends Response {
-  headers: Headers & { get (name: DeclaredHeader<O> & string): string | null }
+  headers: Headers & { get(name: DeclaredHeader<O> & string): string | null }
 }
 
 /** A promise of the body; `withResponse()` has the status and the header fields too. The request is sent once, whatever is asked for. */
 export interface Answer<O, Data = Output<O>> extends Promise<Data> {
-  withResponse (): Promise<{ data: Data, response: TypedResponse<O> }>
+  withResponse(): Promise<{ data: Data; response: TypedResponse<O> }>
 }
 
 type Call<In, Out> = RequiredKeys<In> extends never ? (input?: In) => Out : (input: In) => Out
@@ -86,8 +109,15 @@ export type ListMethod<O extends Declared> = Method<O> & {
 }
 
 /** The body with a file, or, where the operation takes it too, JSON without one. */
-export type FormMethod<O extends Declared, File extends string> =
-  Call<Input<O, WithFile<FormContent<NonNullable<O extends { requestBody?: infer B } ? B : never>>, File> | JsonContent<NonNullable<O extends { requestBody?: infer B } ? B : never>>> & UploadOptions, Answer<O>>
+export type FormMethod<O extends Declared, File extends string> = Call<
+  Input<
+    O,
+    | WithFile<FormContent<NonNullable<O extends { requestBody?: infer B } ? B : never>>, File>
+    | JsonContent<NonNullable<O extends { requestBody?: infer B } ? B : never>>
+  > &
+    UploadOptions,
+  Answer<O>
+>
 
 export type BytesMethod<O extends Declared> = Call<Input<O, BytesBody> & UploadOptions, Answer<O>>
 
@@ -95,7 +125,12 @@ export type BytesMethod<O extends Declared> = Call<Input<O, BytesBody> & UploadO
 export type DownloadMethod<O extends Declared> = Call<Input<O> & CallOptions, Promise<TypedResponse<O>>>
 
 /** An event with its data, told apart by `event`. `id` is where a stream that takes `Last-Event-ID` goes on. */
-export type StreamEvent<Events> = { [Name in keyof Events]: { event: Name, id: string | null, data: Events[Name] } }[keyof Events]
+export type StreamEvent<Events> = {
+  [Name in keyof Events]: { event: Name; id: string | null; data: Events[Name] }
+}[keyof Events]
 
 /** Nothing is sent before the first event is asked for; leaving the loop closes the connection. */
-export type StreamMethod<O extends Declared, Events> = Call<Input<O> & StreamOptions, AsyncGenerator<StreamEvent<Events>, void, undefined>>
+export type StreamMethod<O extends Declared, Events> = Call<
+  Input<O> & StreamOptions,
+  AsyncGenerator<StreamEvent<Events>, void, undefined>
+>

@@ -7,12 +7,21 @@ export interface ListInput {
   signal?: AbortSignal
 }
 
-export interface Page { data: unknown[], pagination?: { total_pages: number }, has_more?: boolean, next_after?: number }
+export interface Page {
+  data: unknown[]
+  pagination?: { total_pages: number }
+  has_more?: boolean
+  next_after?: number
+}
 
 export type ListKind = 'pages' | 'after'
 
 /** The pages of a list, beginning with the one that the query names. */
-export async function * pagesOf (kind: ListKind, input: ListInput, ask: (input: ListInput) => Promise<Page>): AsyncGenerator<Page, void, undefined> {
+export async function* pagesOf(
+  kind: ListKind,
+  input: ListInput,
+  ask: (input: ListInput) => Promise<Page>,
+): AsyncGenerator<Page, void, undefined> {
   let query = { ...input.query }
   for (;;) {
     input.signal?.throwIfAborted()
@@ -25,7 +34,11 @@ export async function * pagesOf (kind: ListKind, input: ListInput, ask: (input: 
 }
 
 /** Their items. */
-export async function * itemsOf (kind: ListKind, input: ListInput, ask: (input: ListInput) => Promise<Page>): AsyncGenerator<unknown, void, undefined> {
+export async function* itemsOf(
+  kind: ListKind,
+  input: ListInput,
+  ask: (input: ListInput) => Promise<Page>,
+): AsyncGenerator<unknown, void, undefined> {
   for await (const { data } of pagesOf(kind, input, ask)) {
     for (const item of data) {
       input.signal?.throwIfAborted()
@@ -34,10 +47,10 @@ export async function * itemsOf (kind: ListKind, input: ListInput, ask: (input: 
   }
 }
 
-function pageAfter (page: number, { data, pagination }: Page): { page: number } | null {
+function pageAfter(page: number, { data, pagination }: Page): { page: number } | null {
   return data.length === 0 || page >= (pagination?.total_pages ?? Infinity) ? null : { page: page + 1 }
 }
 
-function afterOf ({ has_more: hasMore, next_after: after }: Page): { after: number } | null {
+function afterOf({ has_more: hasMore, next_after: after }: Page): { after: number } | null {
   return hasMore === true ? { after: after! } : null
 }

@@ -1,11 +1,20 @@
 // A contract with a constraint less, or with exactly the constraints of a list. What is not touched is shared.
 import { escaped, keysOf } from '../../services/json-pointer.ts'
-import { assertions, choices, constraintsOf, holders, parameterName, same, type Constraint, type Constraints } from './constraints.ts'
+import {
+  assertions,
+  choices,
+  constraintsOf,
+  holders,
+  parameterName,
+  same,
+  type Constraint,
+  type Constraints,
+} from './constraints.ts'
 
 type Json = any
 
 /** A copy of the document without the constraint; what it does not touch is shared. */
-export function without (document: Json, { place, keyword, name }: Constraint): Json {
+export function without(document: Json, { place, keyword, name }: Constraint): Json {
   return changed(document, keysOf(place), (node) => {
     const { [keyword]: value, ...rest } = node
     if (name === undefined) return rest
@@ -18,19 +27,29 @@ export function without (document: Json, { place, keyword, name }: Constraint): 
  * A copy of the document with exactly the constraints of the list, whatever it has itself. Places that are in the document
  * no more are left out, and components of which nothing is listed stay as they are: they are made from others.
  */
-export function withConstraints (document: Json, listed: Constraints): Json {
-  const written = new Set([...listed.keys()].map((place) => /^\/components\/schemas\/([^/]+)/.exec(place)?.[1]))
+export function withConstraints(document: Json, listed: Constraints): Json {
+  const written = new Set(
+    [...listed.keys()].map((place) => /^\/components\/schemas\/([^/]+)/.exec(place)?.[1]),
+  )
   const now = constraintsOf(document, (component) => written.has(component))
   let result = document
   // From the outside in: what holds a schema comes before the schema.
-  for (const place of [...new Set([...listed.keys(), ...now.keys()])].sort((a, b) => a.split('/').length - b.split('/').length)) {
+  for (const place of [...new Set([...listed.keys(), ...now.keys()])].sort(
+    (a, b) => a.split('/').length - b.split('/').length,
+  )) {
     const own = listed.get(place) ?? {}
     if (same(own, now.get(place) ?? {}) || !exists(result, place)) continue
     result = changed(result, keysOf(place), (node) => {
-      const kept = Object.fromEntries(Object.entries<Json>(node).filter(([key]) => own[key] !== undefined || ![...assertions, ...holders, ...choices].includes(key)))
+      const kept = Object.fromEntries(
+        Object.entries<Json>(node).filter(
+          ([key]) => own[key] !== undefined || ![...assertions, ...holders, ...choices].includes(key),
+        ),
+      )
       for (const [keyword, value] of Object.entries(own)) {
-        if (choices.includes(keyword)) kept[keyword] = Array.from({ length: value }, (_, i) => node[keyword]?.[i] ?? {})
-        else if (value === 'schema' || (holders.includes(keyword) && value === true)) kept[keyword] = typeof node[keyword] === 'object' ? node[keyword] : {}
+        if (choices.includes(keyword))
+          kept[keyword] = Array.from({ length: value }, (_, i) => node[keyword]?.[i] ?? {})
+        else if (value === 'schema' || (holders.includes(keyword) && value === true))
+          kept[keyword] = typeof node[keyword] === 'object' ? node[keyword] : {}
         else kept[keyword] = value
       }
       return kept
@@ -39,11 +58,16 @@ export function withConstraints (document: Json, listed: Constraints): Json {
   return result
 }
 
-function exists (document: Json, place: string): boolean {
-  return keysOf(place).reduce<Json>((node, key) => node === undefined ? undefined : childOf(node, key), document) !== undefined
+function exists(document: Json, place: string): boolean {
+  return (
+    keysOf(place).reduce<Json>(
+      (node, key) => (node === undefined ? undefined : childOf(node, key)),
+      document,
+    ) !== undefined
+  )
 }
 
-function changed (node: Json, [key, ...rest]: string[], change: (node: Json) => Json): Json {
+function changed(node: Json, [key, ...rest]: string[], change: (node: Json) => Json): Json {
   if (key === undefined) return change(node)
   const actual = Array.isArray(node) ? indexOf(node, key) : key
   const copy = Array.isArray(node) ? [...node] : { ...node }
@@ -51,26 +75,30 @@ function changed (node: Json, [key, ...rest]: string[], change: (node: Json) => 
   return copy
 }
 
-function childOf (node: Json, key: string): Json {
+function childOf(node: Json, key: string): Json {
   return Array.isArray(node) ? node[indexOf(node, key)] : node[key]
 }
 
 /** Of a list's item by its number, or of a parameter by its place and name. */
-function indexOf (list: Json[], key: string): number {
-  return /^\d+$/.test(key) ? Number(key) : list.findIndex((item) => item.$ref === undefined && parameterName(item) === key)
+function indexOf(list: Json[], key: string): number {
+  return /^\d+$/.test(key)
+    ? Number(key)
+    : list.findIndex((item) => item.$ref === undefined && parameterName(item) === key)
 }
 
 /** What stands at a place. */
-export function nodeAt (document: Json, place: string): Json {
+export function nodeAt(document: Json, place: string): Json {
   return keysOf(place).reduce((node, key) => childOf(node, key), document)
 }
 
 /** The same place as a JSON pointer into the document. */
-export function pointerOf (document: Json, place: string): string {
+export function pointerOf(document: Json, place: string): string {
   let node = document
-  return keysOf(place).map((key) => {
-    const actual = Array.isArray(node) ? String(indexOf(node, key)) : key
-    node = node?.[actual]
-    return `/${escaped(actual)}`
-  }).join('')
+  return keysOf(place)
+    .map((key) => {
+      const actual = Array.isArray(node) ? String(indexOf(node, key)) : key
+      node = node?.[actual]
+      return `/${escaped(actual)}`
+    })
+    .join('')
 }

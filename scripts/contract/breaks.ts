@@ -9,45 +9,116 @@ export interface Break {
 }
 
 /** Of the value as a whole and of all that is in it. Those that happen to break nothing are for the caller to leave out. */
-export function breaksOf (document: Json, node: Json, value: Json, name = ''): Break[] {
+export function breaksOf(document: Json, node: Json, value: Json, name = ''): Break[] {
   const schema = schemaOf(document, node)
-  const own = ownBreaks(schema, value).map(({ keyword, value: broken }) => ({ field: name, keyword, value: broken }))
+  const own = ownBreaks(schema, value).map(({ keyword, value: broken }) => ({
+    field: name,
+    keyword,
+    value: broken,
+  }))
   if (Array.isArray(value) && schema.items !== undefined && value.length > 0) {
-    return [...own, ...breaksOf(document, schema.items, value[0], `${name}[0]`).map((each) => ({ ...each, value: [each.value, ...value.slice(1)] }))]
+    return [
+      ...own,
+      ...breaksOf(document, schema.items, value[0], `${name}[0]`).map((each) => ({
+        ...each,
+        value: [each.value, ...value.slice(1)],
+      })),
+    ]
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || Buffer.isBuffer(value.bytes)) return own
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || Buffer.isBuffer(value.bytes))
+    return own
   const inside = Object.entries<Json>(value).flatMap(([property, item]) => {
-    const known = schema.properties?.[property] ?? (typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined)
-    return known === undefined ? [] : breaksOf(document, known, item, within(name, property)).map((each) => ({ ...each, value: { ...value, [property]: each.value } }))
+    const known =
+      schema.properties?.[property] ??
+      (typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined)
+    return known === undefined
+      ? []
+      : breaksOf(document, known, item, within(name, property)).map((each) => ({
+          ...each,
+          value: { ...value, [property]: each.value },
+        }))
   })
   return [...own, ...objectBreaks(schema, value, name), ...inside]
 }
 
-function within (name: string, property: string): string {
+function within(name: string, property: string): string {
   return name === '' ? property : `${name}.${property}`
 }
 
-function objectBreaks (schema: Json, value: Json, name: string): Break[] {
+function objectBreaks(schema: Json, value: Json, name: string): Break[] {
   const missing = (schema.required ?? []).map((property: string) => {
     const { [property]: _left, ...rest } = value
     return { field: within(name, property), keyword: 'required', value: rest }
   })
-  const unknown = schema.additionalProperties === false ? [{ field: within(name, 'not_in_the_contract'), keyword: 'additionalProperties', value: { ...value, not_in_the_contract: 1 } }] : []
-  const many = schema.maxProperties === undefined ? [] : [{ field: name, keyword: 'maxProperties', value: Object.fromEntries(Array.from({ length: schema.maxProperties + 1 }, (_, i) => [`key${i}`, 'x'])) }]
-  const names = schema.propertyNames?.maxLength === undefined ? [] : [{ field: name, keyword: 'maxLength', value: { ['k'.repeat(schema.propertyNames.maxLength + 1)]: 'x' } }]
+  const unknown =
+    schema.additionalProperties === false
+      ? [
+          {
+            field: within(name, 'not_in_the_contract'),
+            keyword: 'additionalProperties',
+            value: { ...value, not_in_the_contract: 1 },
+          },
+        ]
+      : []
+  const many =
+    schema.maxProperties === undefined
+      ? []
+      : [
+          {
+            field: name,
+            keyword: 'maxProperties',
+            value: Object.fromEntries(
+              Array.from({ length: schema.maxProperties + 1 }, (_, i) => [`key${i}`, 'x']),
+            ),
+          },
+        ]
+  const names =
+    schema.propertyNames?.maxLength === undefined
+      ? []
+      : [
+          {
+            field: name,
+            keyword: 'maxLength',
+            value: { ['k'.repeat(schema.propertyNames.maxLength + 1)]: 'x' },
+          },
+        ]
   return [...missing, ...unknown, ...many, ...names]
 }
 
-function ownBreaks (schema: Json, value: Json): Array<{ keyword: string, value: Json }> {
+function ownBreaks(schema: Json, value: Json): Array<{ keyword: string; value: Json }> {
   const types = [schema.type].flat()
-  const broken: Array<{ keyword: string, value: Json }> = []
-  const add = (keyword: string, other: Json): void => { broken.push({ keyword, value: other }) }
-  if (schema.type !== undefined && schema.format !== 'binary') add('type', types.includes('object') ? 'text' : types.includes('string') ? 12345 : types.includes('boolean') ? 'maybe' : { wrong: true })
+  const broken: Array<{ keyword: string; value: Json }> = []
+  const add = (keyword: string, other: Json): void => {
+    broken.push({ keyword, value: other })
+  }
+  if (schema.type !== undefined && schema.format !== 'binary')
+    add(
+      'type',
+      types.includes('object')
+        ? 'text'
+        : types.includes('string')
+          ? 12345
+          : types.includes('boolean')
+            ? 'maybe'
+            : { wrong: true },
+    )
   if (schema.enum !== undefined) add('enum', types.includes('string') ? 'not-in-the-contract' : 987654321)
-  if (schema.const !== undefined) add('const', types.includes('string') ? 'not-in-the-contract' : !schema.const)
-  if (schema.maxLength !== undefined) add('maxLength', typeof value === 'string' && value !== '' && schema.pattern !== undefined ? value + [...value].at(-1)!.repeat(schema.maxLength + 1 - [...value].length) : 'x'.repeat(schema.maxLength + 1))
-  if (schema.minLength !== undefined && schema.minLength > 0) add('minLength', 'x'.repeat(schema.minLength - 1))
-  if (schema.pattern !== undefined && schema.enum === undefined) add('pattern', new RegExp(schema.pattern, 'u').test(' ') ? '\u0001' : schema.pattern === '\\S' ? '  ' : '!? /')
+  if (schema.const !== undefined)
+    add('const', types.includes('string') ? 'not-in-the-contract' : !schema.const)
+  if (schema.maxLength !== undefined)
+    add(
+      'maxLength',
+      typeof value === 'string' && value !== '' && schema.pattern !== undefined
+        ? value + [...value].at(-1)!.repeat(schema.maxLength + 1 - [...value].length)
+        : 'x'.repeat(schema.maxLength + 1),
+    )
+  if (schema.minLength !== undefined && schema.minLength > 0)
+    add('minLength', 'x'.repeat(schema.minLength - 1))
+  if (schema.pattern !== undefined && schema.enum === undefined)
+    add(
+      'pattern',
+      new RegExp(schema.pattern, 'u').test(' ') ? '\u0001' : schema.pattern === '\\S' ? '  ' : '!? /',
+    )
   if (schema.format !== undefined && schema.format !== 'binary') add('format', 'not of this format')
   if (schema.maximum !== undefined) add('maximum', schema.maximum + 1)
   if (schema.minimum !== undefined) add('minimum', schema.minimum - 1)
@@ -61,7 +132,14 @@ function ownBreaks (schema: Json, value: Json): Array<{ keyword: string, value: 
 }
 
 /** One too many; distinct, where the items can be told from numbers. */
-function many ({ maxItems, items }: Json, value: Json[]): Json[] {
+function many({ maxItems, items }: Json, value: Json[]): Json[] {
   const [first = 'x'] = value
-  return Array.from({ length: maxItems + 1 }, (_, i) => typeof first === 'string' && items?.pattern === undefined && items?.enum === undefined && items?.$ref === undefined ? `item${i}` : first)
+  return Array.from({ length: maxItems + 1 }, (_, i) =>
+    typeof first === 'string' &&
+    items?.pattern === undefined &&
+    items?.enum === undefined &&
+    items?.$ref === undefined
+      ? `item${i}`
+      : first,
+  )
 }

@@ -14,46 +14,68 @@ export interface Finding extends Problem {
   curl: string | null
 }
 
-export interface Case { operation: string, part: string, requests: number }
+export interface Case {
+  operation: string
+  part: string
+  requests: number
+}
 
 export interface Findings {
   all: Finding[]
   /** What was looked at, whether anything was found or not. */
   cases: Case[]
-  add (operation: string, part: string, problem: Problem, answer: Answer | null): void
-  looked (operation: string, part: string, requests: number): void
+  add(operation: string, part: string, problem: Problem, answer: Answer | null): void
+  looked(operation: string, part: string, requests: number): void
 }
 
-export function createFindings (): Findings {
+export function createFindings(): Findings {
   const found = new Map<string, Finding>()
   const cases = new Map<string, Case>()
   return {
-    get all () { return [...found.values()] },
-    get cases () { return [...cases.values()] },
-    add (operation, part, problem, answer) {
+    get all() {
+      return [...found.values()]
+    },
+    get cases() {
+      return [...cases.values()]
+    },
+    add(operation, part, problem, answer) {
       const name = `${operation} ${problem.check} ${problem.expected.replace(/\d+/g, '0').slice(0, 60)}`
       const known = found.get(name)
       if (known !== undefined) known.times++
-      else found.set(name, { ...problem, operation, part, times: 1, curl: answer === null ? null : curlOf(answer) })
+      else
+        found.set(name, {
+          ...problem,
+          operation,
+          part,
+          times: 1,
+          curl: answer === null ? null : curlOf(answer),
+        })
     },
-    looked (operation, part, requests) {
+    looked(operation, part, requests) {
       const name = `${operation} ${part}`
       cases.set(name, { operation, part, requests: (cases.get(name)?.requests ?? 0) + requests })
-    }
+    },
   }
 }
 
 /** The request as a command of a POSIX shell. Files are named, not included. */
-export function curlOf ({ method, url, parts, key }: Answer): string {
+export function curlOf({ method, url, parts, key }: Answer): string {
   const words = ['curl', '-i', ...(method === 'GET' ? [] : ['-X', method]), quoted(url)]
-  const header = (name: string, value: string): void => { words.push('-H', name === 'Authorization' ? `"${name}: ${value}"` : quoted(`${name}: ${value}`)) }
+  const header = (name: string, value: string): void => {
+    words.push('-H', name === 'Authorization' ? `"${name}: ${value}"` : quoted(`${name}: ${value}`))
+  }
   if (key !== null) header('Authorization', 'Bearer $KEY')
   for (const [name, value] of Object.entries(parts.headers)) header(name, value)
   if (parts.raw !== undefined) {
     if (parts.type !== undefined) header('Content-Type', parts.type)
     words.push('--data-binary', quoted(shortened(parts.raw.toString())))
   } else if (parts.type === 'multipart/form-data') {
-    for (const [name, value] of fieldsOf(parts.body)) words.push(...isAttachment(value) ? ['-F', quoted(`${name}=@${value.filename};type=${value.type}`)] : ['--form-string', quoted(`${name}=${value}`)])
+    for (const [name, value] of fieldsOf(parts.body))
+      words.push(
+        ...(isAttachment(value)
+          ? ['-F', quoted(`${name}=@${value.filename};type=${value.type}`)]
+          : ['--form-string', quoted(`${name}=${value}`)]),
+      )
   } else if (parts.body !== undefined) {
     header('Content-Type', parts.type ?? 'application/json')
     words.push('--data-binary', quoted(bodyText(parts.type, parts.body)))
@@ -61,15 +83,17 @@ export function curlOf ({ method, url, parts, key }: Answer): string {
   return words.join(' ')
 }
 
-function bodyText (type: string | undefined, body: Json): string {
+function bodyText(type: string | undefined, body: Json): string {
   if (isAttachment(body)) return `@${body.filename}`
-  return type === 'application/x-www-form-urlencoded' ? new URLSearchParams(body).toString() : JSON.stringify(body)
+  return type === 'application/x-www-form-urlencoded'
+    ? new URLSearchParams(body).toString()
+    : JSON.stringify(body)
 }
 
-function shortened (text: string): string {
+function shortened(text: string): string {
   return text.length > 2000 ? `${text.slice(0, 2000)}…` : text
 }
 
-function quoted (text: string): string {
+function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

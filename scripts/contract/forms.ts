@@ -3,44 +3,69 @@ import { crc32, deflateSync } from 'node:zlib'
 import type { Json } from './document.ts'
 
 /** The value of a field of the format `binary`. */
-export interface Attachment { filename: string, type: string, bytes: Buffer }
+export interface Attachment {
+  filename: string
+  type: string
+  bytes: Buffer
+}
 
-export function isAttachment (value: Json): value is Attachment {
+export function isAttachment(value: Json): value is Attachment {
   return Buffer.isBuffer(value?.bytes)
 }
 
 const boundary = 'contract-tests-form'
 
 /** The body in the media type, with the Content-Type that goes with it. Objects in a form are JSON, and lists as many fields (OpenAPI 3.1, 4.8.15). */
-export function encoded (type: string, body: Json): { contentType: string, bytes: Buffer } {
-  if (type === 'multipart/form-data') return { contentType: `${type}; boundary=${boundary}`, bytes: multipart(body) }
-  if (type === 'application/x-www-form-urlencoded') return { contentType: type, bytes: Buffer.from(new URLSearchParams(Object.entries(body).map(([name, value]): [string, string] => [name, plain(value)])).toString()) }
+export function encoded(type: string, body: Json): { contentType: string; bytes: Buffer } {
+  if (type === 'multipart/form-data')
+    return { contentType: `${type}; boundary=${boundary}`, bytes: multipart(body) }
+  if (type === 'application/x-www-form-urlencoded')
+    return {
+      contentType: type,
+      bytes: Buffer.from(
+        new URLSearchParams(
+          Object.entries(body).map(([name, value]): [string, string] => [name, plain(value)]),
+        ).toString(),
+      ),
+    }
   if (isAttachment(body)) return { contentType: type, bytes: body.bytes }
   return { contentType: type, bytes: Buffer.from(JSON.stringify(body)) }
 }
 
 /** The fields of a form in the order in which they are sent: files come last. */
-export function fieldsOf (body: Json): Array<[name: string, value: string | Attachment]> {
+export function fieldsOf(body: Json): Array<[name: string, value: string | Attachment]> {
   return Object.entries<Json>(body)
     .sort(([, a], [, b]) => Number(isAttachment(a)) - Number(isAttachment(b)))
-    .flatMap(([name, value]): Array<[string, string | Attachment]> => Array.isArray(value) ? value.map((item) => [name, plain(item)]) : [[name, isAttachment(value) ? value : plain(value)]])
+    .flatMap(([name, value]): Array<[string, string | Attachment]> =>
+      Array.isArray(value)
+        ? value.map((item) => [name, plain(item)])
+        : [[name, isAttachment(value) ? value : plain(value)]],
+    )
 }
 
-function multipart (body: Json): Buffer {
-  const parts = fieldsOf(body).map(([name, value]) => isAttachment(value)
-    ? Buffer.concat([Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; name="${name}"; filename="${value.filename}"\r\ncontent-type: ${value.type}\r\n\r\n`), value.bytes, Buffer.from('\r\n')])
-    : Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`))
+function multipart(body: Json): Buffer {
+  const parts = fieldsOf(body).map(([name, value]) =>
+    isAttachment(value)
+      ? Buffer.concat([
+          Buffer.from(
+            `--${boundary}\r\ncontent-disposition: form-data; name="${name}"; filename="${value.filename}"\r\ncontent-type: ${value.type}\r\n\r\n`,
+          ),
+          value.bytes,
+          Buffer.from('\r\n'),
+        ])
+      : Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`),
+  )
   return Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)])
 }
 
-function plain (value: Json): string {
+function plain(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** A picture that is one: PNG, 64 by 64, of one colour. */
 export const picture = png(64)
 
-function png (side: number): Buffer {
+function png(side: number): Buffer {
   const chunk = (type: string, data: Buffer): Buffer => {
     const named = Buffer.concat([Buffer.from(type), data])
     const length = Buffer.alloc(4)
@@ -55,5 +80,10 @@ function png (side: number): Buffer {
   head.set([8, 2, 0, 0, 0], 8)
   const row = Buffer.concat([Buffer.from([0]), Buffer.alloc(side * 3, 120)])
   const rows = deflateSync(Buffer.concat(Array.from({ length: side }, () => row)))
-  return Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), chunk('IHDR', head), chunk('IDAT', rows), chunk('IEND', Buffer.alloc(0))])
+  return Buffer.concat([
+    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+    chunk('IHDR', head),
+    chunk('IDAT', rows),
+    chunk('IEND', Buffer.alloc(0)),
+  ])
 }

@@ -15,7 +15,7 @@ tr.tag td { color: var(--quiet); padding-top: .8rem } details { border: 1px soli
 pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: 12.5px; background: light-dark(#f5f6f8, #1d2226); padding: .6rem; border-radius: 6px } code { font-size: 12.5px }
 dt { color: var(--quiet) } dd { margin: 0 0 .4rem; overflow-wrap: anywhere }`
 
-export function reportAsHtml (outcome: Outcome, url: string): string {
+export function reportAsHtml(outcome: Outcome, url: string): string {
   const { findings, wanted, requests, seconds, seed } = outcome
   const found = findings.all.length
   return `<!doctype html>
@@ -35,15 +35,21 @@ ${outcome.notes.length === 0 ? '' : `<h2>Notes</h2>\n<ul>${outcome.notes.map((no
 `
 }
 
-function findingOf ({ operation, check, part, expected, came, times, curl }: Finding, outcome: Outcome, url: string): string {
+function findingOf(
+  { operation, check, part, expected, came, times, curl }: Finding,
+  outcome: Outcome,
+  url: string,
+): string {
   return `<details id="${escaped(operation)}"><summary><code>${escaped(operation)}</code> ${escaped(check)}${times > 1 ? ` · ${times} times` : ''}</summary>
 <dl><dt>Part of the run</dt><dd>${escaped(part)}</dd><dt>Expected</dt><dd>${escaped(expected)}</dd><dt>Came</dt><dd>${escaped(came)}</dd></dl>
 ${curl === null ? '' : `<pre>${escaped(curl)}</pre>`}<pre>${escaped(replayOf(outcome, url, operation))}</pre></details>`
 }
 
-function matrixOf ({ wanted, matrix, findings }: Outcome): string {
+function matrixOf({ wanted, matrix, findings }: Outcome): string {
   const seen = [...matrix.keys()].map((name) => Number(name.split(' ')[1]))
-  const statuses = [...new Set([...wanted.flatMap(({ responses }) => [...responses.keys()]), ...seen])].sort((a, b) => a - b)
+  const statuses = [...new Set([...wanted.flatMap(({ responses }) => [...responses.keys()]), ...seen])].sort(
+    (a, b) => a - b,
+  )
   const found = new Set(findings.all.map(({ operation }) => operation))
   const rows = [...Map.groupBy(wanted, ({ tag }) => tag)].flatMap(([tag, own]) => [
     `<tr class="tag"><td colspan="${statuses.length + 1}">${escaped(tag)}</td></tr>`,
@@ -55,11 +61,16 @@ function matrixOf ({ wanted, matrix, findings }: Outcome): string {
       })
       const name = `<code title="${escaped(`${method} ${path}`)}">${escaped(id)}</code>`
       return `<tr${found.has(id) ? ' class="found"' : ''}><td>${found.has(id) ? `<a href="#${escaped(id)}">${name}</a>` : name}</td>${cells.join('')}</tr>`
-    })
+    }),
   ])
   return `<table><thead><tr><th>Operation</th>${statuses.map((status) => `<th>${status}</th>`).join('')}</tr></thead><tbody>${rows.join('\n')}</tbody></table>`
 }
 
-function escaped (text: string): string {
-  return text.toWellFormed().replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+function escaped(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
 }

@@ -1,25 +1,48 @@
 // The outcome as JUnit XML: a suite for each tag, a case for each operation and part of the run.
 import type { Outcome } from './whole.ts'
 
-export function reportAsJUnit ({ findings, operations, seconds, seed }: Outcome): string {
+export function reportAsJUnit({ findings, operations, seconds, seed }: Outcome): string {
   const tagOf = new Map(operations.map(({ id, tag }) => [id, tag]))
   // A finding of a part that has sent nothing for the operation still has its case.
-  const cases = [...findings.cases, ...findings.all.filter((finding) => !findings.cases.some(({ operation, part }) => operation === finding.operation && part === finding.part))]
+  const cases = [
+    ...findings.cases,
+    ...findings.all.filter(
+      (finding) =>
+        !findings.cases.some(
+          ({ operation, part }) => operation === finding.operation && part === finding.part,
+        ),
+    ),
+  ]
   const suites = [...Map.groupBy(cases, ({ operation }) => tagOf.get(operation) ?? '')].map(([tag, own]) => {
     const lines = own.map(({ operation, part }) => {
       const found = findings.all.filter((finding) => finding.operation === operation && finding.part === part)
-      const failures = found.map(({ check, expected, came, curl }) => `<failure type="${escaped(check)}" message="${escaped(`expected ${expected}, came ${came}`)}">${escaped(curl ?? '')}</failure>`)
+      const failures = found.map(
+        ({ check, expected, came, curl }) =>
+          `<failure type="${escaped(check)}" message="${escaped(`expected ${expected}, came ${came}`)}">${escaped(curl ?? '')}</failure>`,
+      )
       return `    <testcase classname="${escaped(operation)}" name="${escaped(part)}"${failures.length === 0 ? '/>' : `>${failures.slice(0, 1).join('')}${failures.length > 1 ? `<system-err>${failures.slice(1).map(escaped).join('\n')}</system-err>` : ''}</testcase>`}`
     })
-    const failed = own.filter(({ operation, part }) => findings.all.some((finding) => finding.operation === operation && finding.part === part)).length
-    return { tests: own.length, failed, text: `  <testsuite name="${escaped(tag)}" tests="${own.length}" failures="${failed}" errors="0" skipped="0">\n${lines.join('\n')}\n  </testsuite>` }
+    const failed = own.filter(({ operation, part }) =>
+      findings.all.some((finding) => finding.operation === operation && finding.part === part),
+    ).length
+    return {
+      tests: own.length,
+      failed,
+      text: `  <testsuite name="${escaped(tag)}" tests="${own.length}" failures="${failed}" errors="0" skipped="0">\n${lines.join('\n')}\n  </testsuite>`,
+    }
   })
   const sum = (name: 'tests' | 'failed'): number => suites.reduce((total, suite) => total + suite[name], 0)
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="contract, seed ${seed}" tests="${sum('tests')}" failures="${sum('failed')}" errors="0" time="${seconds.toFixed(3)}">\n${suites.map(({ text }) => text).join('\n')}\n</testsuites>\n`
 }
 
 /** Control characters have no place in XML 1.0, not even escaped. */
-function escaped (text: string): string {
-  return text.toWellFormed().replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
-    .replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replace(/[\t\n\r]/g, ' ')
+function escaped(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replace(/[\t\n\r]/g, ' ')
 }

@@ -11,8 +11,8 @@ export interface RunOptions {
   runs: number
   readOnly: boolean
   /** Which operations are looked at; others are only used to make what these need. */
-  wanted (operation: Operation): boolean
+  wanted(operation: Operation): boolean
   /** Milliseconds after which nothing new is begun. */
   time: number
-  onProgress (part: string, done: number, of: number, findings: number): void
+  onProgress(part: string, done: number, of: number, findings: number): void
 }

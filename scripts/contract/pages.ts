@@ -23,54 +23,127 @@ export interface PageOptions {
 }
 
 /** null where the list cannot be read, or changes while it is. */
-export async function pageThrough (run: Run, part: string, operation: Operation, { path, query = {}, limit = 100, most, until, key }: PageOptions): Promise<PagesRead | null> {
+export async function pageThrough(
+  run: Run,
+  part: string,
+  operation: Operation,
+  { path, query = {}, limit = 100, most, until, key }: PageOptions,
+): Promise<PagesRead | null> {
   const items: Json[] = []
   const answers: Answer[] = []
   let total = 0
   for (let page = 1; page <= most; page++) {
-    const answer = await run.call(part, operation, { path, query: { ...query, page: String(page), limit: String(limit) } }, key)
+    const answer = await run.call(
+      part,
+      operation,
+      { path, query: { ...query, page: String(page), limit: String(limit) } },
+      key,
+    )
     const pagination = answer.body?.pagination
-    if (answer.status !== 200 || !Array.isArray(answer.body?.data) || typeof pagination?.total !== 'number') return null
+    if (answer.status !== 200 || !Array.isArray(answer.body?.data) || typeof pagination?.total !== 'number')
+      return null
     if (page > 1 && pagination.total !== total) return null
     total = pagination.total
     items.push(...answer.body.data)
     answers.push(answer)
-    if (page >= pagination.total_pages || answer.body.data.length === 0 || (until !== undefined && answer.body.data.some(({ id }: Json) => id === until))) break
+    if (
+      page >= pagination.total_pages ||
+      answer.body.data.length === 0 ||
+      (until !== undefined && answer.body.data.some(({ id }: Json) => id === until))
+    )
+      break
   }
   const last = answers.at(-1)!
   const whole = answers.length >= Math.ceil(total / limit)
-  for (const [i, answer] of answers.entries()) holdPage(run, part, operation, answer, { page: i + 1, limit, total })
+  for (const [i, answer] of answers.entries())
+    holdPage(run, part, operation, answer, { page: i + 1, limit, total })
   const ids = items.map(({ id }) => id)
   const twice = ids.find((id, i) => ids.indexOf(id) !== i)
-  if (twice !== undefined && !(await moved(run, operation, { path, query, key }, total))) run.findings.add(operation.id, part, { check: 'page-twice', expected: 'each item once over all pages', came: `${twice} twice` }, last)
-  if (whole && twice === undefined && ids.length !== total && !(await moved(run, operation, { path, query, key }, total))) run.findings.add(operation.id, part, { check: 'page-total', expected: `as many items as the total says: ${total}`, came: String(ids.length) }, last)
+  if (twice !== undefined && !(await moved(run, operation, { path, query, key }, total)))
+    run.findings.add(
+      operation.id,
+      part,
+      { check: 'page-twice', expected: 'each item once over all pages', came: `${twice} twice` },
+      last,
+    )
+  if (
+    whole &&
+    twice === undefined &&
+    ids.length !== total &&
+    !(await moved(run, operation, { path, query, key }, total))
+  )
+    run.findings.add(
+      operation.id,
+      part,
+      {
+        check: 'page-total',
+        expected: `as many items as the total says: ${total}`,
+        came: String(ids.length),
+      },
+      last,
+    )
   return { items, total, whole, last }
 }
 
 /** Whether somebody else has changed the list meanwhile. */
-async function moved (run: Run, operation: Operation, { path, query, key }: Pick<PageOptions, 'path' | 'query' | 'key'>, total: number): Promise<boolean> {
+async function moved(
+  run: Run,
+  operation: Operation,
+  { path, query, key }: Pick<PageOptions, 'path' | 'query' | 'key'>,
+  total: number,
+): Promise<boolean> {
   const { answer } = await run.ask(operation, { path, query: { ...query, limit: '1' } }, key)
   return answer.body?.pagination?.total !== total
 }
 
-function holdPage (run: Run, part: string, operation: Operation, answer: Answer, { page, limit, total }: { page: number, limit: number, total: number }): void {
+function holdPage(
+  run: Run,
+  part: string,
+  operation: Operation,
+  answer: Answer,
+  { page, limit, total }: { page: number; limit: number; total: number },
+): void {
   const { pagination, data } = answer.body
   const pages = Math.ceil(total / limit)
-  const find = (check: string, expected: string, came: string): void => run.findings.add(operation.id, part, { check, expected, came }, answer)
-  if (pagination.page !== page || pagination.limit !== limit) find('pagination', `page ${page} and limit ${limit}, as asked`, JSON.stringify(pagination))
-  if (pagination.total_pages !== pages) find('pagination', `total_pages ${pages} for a total of ${total} and a limit of ${limit}`, String(pagination.total_pages))
+  const find = (check: string, expected: string, came: string): void =>
+    run.findings.add(operation.id, part, { check, expected, came }, answer)
+  if (pagination.page !== page || pagination.limit !== limit)
+    find('pagination', `page ${page} and limit ${limit}, as asked`, JSON.stringify(pagination))
+  if (pagination.total_pages !== pages)
+    find(
+      'pagination',
+      `total_pages ${pages} for a total of ${total} and a limit of ${limit}`,
+      String(pagination.total_pages),
+    )
   const length = Math.max(0, Math.min(limit, total - (page - 1) * limit))
-  if (data.length !== length) find('page-length', `${length} items on page ${page} of ${pages}`, String(data.length))
+  if (data.length !== length)
+    find('page-length', `${length} items on page ${page} of ${pages}`, String(data.length))
   const links = linksOf(answer.headers.get('link'))
   if (links.size === 0) return
-  for (const [relation, wanted] of [['next', page < pages ? page + 1 : null], ['prev', page > 1 ? page - 1 : null]] as const) {
+  for (const [relation, wanted] of [
+    ['next', page < pages ? page + 1 : null],
+    ['prev', page > 1 ? page - 1 : null],
+  ] as const) {
     const target = links.get(relation)
-    const number = target === undefined ? null : Number(new URL(target, answer.url).searchParams.get('page') ?? 1)
-    if (number !== wanted && page <= pages) find('link', wanted === null ? `no link to a ${relation} page on page ${page} of ${pages}` : `a link to the ${relation} page, ${wanted}`, String(answer.headers.get('link')))
+    const number =
+      target === undefined ? null : Number(new URL(target, answer.url).searchParams.get('page') ?? 1)
+    if (number !== wanted && page <= pages)
+      find(
+        'link',
+        wanted === null
+          ? `no link to a ${relation} page on page ${page} of ${pages}`
+          : `a link to the ${relation} page, ${wanted}`,
+        String(answer.headers.get('link')),
+      )
   }
 }
 
 /** The addresses by relation (RFC 8288). */
-function linksOf (header: string | null): Map<string, string> {
-  return new Map([...(header ?? '').matchAll(/<([^>]*)>\s*;\s*rel="?([a-z]+)"?/g)].map(([, address, relation]) => [relation, address]))
+function linksOf(header: string | null): Map<string, string> {
+  return new Map(
+    [...(header ?? '').matchAll(/<([^>]*)>\s*;\s*rel="?([a-z]+)"?/g)].map(([, address, relation]) => [
+      relation,
+      address,
+    ]),
+  )
 }

@@ -12,31 +12,44 @@ export interface Resource {
 }
 
 /** Of every kind of id that some operation reads one of. */
-export function resourcesOf ({ operations, document }: Pick<Run, 'operations' | 'document'>): Resource[] {
-  const reads = operations.filter((operation) => operation.method === 'GET' && operation.path.endsWith('}') && itemKind(document, operation) !== null && Object.values(kindsOf(operation)).at(-1) === itemKind(document, operation))
+export function resourcesOf({ operations, document }: Pick<Run, 'operations' | 'document'>): Resource[] {
+  const reads = operations.filter(
+    (operation) =>
+      operation.method === 'GET' &&
+      operation.path.endsWith('}') &&
+      itemKind(document, operation) !== null &&
+      Object.values(kindsOf(operation)).at(-1) === itemKind(document, operation),
+  )
   return reads.map((read) => {
     const kind = itemKind(document, read)!
-    const same = (...methods: string[]): Operation | null => operations.find(({ path, method }) => path === read.path && methods.includes(method)) ?? null
-    return { kind, read, update: same('PUT', 'PATCH'), remove: same('DELETE'), lists: operations.filter((operation) => listedKind(document, operation) === kind) }
+    const same = (...methods: string[]): Operation | null =>
+      operations.find(({ path, method }) => path === read.path && methods.includes(method)) ?? null
+    return {
+      kind,
+      read,
+      update: same('PUT', 'PATCH'),
+      remove: same('DELETE'),
+      lists: operations.filter((operation) => listedKind(document, operation) === kind),
+    }
   })
 }
 
-function itemKind (document: Json, operation: Operation): string | null {
+function itemKind(document: Json, operation: Operation): string | null {
   return kindOf(schemaOf(document, successOf(operation)?.media.schema.properties?.id))
 }
 
 /** The kind of id of what a paged list has in its `data`; null where the operation is none. */
-export function listedKind (document: Json, operation: Operation): string | null {
+export function listedKind(document: Json, operation: Operation): string | null {
   if (!isPaged(operation)) return null
   return kindOf(schemaOf(document, itemSchema(document, operation).properties?.id))
 }
 
-export function isPaged (operation: Operation): boolean {
+export function isPaged(operation: Operation): boolean {
   const properties = operation.method === 'GET' ? successOf(operation)?.media.schema.properties : undefined
   return properties?.data !== undefined && properties.pagination !== undefined
 }
 
-export function itemSchema (document: Json, operation: Operation): Json {
+export function itemSchema(document: Json, operation: Operation): Json {
   const data = schemaOf(document, successOf(operation)!.media.schema.properties.data)
   return schemaOf(document, data.items)
 }

@@ -8,43 +8,75 @@ import { changedOf, isKept } from './same.ts'
 import type { Answer } from './sender.ts'
 import { valuesOf } from './values.ts'
 
-export async function changes (run: Run, { read, update }: Resource, path: Record<string, string>): Promise<void> {
+export async function changes(
+  run: Run,
+  { read, update }: Resource,
+  path: Record<string, string>,
+): Promise<void> {
   if (update === null || update.body === null) return
   const schema = update.body.media[0].schema
   const shown = successOf(read)!.media.schema.properties ?? {}
-  const writable = Object.keys(schema.properties ?? {}).filter((name) => name in shown && schemaOf(run.document, shown[name])['x-volatile'] !== true)
+  const writable = Object.keys(schema.properties ?? {}).filter(
+    (name) => name in shown && schemaOf(run.document, shown[name])['x-volatile'] !== true,
+  )
   let before = await run.call(part, read, { path })
   const firstTag = before.headers.get('etag')
   for (const name of writable) {
     if (before.status !== 200) return
     const body = { [name]: another(run, schema.properties[name], before.body[name]) }
-    if (body[name] === undefined || run.validation.asked(update.body.media[0].pointer, body).length > 0) continue
-    before = await change(run, { read, update }, path, body, before, ['id', 'created_at', ...writable.filter((other) => other !== name)]) ?? before
+    if (body[name] === undefined || run.validation.asked(update.body.media[0].pointer, body).length > 0)
+      continue
+    before =
+      (await change(run, { read, update }, path, body, before, [
+        'id',
+        'created_at',
+        ...writable.filter((other) => other !== name),
+      ])) ?? before
   }
   const [name] = writable
-  if (name === undefined || firstTag === null || !update.parameters.some((each) => each.name === 'If-Match') || before.status !== 200) return
-  await preconditions(run, { read, update }, path, { [name]: another(run, schema.properties[name], before.body[name]) ?? before.body[name] }, before)
+  if (
+    name === undefined ||
+    firstTag === null ||
+    !update.parameters.some((each) => each.name === 'If-Match') ||
+    before.status !== 200
+  )
+    return
+  await preconditions(
+    run,
+    { read, update },
+    path,
+    { [name]: another(run, schema.properties[name], before.body[name]) ?? before.body[name] },
+    before,
+  )
 }
 
 /** A value other than the present one; undefined where none is found. */
-function another (run: Run, schema: Json, present: Json): Json {
+function another(run: Run, schema: Json, present: Json): Json {
   const values = valuesOf(run.document, schema, run.world)
   if (values === null) return undefined
   for (let i = 0; i < 6; i++) {
     const value = sampled(run, values)
-    if (JSON.stringify(value) !== JSON.stringify(present) && !(isKept(value, present) && !isEmpty(value))) return value
+    if (JSON.stringify(value) !== JSON.stringify(present) && !(isKept(value, present) && !isEmpty(value)))
+      return value
   }
   return undefined
 }
 
-function isEmpty (value: Json): boolean {
+function isEmpty(value: Json): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
-type Both = { read: Resource['read'], update: NonNullable<Resource['update']> }
+type Both = { read: Resource['read']; update: NonNullable<Resource['update']> }
 
 /** @returns how it reads afterwards; null where the change was refused. */
-async function change (run: Run, { read, update }: Both, path: Record<string, string>, body: Json, before: Answer, others: string[]): Promise<Answer | null> {
+async function change(
+  run: Run,
+  { read, update }: Both,
+  path: Record<string, string>,
+  body: Json,
+  before: Answer,
+  others: string[],
+): Promise<Answer | null> {
   const expect = expecting(run, update)
   const answer = await run.call(part, update, { path, body, type: update.body!.media[0].type })
   if (answer.status >= 300) return null
@@ -52,30 +84,87 @@ async function change (run: Run, { read, update }: Both, path: Record<string, st
   if (after.status !== 200) return after
   const [[name, value]] = Object.entries<Json>(body)
   if (answer.body !== undefined) {
-    expect(isKept(value, answer.body[name]), 'update-kept', `${name} as it was sent: ${JSON.stringify(value)}`, answer, JSON.stringify(answer.body[name]))
-    const changed = changedOf(before.body, answer.body, others.filter((other) => other in answer.body))
-    expect(changed.length === 0, 'update-others', `${changed[0]} as it was, since only ${name} was sent: ${JSON.stringify(before.body[changed[0]])}`, answer, JSON.stringify(answer.body[changed[0]]))
+    expect(
+      isKept(value, answer.body[name]),
+      'update-kept',
+      `${name} as it was sent: ${JSON.stringify(value)}`,
+      answer,
+      JSON.stringify(answer.body[name]),
+    )
+    const changed = changedOf(
+      before.body,
+      answer.body,
+      others.filter((other) => other in answer.body),
+    )
+    expect(
+      changed.length === 0,
+      'update-others',
+      `${changed[0]} as it was, since only ${name} was sent: ${JSON.stringify(before.body[changed[0]])}`,
+      answer,
+      JSON.stringify(answer.body[changed[0]]),
+    )
   }
-  expect(isKept(value, after.body[name]), 'update-seen', `${name} in the next read as it was sent: ${JSON.stringify(value)}`, answer, JSON.stringify(after.body[name]))
+  expect(
+    isKept(value, after.body[name]),
+    'update-seen',
+    `${name} in the next read as it was sent: ${JSON.stringify(value)}`,
+    answer,
+    JSON.stringify(after.body[name]),
+  )
   const reset = changedOf(before.body, after.body, others)
-  expect(reset.length === 0, 'update-others', `${reset[0]} as it was, since only ${name} was sent: ${JSON.stringify(before.body[reset[0]])}`, answer, JSON.stringify(after.body[reset[0]]))
+  expect(
+    reset.length === 0,
+    'update-others',
+    `${reset[0]} as it was, since only ${name} was sent: ${JSON.stringify(before.body[reset[0]])}`,
+    answer,
+    JSON.stringify(after.body[reset[0]]),
+  )
   const tag = after.headers.get('etag')
   if (tag !== null && JSON.stringify(after.body[name]) !== JSON.stringify(before.body[name])) {
-    expecting(run, read)(tag !== before.headers.get('etag'), 'etag', `another ETag after ${name} was changed`, after, tag)
+    expecting(run, read)(
+      tag !== before.headers.get('etag'),
+      'etag',
+      `another ETag after ${name} was changed`,
+      after,
+      tag,
+    )
     const answered = answer.headers.get('etag')
-    expect(answered === null || answered === tag, 'etag', `the ETag that the next read has: ${tag}`, answer, String(answered))
+    expect(
+      answered === null || answered === tag,
+      'etag',
+      `the ETag that the next read has: ${tag}`,
+      answer,
+      String(answered),
+    )
   }
   return after
 }
 
 /** An old ETag in If-Match is refused and nothing is changed; the present one is let through. */
-async function preconditions (run: Run, { read, update }: Both, path: Record<string, string>, body: Json, before: Answer): Promise<void> {
+async function preconditions(
+  run: Run,
+  { read, update }: Both,
+  path: Record<string, string>,
+  body: Json,
+  before: Answer,
+): Promise<void> {
   const expect = expecting(run, update)
   const type = update.body!.media[0].type
-  const stale = await run.call(part, update, { path, body, type, headers: { 'If-Match': '"contract-tests-stale"' } })
+  const stale = await run.call(part, update, {
+    path,
+    body,
+    type,
+    headers: { 'If-Match': '"contract-tests-stale"' },
+  })
   expect(stale.status === 412, 'if-match', '412 for an ETag in If-Match that is not the present one', stale)
   const still = await run.call(part, read, { path })
-  if (stale.status >= 400) expect(still.headers.get('etag') === before.headers.get('etag'), 'if-match', 'nothing changed by a request that was refused with 412', stale)
+  if (stale.status >= 400)
+    expect(
+      still.headers.get('etag') === before.headers.get('etag'),
+      'if-match',
+      'nothing changed by a request that was refused with 412',
+      stale,
+    )
   const present = still.headers.get('etag')
   if (present === null) return
   const taken = await run.call(part, update, { path, body, type, headers: { 'If-Match': present } })

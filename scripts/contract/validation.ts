@@ -6,14 +6,14 @@ import type { Json } from './document.ts'
 
 export interface Validation {
   /** What is wrong with the value of a request, nothing where it keeps the schema at the pointer. */
-  asked (pointer: string, value: Json): ErrorObject[]
+  asked(pointer: string, value: Json): ErrorObject[]
   /** The same for a value of an answer. */
-  answered (pointer: string, value: Json): ErrorObject[]
+  answered(pointer: string, value: Json): ErrorObject[]
   /** For a parameter's text, which counts as what it looks like. */
-  parameter (schema: Json): (value: string) => ErrorObject[]
+  parameter(schema: Json): (value: string) => ErrorObject[]
 }
 
-export function createValidation (document: Json): Validation {
+export function createValidation(document: Json): Validation {
   const open = validatorsOf(document)
   const closed = validatorsOf(closing(document))
   const ajv = ajvOf(true)
@@ -22,14 +22,14 @@ export function createValidation (document: Json): Validation {
   return {
     asked: (pointer, value) => problemsOf(open(pointer), value),
     answered: (pointer, value) => problemsOf(closed(pointer), value),
-    parameter (schema) {
+    parameter(schema) {
       if (!parameters.has(schema)) parameters.set(schema, ajv.compile(rebased(schema)))
       return (value) => problemsOf(parameters.get(schema)!, value)
-    }
+    },
   }
 }
 
-function validatorsOf (document: Json): (pointer: string) => ValidateFunction {
+function validatorsOf(document: Json): (pointer: string) => ValidateFunction {
   const ajv = ajvOf(false)
   ajv.addSchema(document, 'contract')
   const compiled = new Map<string, ValidateFunction>()
@@ -39,37 +39,53 @@ function validatorsOf (document: Json): (pointer: string) => ValidateFunction {
   }
 }
 
-function ajvOf (coerce: boolean): Ajv2020 {
-  const ajv = new Ajv2020({ strict: false, validateSchema: false, allErrors: true, inlineRefs: false, coerceTypes: coerce && 'array', logger: false })
+function ajvOf(coerce: boolean): Ajv2020 {
+  const ajv = new Ajv2020({
+    strict: false,
+    validateSchema: false,
+    allErrors: true,
+    inlineRefs: false,
+    coerceTypes: coerce && 'array',
+    logger: false,
+  })
   for (const [name, format] of Object.entries(fullFormats)) ajv.addFormat(name, format)
   ajv.addFormat('timezone', isTimezone)
   ajv.addFormat('binary', true)
   return ajv
 }
 
-function problemsOf (validate: ValidateFunction, value: Json): ErrorObject[] {
+function problemsOf(validate: ValidateFunction, value: Json): ErrorObject[] {
   return validate(value) ? [] : validate.errors!
 }
 
-function rebased (node: Json): Json {
+function rebased(node: Json): Json {
   if (Array.isArray(node)) return node.map(rebased)
   if (typeof node !== 'object' || node === null) return node
-  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, key === '$ref' && typeof value === 'string' ? `contract${value}` : rebased(value)]))
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) => [
+      key,
+      key === '$ref' && typeof value === 'string' ? `contract${value}` : rebased(value),
+    ]),
+  )
 }
 
 const combining = ['allOf', 'anyOf', 'oneOf']
 
 /** Objects that list their properties and say nothing of others have no others. */
-function closing (node: Json, combined = false): Json {
+function closing(node: Json, combined = false): Json {
   if (Array.isArray(node)) return node.map((item) => closing(item, combined))
   if (typeof node !== 'object' || node === null) return node
-  const copy = Object.fromEntries(Object.entries<Json>(node).map(([key, value]) => [key, closing(value, combining.includes(key))]))
-  const lists = typeof node.properties === 'object' && node.type !== undefined && [node.type].flat().includes('object')
-  if (lists && !combined && node.additionalProperties === undefined && !combining.some((key) => key in node)) copy.additionalProperties = false
+  const copy = Object.fromEntries(
+    Object.entries<Json>(node).map(([key, value]) => [key, closing(value, combining.includes(key))]),
+  )
+  const lists =
+    typeof node.properties === 'object' && node.type !== undefined && [node.type].flat().includes('object')
+  if (lists && !combined && node.additionalProperties === undefined && !combining.some((key) => key in node))
+    copy.additionalProperties = false
   return copy
 }
 
-function isTimezone (name: string): boolean {
+function isTimezone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name }).format()
     // Offsets such as +01:00 are no names.
@@ -80,7 +96,7 @@ function isTimezone (name: string): boolean {
 }
 
 /** The first problem, as a sentence fragment. */
-export function said ({ instancePath, keyword, message, params }: ErrorObject): string {
+export function said({ instancePath, keyword, message, params }: ErrorObject): string {
   const more = params.additionalProperty ?? params.missingProperty
   return `${instancePath === '' ? 'the whole' : instancePath} ${message ?? keyword}${more === undefined ? '' : ` (${more})`}`
 }

@@ -6,21 +6,34 @@ import { picture, type Attachment } from './forms.ts'
 
 /** Where ids come from: those of resources that the run may name. */
 export interface Ids {
-  ids (kind: string): string[]
+  ids(kind: string): string[]
   /** Of what has no typed id, by the name that it has in a body. */
-  named (name: string): string[]
+  named(name: string): string[]
 }
 
 /** @returns null where the schema wants the id of something that there is none of. */
-export function valuesOf (document: Json, node: Json, ids: Ids, depth = 0): fc.Arbitrary<Json> | null {
+export function valuesOf(document: Json, node: Json, ids: Ids, depth = 0): fc.Arbitrary<Json> | null {
   const schema = schemaOf(document, node)
   if (schema.const !== undefined) return fc.constant(schema.const)
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum)
-  if (schema.allOf !== undefined) return valuesOf(document, Object.assign({}, schema, { allOf: undefined }, ...schema.allOf.map((part: Json) => schemaOf(document, part))), ids, depth)
+  if (schema.allOf !== undefined)
+    return valuesOf(
+      document,
+      Object.assign(
+        {},
+        schema,
+        { allOf: undefined },
+        ...schema.allOf.map((part: Json) => schemaOf(document, part)),
+      ),
+      ids,
+      depth,
+    )
   const types: string[] = [schema.type ?? 'object'].flat()
   const alternatives: Json[] | undefined = schema.oneOf ?? schema.anyOf
   if (alternatives !== undefined && schema.properties === undefined) {
-    const found = alternatives.map((each) => valuesOf(document, each, ids, depth)).filter((each) => each !== null)
+    const found = alternatives
+      .map((each) => valuesOf(document, each, ids, depth))
+      .filter((each) => each !== null)
     return found.length === 0 ? null : fc.oneof(...found)
   }
   const value = ofType(document, schema, types.find((type) => type !== 'null') ?? 'null', ids, depth)
@@ -28,72 +41,136 @@ export function valuesOf (document: Json, node: Json, ids: Ids, depth = 0): fc.A
   return types.includes('null') && types.length > 1 ? fc.option(value, { nil: null, freq: 6 }) : value
 }
 
-function ofType (document: Json, schema: Json, type: string, ids: Ids, depth: number): fc.Arbitrary<Json> | null {
+function ofType(
+  document: Json,
+  schema: Json,
+  type: string,
+  ids: Ids,
+  depth: number,
+): fc.Arbitrary<Json> | null {
   switch (type) {
-    case 'null': return fc.constant(null)
-    case 'boolean': return fc.boolean()
-    case 'integer': return fc.integer(rangeOf(schema))
-    case 'number': return fc.integer({ min: 0, max: 100 }).map((part) => { const { min, max } = rangeOf(schema); return min + (max - min) * part / 100 })
-    case 'array': return lists(document, schema, ids, depth)
-    case 'object': return objects(document, schema, ids, depth)
-    default: return texts(schema, ids)
+    case 'null':
+      return fc.constant(null)
+    case 'boolean':
+      return fc.boolean()
+    case 'integer':
+      return fc.integer(rangeOf(schema))
+    case 'number':
+      return fc.integer({ min: 0, max: 100 }).map((part) => {
+        const { min, max } = rangeOf(schema)
+        return min + ((max - min) * part) / 100
+      })
+    case 'array':
+      return lists(document, schema, ids, depth)
+    case 'object':
+      return objects(document, schema, ids, depth)
+    default:
+      return texts(schema, ids)
   }
 }
 
-function rangeOf ({ minimum, maximum }: Json): { min: number, max: number } {
+function rangeOf({ minimum, maximum }: Json): { min: number; max: number } {
   const min = minimum ?? Math.min(0, maximum ?? 0)
   return { min, max: Math.min(maximum ?? min + 1000, Number.MAX_SAFE_INTEGER) }
 }
 
-function lists (document: Json, { items, minItems = 0, maxItems = 3, uniqueItems = false }: Json, ids: Ids, depth: number): fc.Arbitrary<Json> | null {
+function lists(
+  document: Json,
+  { items, minItems = 0, maxItems = 3, uniqueItems = false }: Json,
+  ids: Ids,
+  depth: number,
+): fc.Arbitrary<Json> | null {
   const item = valuesOf(document, items ?? {}, ids, depth + 1)
   if (item === null) return minItems === 0 ? fc.constant([]) : null
   const lengths = { minLength: minItems, maxLength: Math.max(minItems, Math.min(maxItems, 3)) }
-  return uniqueItems ? fc.uniqueArray(item, { ...lengths, selector: (each) => JSON.stringify(each) }) : fc.array(item, lengths)
+  return uniqueItems
+    ? fc.uniqueArray(item, { ...lengths, selector: (each) => JSON.stringify(each) })
+    : fc.array(item, lengths)
 }
 
-function objects (document: Json, schema: Json, ids: Ids, depth: number): fc.Arbitrary<Json> | null {
-  const { properties = {}, required = [], oneOf, additionalProperties, propertyNames = {}, maxProperties = 3 } = schema
+function objects(document: Json, schema: Json, ids: Ids, depth: number): fc.Arbitrary<Json> | null {
+  const {
+    properties = {},
+    required = [],
+    oneOf,
+    additionalProperties,
+    propertyNames = {},
+    maxProperties = 3,
+  } = schema
   if (Object.keys(properties).length === 0) {
     if (typeof additionalProperties !== 'object') return fc.constant({})
     const value = valuesOf(document, additionalProperties, ids, depth + 1)
-    return value === null ? fc.constant({}) : fc.dictionary(texts({ minLength: 1, maxLength: 20, ...propertyNames }, ids)!, value, { maxKeys: Math.min(maxProperties, 2), noNullPrototype: true })
+    return value === null
+      ? fc.constant({})
+      : fc.dictionary(texts({ minLength: 1, maxLength: 20, ...propertyNames }, ids)!, value, {
+          maxKeys: Math.min(maxProperties, 2),
+          noNullPrototype: true,
+        })
   }
-  const values = new Map(Object.entries<Json>(properties).map(([name, property]) => [name, namedOf(name, schemaOf(document, property), ids) ?? valuesOf(document, property, ids, depth + 1)]))
-  const choices: string[][] = oneOf?.every((choice: Json) => choice.required !== undefined) ? oneOf.map((choice: Json) => choice.required) : [[]]
+  const values = new Map(
+    Object.entries<Json>(properties).map(([name, property]) => [
+      name,
+      namedOf(name, schemaOf(document, property), ids) ?? valuesOf(document, property, ids, depth + 1),
+    ]),
+  )
+  const choices: string[][] = oneOf?.every((choice: Json) => choice.required !== undefined)
+    ? oneOf.map((choice: Json) => choice.required)
+    : [[]]
   const records = choices.flatMap((chosen) => {
     const others = choices.flat().filter((name) => !chosen.includes(name))
     const wanted = [...required, ...chosen]
     if (wanted.some((name) => values.get(name) === null)) return []
-    const known = [...values].filter(([name, value]) => value !== null && !others.includes(name)) as Array<[string, fc.Arbitrary<Json>]>
+    const known = [...values].filter(([name, value]) => value !== null && !others.includes(name)) as Array<
+      [string, fc.Arbitrary<Json>]
+    >
     return [fc.record(Object.fromEntries(known), { requiredKeys: wanted, noNullPrototype: true })]
   })
   return records.length === 0 ? null : fc.oneof(...records)
 }
 
-function namedOf (name: string, { type, enum: values }: Json, ids: Ids): fc.Arbitrary<Json> | null {
+function namedOf(name: string, { type, enum: values }: Json, ids: Ids): fc.Arbitrary<Json> | null {
   const known = [type].flat().includes('string') && values === undefined ? ids.named(name) : []
   return known.length === 0 ? null : fc.constantFrom(...known)
 }
 
 /** Letters of other scripts, of two UTF-16 units, of several code points, from right to left, and what is special to SQL, HTML, and patterns. */
-const odd = ['Ωμέγα', '𝒜𝓑', '👩‍👩‍👧‍👦', 'עברית', 'e\u0301', '\u202eabc', "o'; --", '<b>&amp;', '100%_\\', 'ß ﬁ', '\ufeffx', 'a\u0085b']
+const odd = [
+  'Ωμέγα',
+  '𝒜𝓑',
+  '👩‍👩‍👧‍👦',
+  'עברית',
+  'e\u0301',
+  '\u202eabc',
+  "o'; --",
+  '<b>&amp;',
+  '100%_\\',
+  'ß ﬁ',
+  '\ufeffx',
+  'a\u0085b',
+]
 
-function texts (schema: Json, ids: Ids): fc.Arbitrary<Json> | null {
+function texts(schema: Json, ids: Ids): fc.Arbitrary<Json> | null {
   const { minLength = 0, maxLength = 200, pattern, format } = schema
   const kind = kindOf(schema)
-  if (kind !== null) return ids.ids(kind).length === 0 ? null : fc.nat({ max: 5 }).map((n) => { const known = ids.ids(kind); return known[n % known.length] ?? `${kind}none` })
+  if (kind !== null)
+    return ids.ids(kind).length === 0
+      ? null
+      : fc.nat({ max: 5 }).map((n) => {
+          const known = ids.ids(kind)
+          return known[n % known.length] ?? `${kind}none`
+        })
   if (format !== undefined && formats[format] !== undefined) return formats[format]
   const fits = fitting(schema)
   const page = 'https://contract-tests.invalid/page'
-  if (pattern !== undefined && new RegExp(pattern, 'u').test(page) && !fits('x')) return fc.integer({ min: 0, max: 9999 }).map((n) => `${page}/${n}`)
+  if (pattern !== undefined && new RegExp(pattern, 'u').test(page) && !fits('x'))
+    return fc.integer({ min: 0, max: 9999 }).map((n) => `${page}/${n}`)
   if (pattern !== undefined && !fits('word')) return matching(pattern).filter(fits)
   const longest = maxLength <= 5000 ? ['x'.repeat(maxLength), '𝒜'.repeat(maxLength)].filter(fits) : []
   return fc.oneof(
     { arbitrary: words.filter(fits), weight: 4 },
     { arbitrary: graphemes(minLength, Math.min(maxLength, 40)).filter(fits), weight: 2 },
     { arbitrary: fc.constantFrom('word', ...odd.filter(fits)), weight: 2 },
-    { arbitrary: fc.constantFrom('word', ...longest), weight: 1 }
+    { arbitrary: fc.constantFrom('word', ...longest), weight: 1 },
   )
 }
 
@@ -101,36 +178,51 @@ const words = fc.stringMatching(/^[a-z]{4,12}$/)
 const made = new Map<string, fc.Arbitrary<string>>()
 
 /** Made once each: fast-check takes long to prepare them. */
-function once (name: string, make: () => fc.Arbitrary<string>): fc.Arbitrary<string> {
+function once(name: string, make: () => fc.Arbitrary<string>): fc.Arbitrary<string> {
   if (!made.has(name)) made.set(name, make())
   return made.get(name)!
 }
 
 /** Text that matches the pattern. */
-export function matching (pattern: string): fc.Arbitrary<string> {
+export function matching(pattern: string): fc.Arbitrary<string> {
   return once(pattern, () => fc.stringMatching(new RegExp(pattern, 'u')))
 }
 
-function graphemes (minLength: number, maxLength: number): fc.Arbitrary<string> {
-  return once(`graphemes ${minLength} ${maxLength}`, () => fc.string({ unit: 'grapheme', minLength, maxLength }))
+function graphemes(minLength: number, maxLength: number): fc.Arbitrary<string> {
+  return once(`graphemes ${minLength} ${maxLength}`, () =>
+    fc.string({ unit: 'grapheme', minLength, maxLength }),
+  )
 }
 
-const attachments: fc.Arbitrary<Attachment> = fc.constantFrom({ filename: 'picture.png', type: 'image/png', bytes: picture }, { filename: 'text.txt', type: 'text/plain', bytes: Buffer.from('A text of the contract tests.\n') })
+const attachments: fc.Arbitrary<Attachment> = fc.constantFrom(
+  { filename: 'picture.png', type: 'image/png', bytes: picture },
+  { filename: 'text.txt', type: 'text/plain', bytes: Buffer.from('A text of the contract tests.\n') },
+)
 
 const formats: Record<string, fc.Arbitrary<Json>> = {
   email: fc.stringMatching(/^[a-z0-9]{16}$/).map((name) => `${name}@contract-tests.invalid`),
   uri: fc.stringMatching(/^[a-z0-9]{8}$/).map((name) => `https://contract-tests.invalid/${name}`),
-  'date-time': fc.integer({ min: 1, max: 300 }).map((days) => new Date(Math.floor(Date.now() / 1000) * 1000 + days * 86_400_000).toISOString()),
-  date: fc.integer({ min: 1, max: 300 }).map((days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)),
+  'date-time': fc
+    .integer({ min: 1, max: 300 })
+    .map((days) => new Date(Math.floor(Date.now() / 1000) * 1000 + days * 86_400_000).toISOString()),
+  date: fc
+    .integer({ min: 1, max: 300 })
+    .map((days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)),
   timezone: fc.constantFrom('Europe/Berlin', 'UTC', 'America/Argentina/Buenos_Aires', 'Asia/Kathmandu'),
-  binary: attachments
+  binary: attachments,
 }
 
 /** Lengths count code points (JSON Schema 2020-12, 6.3.1). NUL and halves of a surrogate pair are no text that travels as UTF-8. */
-function fitting ({ minLength = 0, maxLength = Infinity, pattern }: Json): (text: string) => boolean {
+function fitting({ minLength = 0, maxLength = Infinity, pattern }: Json): (text: string) => boolean {
   const expression = pattern === undefined ? null : new RegExp(pattern, 'u')
   return (text) => {
     const { length } = [...text]
-    return length >= minLength && length <= maxLength && !text.includes('\0') && text.isWellFormed() && (expression === null || expression.test(text))
+    return (
+      length >= minLength &&
+      length <= maxLength &&
+      !text.includes('\0') &&
+      text.isWellFormed() &&
+      (expression === null || expression.test(text))
+    )
   }
 }

@@ -6,29 +6,34 @@ import type { Outcome, Request } from './generator.ts'
 
 export interface Generation {
   /** One at a time; `types` follows `served`. */
-  generate (what: Request): Promise<Outcome>
+  generate(what: Request): Promise<Outcome>
   /** What it has imported is not what stands in the files any more. */
-  renew (): void
-  stop (): Promise<void>
+  renew(): void
+  stop(): Promise<void>
 }
 
-export function createGeneration (env: Record<string, string>): Generation {
+export function createGeneration(env: Record<string, string>): Generation {
   let child = start()
 
-  function start (): ChildProcess {
-    return fork(join(import.meta.dirname, 'generator.ts'), { stdio: ['ignore', 'inherit', 'pipe', 'ipc'], env: { ...process.env, ...env } })
+  function start(): ChildProcess {
+    return fork(join(import.meta.dirname, 'generator.ts'), {
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+      env: { ...process.env, ...env },
+    })
   }
 
-  function isOver ({ exitCode, signalCode, connected }: ChildProcess): boolean {
+  function isOver({ exitCode, signalCode, connected }: ChildProcess): boolean {
     return exitCode !== null || signalCode !== null || !connected
   }
 
   return {
-    async generate (what) {
+    async generate(what) {
       if (isOver(child)) child = start()
       const asked = child
       let written = ''
-      const hear = (chunk: Buffer): void => { written += chunk }
+      const hear = (chunk: Buffer): void => {
+        written += chunk
+      }
       asked.stderr!.on('data', hear)
       const outcome = await new Promise<Outcome>((resolve) => {
         const ended = (): void => resolve({ problem: `The generator failed: ${written.trim()}` })
@@ -42,15 +47,15 @@ export function createGeneration (env: Record<string, string>): Generation {
       asked.stderr!.off('data', hear)
       return outcome
     },
-    renew () {
+    renew() {
       child.disconnect()
       child = start()
     },
-    async stop () {
+    async stop() {
       if (isOver(child)) return
       const ended = once(child, 'exit')
       child.kill('SIGTERM')
       await ended
-    }
+    },
   }
 }

@@ -12,12 +12,14 @@ export type Outcome = { wrote: string[] } | { problem: string }
 const compilers = createCompilers()
 let writeTypes = async (): Promise<string[]> => []
 
-process.on('message', (request: Request) => { void answer(request) })
+process.on('message', (request: Request) => {
+  void answer(request)
+})
 // Without whoever asks there is nothing to do.
 process.on('disconnect', () => process.exit())
 process.on('SIGINT', () => {})
 
-async function answer (request: Request): Promise<void> {
+async function answer(request: Request): Promise<void> {
   try {
     process.send!({ wrote: await (request === 'served' ? served() : writeTypes()) } satisfies Outcome)
   } catch (error) {
@@ -26,7 +28,7 @@ async function answer (request: Request): Promise<void> {
   }
 }
 
-async function served (): Promise<string[]> {
+async function served(): Promise<string[]> {
   const generated = await writeServed(compilers)
   writeTypes = generated.writeTypes
   return generated.wrote

@@ -7,12 +7,17 @@ import { ServerError, type Servers, type Serving } from './servers.ts'
 
 export interface Rounds {
   /** Generates and starts the first server. @throws ServerError when it was refused, which no save would change. */
-  begin (): Promise<void>
+  begin(): Promise<void>
   /** The files of a save, named from the project's folder. */
-  save (files: string[]): void
+  save(files: string[]): void
 }
 
-export function createRounds ({ folder, generation, servers, say }: {
+export function createRounds({
+  folder,
+  generation,
+  servers,
+  say,
+}: {
   folder: string
   generation: Generation
   servers: Servers
@@ -24,7 +29,7 @@ export function createRounds ({ folder, generation, servers, say }: {
   /** What is in the files is not what serves: the server did not come up with it. */
   let behind = false
 
-  async function round (files: string[]): Promise<void> {
+  async function round(files: string[]): Promise<void> {
     const started = performance.now()
     const any = (pattern: RegExp): boolean => files.some((file) => pattern.test(file))
     const done: string[] = []
@@ -45,35 +50,41 @@ export function createRounds ({ folder, generation, servers, say }: {
       }
     }
     if (restart) {
-      behind = await serve() === null
+      behind = (await serve()) === null
       if (behind) return generated ? await types() : undefined
       done.push(`serving after ${((performance.now() - started) / 1000).toFixed(1)} s`)
     }
     if (done.length > 0) say(`✓ ${named(files)} → ${done.join('; ')}`)
-    if (any(/^prisma\/schema\.prisma$/)) say('· the database follows with a migration: `npm run migrate -- --create NAME` writes it, and the next start applies it')
-    else if (restart && any(/^prisma\/migrations\//)) say('· the migration is applied; one that is changed after that is refused, so write another')
+    if (any(/^prisma\/schema\.prisma$/))
+      say(
+        '· the database follows with a migration: `npm run migrate -- --create NAME` writes it, and the next start applies it',
+      )
+    else if (restart && any(/^prisma\/migrations\//))
+      say('· the migration is applied; one that is changed after that is refused, so write another')
     if (generated) await types()
   }
 
   /** For the compiler and for clients; the server answers already, and its first requests go first. */
-  async function types (): Promise<void> {
+  async function types(): Promise<void> {
     await sleep(300)
     const outcome = await generation.generate('types')
     if ('problem' in outcome) say(`✗ ${outcome.problem}`)
     else if (outcome.wrote.length > 0) say(`· wrote ${outcome.wrote.join(', ')}`)
   }
 
-  async function serve (): Promise<Serving | null> {
+  async function serve(): Promise<Serving | null> {
     try {
       return await servers.replace()
     } catch (error) {
       if (!(error instanceof ServerError)) throw error
-      say(`✗ ${error.refused ? error.message : whyItEnded(folder, error.message)}\n  ${servers.serving() ? 'The server before it goes on answering.' : 'Nothing answers until the next save.'}`)
+      say(
+        `✗ ${error.refused ? error.message : whyItEnded(folder, error.message)}\n  ${servers.serving() ? 'The server before it goes on answering.' : 'Nothing answers until the next save.'}`,
+      )
       return null
     }
   }
 
-  async function next (): Promise<void> {
+  async function next(): Promise<void> {
     while (saved.size > 0) {
       const files = [...saved].sort()
       saved.clear()
@@ -83,7 +94,7 @@ export function createRounds ({ folder, generation, servers, say }: {
   }
 
   return {
-    async begin () {
+    async begin() {
       const outcome = await generation.generate('served')
       if ('problem' in outcome) say(`✗ ${outcome.problem}\n  Serving what was generated before.`)
       else if (outcome.wrote.length > 0) say(`· wrote ${outcome.wrote.join(', ')}`)
@@ -101,16 +112,16 @@ export function createRounds ({ folder, generation, servers, say }: {
       if ('wrote' in outcome) await types()
       void next()
     },
-    save (files) {
+    save(files) {
       for (const file of files) saved.add(file)
       if (busy) return
       busy = true
       void next()
-    }
+    },
   }
 }
 
 /** `spec/projects.yaml`, or how many more there are. */
-function named (files: string[]): string {
+function named(files: string[]): string {
   return files.length <= 3 ? files.join(', ') : `${files.slice(0, 2).join(', ')} and ${files.length - 2} more`
 }

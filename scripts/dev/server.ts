@@ -9,22 +9,26 @@ export type Order = 'serve' | 'stop'
 /** What it tells. */
 export type News =
   | { warm: true }
-  | { ready: { url: string, firstKey: string | null } }
+  | { ready: { url: string; firstKey: string | null } }
   /** A setting, the port or the database is in the way; anything else ends the process with Node's own report. */
   | { refused: string }
 
-const tell = (news: News): void => { process.send?.(news) }
+const tell = (news: News): void => {
+  process.send?.(news)
+}
 let stop: () => Promise<void> = async () => {}
 
 // The terminal's Ctrl-C reaches all processes; the one that started this one says when.
 process.on('SIGINT', () => {})
-process.on('message', (order: Order) => { void (order === 'serve' ? serve() : end()) })
+process.on('message', (order: Order) => {
+  void (order === 'serve' ? serve() : end())
+})
 
 // A package that does not load is the project's to complain about, with the place that wants it.
 await Promise.allSettled(packagesOf(process.cwd()).map((name) => import(name)))
 tell({ warm: true })
 
-async function serve (): Promise<void> {
+async function serve(): Promise<void> {
   const { startServer } = await import('../../app/server.ts')
   const { explain } = await import('../../app/explain.ts')
   const { readConfig } = await import('../../services/config.ts')
@@ -42,7 +46,7 @@ async function serve (): Promise<void> {
   }
 }
 
-async function end (): Promise<void> {
+async function end(): Promise<void> {
   await stop()
   // A connection that was handed over before the port's owner heard of the end is given back first; it would never be answered.
   process.once('disconnect', () => process.exit())

@@ -5,15 +5,36 @@ import { createRequire } from 'node:module'
 import { setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 
-export interface Place { file: string, line: number, column: number, message: string }
+export interface Place {
+  file: string
+  line: number
+  column: number
+  message: string
+}
 
-export interface TypeCheck { stop (): Promise<void> }
+export interface TypeCheck {
+  stop(): Promise<void>
+}
 
 /** @param onChecked gets all errors that there are, after each round. */
-export function checkTypes (folder: string, onChecked: (errors: Place[]) => void): TypeCheck {
+export function checkTypes(folder: string, onChecked: (errors: Place[]) => void): TypeCheck {
   const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc')
-  const args = ['-p', '.', '--noEmit', '--watch', '--preserveWatchOutput', '--pretty', 'false', '--incremental', '--tsBuildInfoFile', 'node_modules/.cache/dev.tsbuildinfo']
-  const child = spawn(process.execPath, [compiler, ...args], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+  const args = [
+    '-p',
+    '.',
+    '--noEmit',
+    '--watch',
+    '--preserveWatchOutput',
+    '--pretty',
+    'false',
+    '--incremental',
+    '--tsBuildInfoFile',
+    'node_modules/.cache/dev.tsbuildinfo',
+  ]
+  const child = spawn(process.execPath, [compiler, ...args], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   // The server that starts at the same time goes first.
   if (child.pid !== undefined) setPriority(child.pid, 10)
   let errors: Place[] = []
@@ -25,17 +46,20 @@ export function checkTypes (folder: string, onChecked: (errors: Place[]) => void
     errors = []
   })
   return {
-    async stop () {
+    async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return
       const ended = once(child, 'exit')
       child.kill('SIGTERM')
       await ended
-    }
+    },
   }
 }
 
 /** `handlers/members.ts(3,5): error TS2322: …`, or null for any other line. */
-export function placeOf (line: string): Place | null {
-  const [, file, row, column, code, message] = /^(\S[^(]*)\((\d+),(\d+)\): error (TS\d+): (.*)$/.exec(line) ?? []
-  return file === undefined ? null : { file, line: Number(row), column: Number(column), message: `${message} (${code})` }
+export function placeOf(line: string): Place | null {
+  const [, file, row, column, code, message] =
+    /^(\S[^(]*)\((\d+),(\d+)\): error (TS\d+): (.*)$/.exec(line) ?? []
+  return file === undefined
+    ? null
+    : { file, line: Number(row), column: Number(column), message: `${message} (${code})` }
 }

@@ -14,7 +14,11 @@ type Json = any
 const readme = join(import.meta.dirname, '../client/README.md')
 const uploads = ['createUpload', 'getUpload', 'appendUpload', 'uploadFile']
 
-interface Given { types: string, project: Json, standing: (name: string) => string | null }
+interface Given {
+  types: string
+  project: Json
+  standing: (name: string) => string | null
+}
 
 /**
  * @param types the text of the contract's types.
@@ -22,7 +26,11 @@ interface Given { types: string, project: Json, standing: (name: string) => stri
  * @param standing the text that a file of the package has, or null.
  * @returns the text of each file, by its name in generated/.
  */
-export function emitClient (document: Json, operations: Operation[], { types, project, standing }: Given): Map<string, string> {
+export function emitClient(
+  document: Json,
+  operations: Operation[],
+  { types, project, standing }: Given,
+): Map<string, string> {
   const name = `@${project.name}/client`
   const { version } = document.info
   const resumable = uploads.every((id) => operations.some((operation) => operation.id === id))
@@ -34,11 +42,11 @@ export function emitClient (document: Json, operations: Operation[], { types, pr
     ['client/operations.d.ts', methods(document, operations)],
     ['client/index.js', index(`${project.name}-client/${version}`, resumable)],
     ['client/index.d.ts', indexTypes(resumable)],
-    ...[...compileRuntime(standing)].map(([file, text]): [string, string] => [`client/${file}`, text])
+    ...[...compileRuntime(standing)].map(([file, text]): [string, string] => [`client/${file}`, text]),
   ])
 }
 
-function manifestOf (name: string, version: string, { license, dependencies, devDependencies }: Json): object {
+function manifestOf(name: string, version: string, { license, dependencies, devDependencies }: Json): object {
   const versions = { ...dependencies, ...devDependencies }
   return {
     name,
@@ -51,20 +59,25 @@ function manifestOf (name: string, version: string, { license, dependencies, dev
     exports: {
       '.': { types: './index.d.ts', default: './index.js' },
       './types': { types: './types.d.ts' },
-      './package.json': './package.json'
+      './package.json': './package.json',
     },
     files: ['*.js', '*.d.ts'],
-    dependencies: { 'eventsource-parser': versions['eventsource-parser'], 'openapi-fetch': versions['openapi-fetch'] }
+    dependencies: {
+      'eventsource-parser': versions['eventsource-parser'],
+      'openapi-fetch': versions['openapi-fetch'],
+    },
   }
 }
 
 /** One operation a line. */
-function table (document: Json, operations: Operation[]): string {
-  const rows = operations.map((operation) => `  ${operation.id}: ${JSON.stringify(rowOf(document, operation))}`)
+function table(document: Json, operations: Operation[]): string {
+  const rows = operations.map(
+    (operation) => `  ${operation.id}: ${JSON.stringify(rowOf(document, operation))}`,
+  )
   return `${banner}\n/** What the methods need to know of each operation. */\nexport const operations = {\n${rows.join(',\n')}\n}\n`
 }
 
-function rowOf (document: Json, operation: Operation): OperationRow {
+function rowOf(document: Json, operation: Operation): OperationRow {
   const { body, header } = operation
   const stream = streamOf(document, operation)
   const takes = (name: string): boolean => header.some((parameter) => parameter.name === name)
@@ -73,20 +86,23 @@ function rowOf (document: Json, operation: Operation): OperationRow {
     path: operation.path,
     prefix: operation.fullPath.slice(0, -operation.path.length),
     answer: answerOf(operation),
-    type: body === null || body.form !== null || body.contentTypes.includes('application/json') ? undefined : body.contentTypes[0],
+    type:
+      body === null || body.form !== null || body.contentTypes.includes('application/json')
+        ? undefined
+        : body.contentTypes[0],
     form: body?.form ? { file: body.form.file, json: body.form.json } : undefined,
     keyed: takes('Idempotency-Key') || undefined,
     list: listOf(document, operation),
     ends: stream?.ends,
-    resumes: stream === null ? undefined : takes('Last-Event-ID') || undefined
+    resumes: stream === null ? undefined : takes('Last-Event-ID') || undefined,
   }
 }
 
-function successesOf (operation: Operation): Operation['responses'] {
+function successesOf(operation: Operation): Operation['responses'] {
   return operation.responses.filter(({ status }) => status < 300)
 }
 
-function answerOf (operation: Operation): OperationRow['answer'] {
+function answerOf(operation: Operation): OperationRow['answer'] {
   const answered = successesOf(operation).find(({ contentType }) => contentType !== null)
   if (answered === undefined) return null
   if (answered.events !== null) return 'events'
@@ -95,22 +111,27 @@ function answerOf (operation: Operation): OperationRow['answer'] {
 }
 
 /** A list is read on by its `page`, or after what was seen. */
-function listOf (document: Json, operation: Operation): OperationRow['list'] {
+function listOf(document: Json, operation: Operation): OperationRow['list'] {
   const { properties = {} } = resolve(document, successesOf(operation)[0]?.schema) ?? {}
   const asks = (name: string): boolean => operation.query.some((parameter) => parameter.name === name)
   if (properties.data === undefined) return undefined
-  if (asks('after') && properties.next_after !== undefined && properties.has_more !== undefined) return 'after'
+  if (asks('after') && properties.next_after !== undefined && properties.has_more !== undefined)
+    return 'after'
   return asks('page') && properties.pagination !== undefined ? 'pages' : undefined
 }
 
-function streamOf (document: Json, operation: Operation): { events: Record<string, Json>, ends: string[] } | null {
+function streamOf(
+  document: Json,
+  operation: Operation,
+): { events: Record<string, Json>; ends: string[] } | null {
   const answered = successesOf(operation).find(({ events }) => events !== null)
   if (answered === undefined) return null
-  const media = resolve(document, document.paths[operation.path][operation.method].responses[answered.status]).content[answered.contentType!]
+  const media = resolve(document, document.paths[operation.path][operation.method].responses[answered.status])
+    .content[answered.contentType!]
   return { events: answered.events!, ends: media['x-stream-ends'] ?? [] }
 }
 
-function methods (document: Json, operations: Operation[]): string {
+function methods(document: Json, operations: Operation[]): string {
   const lines = operations.map((operation) => {
     const { summary } = document.paths[operation.path][operation.method]
     return `  /** ${summary.replaceAll('*/', '* /')}: \`${operation.method.toUpperCase()} ${operation.fullPath}\` */\n  ${operation.id}: ${methodOf(document, operation)}`
@@ -128,11 +149,13 @@ export declare const operations: Record<keyof Methods, OperationRow>
 `
 }
 
-function methodOf (document: Json, operation: Operation): string {
+function methodOf(document: Json, operation: Operation): string {
   const declared = `Declared['${operation.id}']`
   const stream = streamOf(document, operation)
   if (stream !== null) {
-    const events = Object.entries(stream.events).map(([name, schema]) => `'${name}': components['schemas']['${componentOf(schema)}']`)
+    const events = Object.entries(stream.events).map(
+      ([name, schema]) => `'${name}': components['schemas']['${componentOf(schema)}']`,
+    )
     return `StreamMethod<${declared}, { ${events.join(', ')} }>`
   }
   if (answerOf(operation) === 'bytes') return `DownloadMethod<${declared}>`
@@ -141,7 +164,7 @@ function methodOf (document: Json, operation: Operation): string {
   return listOf(document, operation) === undefined ? `Method<${declared}>` : `ListMethod<${declared}>`
 }
 
-function index (userAgent: string, resumable: boolean): string {
+function index(userAgent: string, resumable: boolean): string {
   return `${banner}import { createClient } from './client.js'
 import { operations } from './operations.js'
 ${resumable ? "import { sendResumably } from './resumable.js'\n" : ''}
@@ -154,7 +177,7 @@ export function createPlatformClient (options) {
 `
 }
 
-function indexTypes (resumable: boolean): string {
+function indexTypes(resumable: boolean): string {
   return `${banner}import type { Client } from 'openapi-fetch'
 import type { ClientOptions } from './client.js'
 ${resumable ? "import type { FormFields, Output } from './method.js'\n" : ''}import type { Methods } from './operations.js'
@@ -171,9 +194,13 @@ export type { components, operations, paths } from './types.js'
 export interface PlatformClient extends Methods {
   /** openapi-fetch by method and path, with the same key, Idempotency-Keys and repetitions; what it answers is not thrown. */
   api: Client<paths>
-${resumable ? `  /** Uploads a file in pieces that goes on where it is cut off. @returns the upload, with its \`file_id\`. */
+${
+  resumable
+    ? `  /** Uploads a file in pieces that goes on where it is cut off. @returns the upload, with its \`file_id\`. */
   resumableUpload (file: Blob, options?: ResumableOptions<FormFields<operations['uploadFile'], 'file'>>): Promise<Output<operations['getUpload']>>
-` : ''}}
+`
+    : ''
+}}
 
 /** Sends nothing yet. */
 export declare function createPlatformClient (options: ClientOptions): PlatformClient

@@ -1,6 +1,13 @@
 // Reads spec/, holds it against the rules, and bundles it into one document with every implied response written out.
 // A problem is reported with the file, line and column of the place that has to change.
-import { BaseResolver, bundle, createConfig, getLineColLocation, lint, type NormalizedProblem } from '@redocly/openapi-core'
+import {
+  BaseResolver,
+  bundle,
+  createConfig,
+  getLineColLocation,
+  lint,
+  type NormalizedProblem,
+} from '@redocly/openapi-core'
 import { readFile } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
 import { GenerateError } from './error.ts'
@@ -8,14 +15,25 @@ import { addImpliedResponses } from './implied.ts'
 import { findBrokenReferences } from './references.ts'
 import { platformRules, ruleNames } from './rules.ts'
 
-export interface Problem { file: string, line: number, column: number, message: string, rule: string, excerpt: string }
+export interface Problem {
+  file: string
+  line: number
+  column: number
+  message: string
+  rule: string
+  excerpt: string
+}
 
 /** The spec breaks at least one rule. `problems` are sorted by place. */
 export class ContractError extends GenerateError {
   problems: Problem[]
-  constructor (problems: Problem[]) {
-    const lines = problems.map((p) => `${p.file}:${p.line}:${p.column} ${p.message} (${p.rule})${p.excerpt && `\n    ${p.excerpt}`}`)
-    super(`${lines.join('\n')}\n\n${problems.length} ${problems.length === 1 ? 'problem' : 'problems'} in the spec; nothing was written.`)
+  constructor(problems: Problem[]) {
+    const lines = problems.map(
+      (p) => `${p.file}:${p.line}:${p.column} ${p.message} (${p.rule})${p.excerpt && `\n    ${p.excerpt}`}`,
+    )
+    super(
+      `${lines.join('\n')}\n\n${problems.length} ${problems.length === 1 ? 'problem' : 'problems'} in the spec; nothing was written.`,
+    )
     this.problems = problems
   }
 }
@@ -48,21 +66,31 @@ const builtInRules = {
   'no-invalid-parameter-examples': 'error',
   'security-defined': 'error',
   'no-unused-components': 'error',
-  'tag-description': 'error'
+  'tag-description': 'error',
 } as const
 
 /**
  * Lints and bundles the document at `root`.
  * Throws ContractError with every problem found.
  */
-export async function readContract (root: string): Promise<Json> {
+export async function readContract(root: string): Promise<Json> {
   const config = await createConfig({
     plugins: [platformRules],
-    rules: { ...builtInRules, ...Object.fromEntries(ruleNames.map((name) => [`platform/${name}`, 'error'])) }
+    rules: { ...builtInRules, ...Object.fromEntries(ruleNames.map((name) => [`platform/${name}`, 'error'])) },
   } as Parameters<typeof createConfig>[0])
   const externalRefResolver = new BaseResolver(config.resolve)
   const broken = await findBrokenReferences(root, externalRefResolver)
-  if (broken.length > 0) throw new ContractError(sorted(broken.map(({ source, pointer, message }) => ({ message, ruleId: 'references', location: [{ source, pointer, reportOnKey: false }] })), dirname(root)))
+  if (broken.length > 0)
+    throw new ContractError(
+      sorted(
+        broken.map(({ source, pointer, message }) => ({
+          message,
+          ruleId: 'references',
+          location: [{ source, pointer, reportOnKey: false }],
+        })),
+        dirname(root),
+      ),
+    )
   const problems = await lintOrThrow(root, config, externalRefResolver)
   if (problems.length > 0) throw new ContractError(sorted(problems, dirname(root)))
   const bundled = await bundle({ ref: root, config, externalRefResolver })
@@ -73,7 +101,11 @@ export async function readContract (root: string): Promise<Json> {
   return document
 }
 
-async function lintOrThrow (ref: string, config: any, externalRefResolver: BaseResolver): Promise<NormalizedProblem[]> {
+async function lintOrThrow(
+  ref: string,
+  config: any,
+  externalRefResolver: BaseResolver,
+): Promise<NormalizedProblem[]> {
   try {
     return (await lint({ ref, config, externalRefResolver })).filter((p) => p.severity === 'error')
   } catch (error) {
@@ -82,18 +114,23 @@ async function lintOrThrow (ref: string, config: any, externalRefResolver: BaseR
     const source = (error as any).source
     const file = source?.absoluteRef ?? ref
     const lines: string[] = source?.getLines() ?? (await readFile(file, 'utf8').catch(() => '')).split('\n')
-    throw new ContractError([{
-      file: shown(file, dirname(ref)),
-      line: (mark?.line ?? 0) + 1,
-      column: (mark?.column ?? mark?.col ?? 0) + 1,
-      message: String((error as any).originalError?.reason ?? (error as Error).message).split('\n')[0],
-      rule: 'readable',
-      excerpt: excerptOf(lines[mark?.line ?? 0])
-    }])
+    throw new ContractError([
+      {
+        file: shown(file, dirname(ref)),
+        line: (mark?.line ?? 0) + 1,
+        column: (mark?.column ?? mark?.col ?? 0) + 1,
+        message: String((error as any).originalError?.reason ?? (error as Error).message).split('\n')[0],
+        rule: 'readable',
+        excerpt: excerptOf(lines[mark?.line ?? 0]),
+      },
+    ])
   }
 }
 
-function sorted (all: Array<Pick<NormalizedProblem, 'message' | 'ruleId'> & { location: NormalizedProblem['location'] }>, folder: string): Problem[] {
+function sorted(
+  all: Array<Pick<NormalizedProblem, 'message' | 'ruleId'> & { location: NormalizedProblem['location'] }>,
+  folder: string,
+): Problem[] {
   // Where a file cannot be read, every reference into it fails too: only the cause is worth a line.
   const unreadable = all.filter(({ message }) => message.startsWith('Failed to parse'))
   const problems = (unreadable.length > 0 ? unreadable : all).map((problem) => {
@@ -104,19 +141,24 @@ function sorted (all: Array<Pick<NormalizedProblem, 'message' | 'ruleId'> & { lo
       // A file that cannot be read as a whole has no place of its own.
       line: start.line || 1,
       column: start.col || 1,
-      message: problem.message.replace(/\s+/g, ' ').replace(/ in "[^"]+" \(\d+:\d+\)/, '').trim(),
+      message: problem.message
+        .replace(/\s+/g, ' ')
+        .replace(/ in "[^"]+" \(\d+:\d+\)/, '')
+        .trim(),
       rule: problem.ruleId,
-      excerpt: excerptOf(at.source.getLines()[(start.line || 1) - 1])
+      excerpt: excerptOf(at.source.getLines()[(start.line || 1) - 1]),
     }
   })
   const distinct = new Map(problems.map((problem) => [JSON.stringify(problem), problem]))
-  return [...distinct.values()].sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column)
+  return [...distinct.values()].sort(
+    (a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column,
+  )
 }
 
-function excerptOf (line = ''): string {
+function excerptOf(line = ''): string {
   return line.trim().slice(0, 120)
 }
 
-function shown (file: string, specFolder: string): string {
+function shown(file: string, specFolder: string): string {
   return relative(dirname(specFolder), file)
 }

@@ -20,9 +20,12 @@ export interface DeclaredEvent {
 }
 
 /** Writes the enums, the payloads and the webhooks into `document`. */
-export function addEvents (document: Json): DeclaredEvent[] {
+export function addEvents(document: Json): DeclaredEvent[] {
   const declared = Object.entries<Json>(document['x-events'] ?? {})
-  fillEnums([document.paths, document.components], declared.map(([type]) => type))
+  fillEnums(
+    [document.paths, document.components],
+    declared.map(([type]) => type),
+  )
   const schemas = document.components?.schemas ?? {}
   return declared.map(([type, { description, object: ref, scope, project, role, audience }]) => {
     const object = asTold(schemas, componentOf(ref)!)
@@ -36,26 +39,41 @@ export function addEvents (document: Json): DeclaredEvent[] {
         description: `${description} For keys with the scope \`${scope}\`${role === undefined ? '' : `, of members with the role ${role} or above`}.`,
         // What comes in is signed; it carries no key.
         security: [],
-        requestBody: { required: true, content: { 'application/json': { schema: { $ref: `#/components/schemas/${payload}` } } } },
-        responses: { '2XX': { description: 'Received. 410 disables the endpoint; anything else is a failure, and tried again.' } }
-      }
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: { $ref: `#/components/schemas/${payload}` } } },
+        },
+        responses: {
+          '2XX': {
+            description: 'Received. 410 disables the endpoint; anything else is a failure, and tried again.',
+          },
+        },
+      },
     }
-    return { type, scope, audience: project === undefined ? audience : 'project', project: project ?? null, role: project === undefined ? null : role ?? 'viewer', object, payload }
+    return {
+      type,
+      scope,
+      audience: project === undefined ? audience : 'project',
+      project: project ?? null,
+      role: project === undefined ? null : (role ?? 'viewer'),
+      object,
+      payload,
+    }
   })
 }
 
 /** A schema with `x-event-types`, wherever it stands, has the declared types as its enum, among what it lists itself. */
-function fillEnums (node: Json, types: string[]): void {
+function fillEnums(node: Json, types: string[]): void {
   if (typeof node !== 'object' || node === null) return
   if (Array.isArray(node['x-event-types'])) {
-    node.enum = node['x-event-types'].flatMap((item: string) => item === 'types' ? types : [item])
+    node.enum = node['x-event-types'].flatMap((item: string) => (item === 'types' ? types : [item]))
     delete node['x-event-types']
   }
   for (const value of Object.values(node)) fillEnums(value, types)
 }
 
 /** The component itself, or, where fields of it depend on who reads it, a copy without them. */
-function asTold (schemas: Json, name: string): string {
+function asTold(schemas: Json, name: string): string {
   const { properties = {}, required = [], ...rest } = schemas[name]
   const hidden = Object.keys(properties).filter((property) => properties[property]['x-in-events'] === false)
   if (hidden.length === 0) return name
@@ -63,21 +81,24 @@ function asTold (schemas: Json, name: string): string {
   schemas[without] ??= {
     ...rest,
     required: required.filter((property: string) => !hidden.includes(property)),
-    properties: Object.fromEntries(Object.entries(properties).filter(([property]) => !hidden.includes(property))),
-    examples: undefined
+    properties: Object.fromEntries(
+      Object.entries(properties).filter(([property]) => !hidden.includes(property)),
+    ),
+    examples: undefined,
   }
   return without
 }
 
-function payloadOf (schemas: Json, type: string, description: string, object: string): Json {
+function payloadOf(schemas: Json, type: string, description: string, object: string): Json {
   const previous = `${object}Before`
   schemas[previous] ??= {
     type: 'object',
     additionalProperties: false,
     description: 'The former values of the fields that an update changed; else empty.',
-    properties: schemas[object].properties
+    properties: schemas[object].properties,
   }
-  if (schemas.Event === undefined) throw new GenerateError('x-events needs the schema Event, which says what every event has.')
+  if (schemas.Event === undefined)
+    throw new GenerateError('x-events needs the schema Event, which says what every event has.')
   const { data, ...properties } = schemas.Event.properties
   return {
     type: 'object',
@@ -91,21 +112,26 @@ function payloadOf (schemas: Json, type: string, description: string, object: st
         type: 'object',
         additionalProperties: false,
         required: data.required,
-        properties: { object: { $ref: `#/components/schemas/${object}` }, previous_attributes: { $ref: `#/components/schemas/${previous}` } }
-      }
-    }
+        properties: {
+          object: { $ref: `#/components/schemas/${object}` },
+          previous_attributes: { $ref: `#/components/schemas/${previous}` },
+        },
+      },
+    },
   }
 }
 
 /** `api_key.created` → `ApiKeyCreated` */
-function pascal (type: string): string {
+function pascal(type: string): string {
   return type.replace(/(^|[._])(.)/g, (_, _before, letter) => letter.toUpperCase())
 }
 
 /** The table and the types of events, for services/events. */
-export function emitEvents (events: DeclaredEvent[], objects: Pool, payloads: Pool): string {
-  const rows = events.map(({ type, scope, audience, project, role, object, payload }) =>
-    `  '${type}': { scope: '${scope}', audience: '${audience}', project: ${project === null ? 'null' : `'${project}'`}, role: ${role === null ? 'null' : `'${role}'`}, serializer: '${objects.add({ $ref: `#/components/schemas/${object}` }, object)}', payload: '${payloads.add({ $ref: `#/components/schemas/${payload}` }, payload)}' }`)
+export function emitEvents(events: DeclaredEvent[], objects: Pool, payloads: Pool): string {
+  const rows = events.map(
+    ({ type, scope, audience, project, role, object, payload }) =>
+      `  '${type}': { scope: '${scope}', audience: '${audience}', project: ${project === null ? 'null' : `'${project}'`}, role: ${role === null ? 'null' : `'${role}'`}, serializer: '${objects.add({ $ref: `#/components/schemas/${object}` }, object)}', payload: '${payloads.add({ $ref: `#/components/schemas/${payload}` }, payload)}' }`,
+  )
   return `${banner}import type { components } from './types.ts'
 
 /** What \`data.object\` of each type of event is. */
@@ -130,4 +156,3 @@ ${rows.join(',\n')},
 }
 `
 }
-

@@ -2,10 +2,17 @@
 // references in them and know what else may stand there.
 
 /** Redocly's type tree for OpenAPI 3, with `x-events`, `x-error-codes` and `x-stream-events` in it. */
-export function withExtensions (types: Record<string, any>): Record<string, any> {
+export function withExtensions(types: Record<string, any>): Record<string, any> {
   return {
     ...types,
-    Root: { ...types.Root, properties: { ...types.Root.properties, 'x-events': 'EventDeclarations', 'x-error-codes': 'ErrorCodes' } },
+    Root: {
+      ...types.Root,
+      properties: {
+        ...types.Root.properties,
+        'x-events': 'EventDeclarations',
+        'x-error-codes': 'ErrorCodes',
+      },
+    },
     ErrorCodes: { properties: {}, additionalProperties: 'ErrorCode' },
     ErrorCode: {
       properties: {
@@ -14,9 +21,9 @@ export function withExtensions (types: Record<string, any>): Record<string, any>
         when: { type: 'string' },
         do: { type: 'string' },
         retry: { enum: ['no', 'later', 'renewed'] },
-        reserved: { type: 'boolean' }
+        reserved: { type: 'boolean' },
       },
-      required: ['status', 'means', 'when', 'do', 'retry']
+      required: ['status', 'means', 'when', 'do', 'retry'],
     },
     EventDeclarations: { properties: {}, additionalProperties: 'EventDeclaration' },
     EventDeclaration: {
@@ -27,12 +34,15 @@ export function withExtensions (types: Record<string, any>): Record<string, any>
         project: { type: 'string' },
         role: { enum: ['viewer', 'editor', 'admin', 'owner'] },
         audience: { enum: ['user', 'admins', 'everyone'] },
-        example: 'EventExample'
+        example: 'EventExample',
       },
-      required: ['description', 'object', 'scope']
+      required: ['description', 'object', 'scope'],
     },
     EventExample: { properties: { object: { type: 'object' }, previous_attributes: { type: 'object' } } },
-    MediaType: { ...types.MediaType, properties: { ...types.MediaType.properties, 'x-stream-events': 'StreamEvents' } },
-    StreamEvents: { properties: {}, additionalProperties: 'Schema' }
+    MediaType: {
+      ...types.MediaType,
+      properties: { ...types.MediaType.properties, 'x-stream-events': 'StreamEvents' },
+    },
+    StreamEvents: { properties: {}, additionalProperties: 'Schema' },
   }
 }

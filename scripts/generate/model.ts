@@ -35,7 +35,7 @@ export interface Body {
   /** What JSON, or the fields of a short form, have to be. */
   schema: Json | null
   /** The form's file, whether it has a field for the file's name, and which fields are JSON or may come several times. */
-  form: { file: string, named: boolean, json: string[], lists: string[] } | null
+  form: { file: string; named: boolean; json: string[]; lists: string[] } | null
   /** What the other fields of a form have to be. */
   fields: Json | null
   /** Whether it is bytes, or has them in it: then its handler reads it while it arrives. JSON is not, where it is taken too. */
@@ -63,7 +63,7 @@ export interface Operation {
   header: Parameter[]
   body: Body | null
   responses: Response[]
-  projectAccess: { role: string, states?: string[] } | null
+  projectAccess: { role: string; states?: string[] } | null
   deprecation: Deprecation | null
   secretAnswer: boolean
   /** Whether its handler remembers by itself what was answered to an Idempotency-Key. */
@@ -74,7 +74,7 @@ export interface Operation {
   entity: string | null
 }
 
-export function operationsOf (document: Json): Operation[] {
+export function operationsOf(document: Json): Operation[] {
   const found: Operation[] = []
   for (const [path, item] of Object.entries<Json>(document.paths)) {
     for (const method of methods) {
@@ -92,8 +92,10 @@ export function operationsOf (document: Json): Operation[] {
         tag: operation.tags[0],
         summary: operation.summary,
         scopes,
-        keyOptional: scopes !== null && security.some((alternative: Json) => Object.keys(alternative).length === 0),
-        rateLimit: operation['x-rate-limit'] ?? (scopes === null ? null : method === 'get' ? 'default' : 'write'),
+        keyOptional:
+          scopes !== null && security.some((alternative: Json) => Object.keys(alternative).length === 0),
+        rateLimit:
+          operation['x-rate-limit'] ?? (scopes === null ? null : method === 'get' ? 'default' : 'write'),
         path_: parameters.filter((p) => p.in === 'path'),
         query: parameters.filter((p) => p.in === 'query'),
         header: parameters.filter((p) => p.in === 'header'),
@@ -105,35 +107,52 @@ export function operationsOf (document: Json): Operation[] {
             status: Number(status),
             contentType,
             schema: contentType === null ? null : response.content[contentType].schema,
-            events: contentType === null ? null : response.content[contentType]['x-stream-events'] ?? null,
+            events: contentType === null ? null : (response.content[contentType]['x-stream-events'] ?? null),
             volatile: contentType === null ? [] : volatileOf(document, response.content[contentType].schema),
-            binary: contentType !== null && resolve(document, response.content[contentType].schema)?.format === 'binary',
-            headers: Object.keys(response.headers ?? {}).map((name) => name.toLowerCase())
+            binary:
+              contentType !== null &&
+              resolve(document, response.content[contentType].schema)?.format === 'binary',
+            headers: Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()),
           }
         }),
         projectAccess: operation['x-project-access'] ?? null,
-        deprecation: deprecationOf(document, operation, (other, its) => prefixOf(other.servers ?? its.servers ?? document.servers)),
+        deprecation: deprecationOf(document, operation, (other, its) =>
+          prefixOf(other.servers ?? its.servers ?? document.servers),
+        ),
         secretAnswer: operation['x-secret-answer'] === true,
         remembers: operation['x-idempotency'] === 'handler',
         anew: operation['x-idempotency'] === 'anew',
-        entity: item.get?.operationId ?? null
+        entity: item.get?.operationId ?? null,
       })
     }
   }
   return found
 }
 
-function volatileOf (document: Json, schema: Json): string[] {
+function volatileOf(document: Json, schema: Json): string[] {
   const properties = Object.entries<Json>(resolve(document, schema)?.properties ?? {})
   return properties.filter(([, property]) => property['x-volatile'] === true).map(([name]) => name)
 }
 
-function bodyOf (document: Json, body: Json): Body {
+function bodyOf(document: Json, body: Json): Body {
   const contentTypes = Object.keys(body.content)
   const text = body.content['application/json'] ?? body.content['application/x-www-form-urlencoded']
-  const shared = { required: body.required === true, contentTypes, schema: text?.schema ?? null, raw: body['x-raw'] === true }
+  const shared = {
+    required: body.required === true,
+    contentTypes,
+    schema: text?.schema ?? null,
+    raw: body['x-raw'] === true,
+  }
   const media = body.content['multipart/form-data']
-  if (media === undefined) return { ...shared, form: null, fields: null, streamed: contentTypes.some((type) => resolve(document, body.content[type].schema)?.format === 'binary') }
+  if (media === undefined)
+    return {
+      ...shared,
+      form: null,
+      fields: null,
+      streamed: contentTypes.some(
+        (type) => resolve(document, body.content[type].schema)?.format === 'binary',
+      ),
+    }
   const { properties, required = [], ...rest } = resolve(document, media.schema)
   const typeOf = (name: string): Json => resolve(document, properties[name])
   const names = Object.keys(properties)
@@ -143,26 +162,31 @@ function bodyOf (document: Json, body: Json): Body {
     ...shared,
     fields: { ...rest, properties: fields, required: required.filter((name: string) => name !== file) },
     streamed: true,
-    form: { file, named: names.includes('name'), json: names.filter((name) => typeOf(name).type === 'object'), lists: names.filter((name) => typeOf(name).type === 'array') }
+    form: {
+      file,
+      named: names.includes('name'),
+      json: names.filter((name) => typeOf(name).type === 'object'),
+      lists: names.filter((name) => typeOf(name).type === 'array'),
+    },
   }
 }
 
 /** An operation's parameter replaces the path's of the same name and place. */
-function mergedParameters (document: Json, item: Json, operation: Json): Parameter[] {
+function mergedParameters(document: Json, item: Json, operation: Json): Parameter[] {
   const merged = new Map<string, Parameter>()
-  for (const node of [...item.parameters ?? [], ...operation.parameters ?? []]) {
+  for (const node of [...(item.parameters ?? []), ...(operation.parameters ?? [])]) {
     const parameter = resolve(document, node)
     merged.set(`${parameter.in} ${parameter.name}`, { ...parameter, component: node.$ref?.split('/').at(-1) })
   }
   return [...merged.values()]
 }
 
-function scopesOf (security: Json[] | undefined): string[] | null {
+function scopesOf(security: Json[] | undefined): string[] | null {
   if (security === undefined || security.length === 0) return null
   return Object.values<string[]>(security[0])[0]
 }
 
-function prefixOf (servers: Json[] | undefined): string {
+function prefixOf(servers: Json[] | undefined): string {
   const url = servers?.[0]?.url ?? '/'
   return url.replace(/^https?:\/\/[^/]+/, '').replace(/\/$/, '')
 }

@@ -5,16 +5,20 @@ import { escaped, keysOf, valueAt } from '../../services/json-pointer.ts'
 
 type Json = any
 
-export interface BrokenReference { source: Source, pointer: string, message: string }
+export interface BrokenReference {
+  source: Source
+  pointer: string
+  message: string
+}
 
 /** Reads `root` and all files that it refers to through the resolver, which keeps them. */
-export async function findBrokenReferences (root: string, resolver: BaseResolver): Promise<BrokenReference[]> {
+export async function findBrokenReferences(root: string, resolver: BaseResolver): Promise<BrokenReference[]> {
   const broken: BrokenReference[] = []
-  const documents = new Map<string, { source: Source, parsed: Json }>()
-  const references: Array<{ file: string, pointer: string, ref: string }> = []
+  const documents = new Map<string, { source: Source; parsed: Json }>()
+  const references: Array<{ file: string; pointer: string; ref: string }> = []
   await read(root)
 
-  async function read (file: string): Promise<void> {
+  async function read(file: string): Promise<void> {
     if (documents.has(file)) return
     // What cannot be read is the linter's to report.
     const document = await resolver.resolveDocument(null, file, true).catch((error: Error) => error)
@@ -25,7 +29,12 @@ export async function findBrokenReferences (root: string, resolver: BaseResolver
     const sound = own.filter(({ ref }) => isEncoded(ref))
     references.push(...sound)
     for (const { pointer, ref } of own) {
-      if (!isEncoded(ref)) broken.push({ source: document.source, pointer: `${pointer}/$ref`, message: `the reference \`${ref}\` is no URI: after a % come two hexadecimal digits` })
+      if (!isEncoded(ref))
+        broken.push({
+          source: document.source,
+          pointer: `${pointer}/$ref`,
+          message: `the reference \`${ref}\` is no URI: after a % come two hexadecimal digits`,
+        })
     }
     for (const other of new Set(sound.map(({ ref }) => targetOf(file, ref).file))) await read(other)
   }
@@ -36,7 +45,11 @@ export async function findBrokenReferences (root: string, resolver: BaseResolver
       const key = `${at.file}#${at.path.join('/')}`
       const node = valueAt(documents.get(at.file)?.parsed, at.path)
       if (passed.has(key)) {
-        broken.push({ source: documents.get(file)!.source, pointer: `${pointer}/$ref`, message: `the reference \`${ref}\` leads to itself and to nothing else` })
+        broken.push({
+          source: documents.get(file)!.source,
+          pointer: `${pointer}/$ref`,
+          message: `the reference \`${ref}\` leads to itself and to nothing else`,
+        })
         break
       }
       passed.add(key)
@@ -47,13 +60,18 @@ export async function findBrokenReferences (root: string, resolver: BaseResolver
   return broken
 }
 
-function collect (node: Json, pointer: string, found: Array<{ file: string, pointer: string, ref: string }>, file: string): void {
+function collect(
+  node: Json,
+  pointer: string,
+  found: Array<{ file: string; pointer: string; ref: string }>,
+  file: string,
+): void {
   if (typeof node !== 'object' || node === null) return
   if (typeof node.$ref === 'string') found.push({ file, pointer, ref: node.$ref })
   for (const [key, value] of Object.entries(node)) collect(value, `${pointer}/${escaped(key)}`, found, file)
 }
 
-function isEncoded (ref: string): boolean {
+function isEncoded(ref: string): boolean {
   try {
     decodeURIComponent(ref)
     return true
@@ -62,10 +80,10 @@ function isEncoded (ref: string): boolean {
   }
 }
 
-function targetOf (file: string, ref: string): { file: string, path: string[] } {
+function targetOf(file: string, ref: string): { file: string; path: string[] } {
   const [name, pointer = ''] = ref.split('#')
   return {
     file: name === '' ? file : resolve(dirname(file), name),
-    path: keysOf(decodeURIComponent(pointer))
+    path: keysOf(decodeURIComponent(pointer)),
   }
 }

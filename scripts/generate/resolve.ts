@@ -3,7 +3,7 @@ import { keysOf, valueAt } from '../../services/json-pointer.ts'
 
 type Json = any
 
-export function resolve (document: Json, node: Json): Json {
+export function resolve(document: Json, node: Json): Json {
   let at = node
   for (let hops = 0; at?.$ref !== undefined && hops < 20; hops++) at = valueAt(document, keysOf(at.$ref))
   return at

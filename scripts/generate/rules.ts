@@ -10,7 +10,20 @@ import { operationRules } from './rules/operations.ts'
 import { schemaRules } from './rules/schemas.ts'
 import { valueRules } from './rules/values.ts'
 
-const rules = { ...documentRules, ...operationRules, ...schemaRules, ...eventRules, ...exampleRules, ...lifetimeRules, ...extensionRules, ...valueRules }
+const rules = {
+  ...documentRules,
+  ...operationRules,
+  ...schemaRules,
+  ...eventRules,
+  ...exampleRules,
+  ...lifetimeRules,
+  ...extensionRules,
+  ...valueRules,
+}
 
 export const ruleNames = Object.keys(rules)
-export const platformRules = { id: 'platform', rules: { oas3: rules }, typeExtension: { oas3: withExtensions } }
+export const platformRules = {
+  id: 'platform',
+  rules: { oas3: rules },
+  typeExtension: { oas3: withExtensions },
+}

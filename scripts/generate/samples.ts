@@ -7,14 +7,18 @@ import { typescript } from './samples/typescript.ts'
 
 type Json = any
 
-export interface CodeSample { lang: string, label: string, source: string }
+export interface CodeSample {
+  lang: string
+  label: string
+  source: string
+}
 
 /** In the order in which the page shows them. */
-export function samplesOf (document: Json, operation: Operation, client: string): CodeSample[] {
+export function samplesOf(document: Json, operation: Operation, client: string): CodeSample[] {
   const call = callOf(document, operation)
   return [
     { lang: 'Shell', label: 'curl', source: curl(call) },
     { lang: 'TypeScript', label: 'TypeScript', source: typescript(call, client) },
-    { lang: 'Python', label: 'Python', source: python(call) }
+    { lang: 'Python', label: 'Python', source: python(call) },
   ]
 }

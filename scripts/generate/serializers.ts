@@ -6,15 +6,16 @@ import { plain } from './schemas.ts'
 
 type Json = any
 
-export function compileSerializers (document: Json, responses: Map<string, Json>): string {
+export function compileSerializers(document: Json, responses: Map<string, Json>): string {
   // fast-json-stringify reads draft 7 definitions; the vocabulary used here is the same in both.
   const components = document.components?.schemas ?? {}
   const entries = [...responses].map(([name, schema]) => {
     const used = new Set<string>()
-    const inline = (node: Json): Json => plain(node, (component, rest) => {
-      used.add(component)
-      return `spec#/$defs/${component}${rest}`
-    })
+    const inline = (node: Json): Json =>
+      plain(node, (component, rest) => {
+        used.add(component)
+        return `spec#/$defs/${component}${rest}`
+      })
     const main = inline(schema)
     // Only what this schema reaches: it is copied and walked for each serializer.
     const $defs: Record<string, Json> = {}
@@ -37,10 +38,16 @@ ${entries.join(',\n')},
 `
 }
 
-function serializer (name: string, schema: Json, $defs: Json): string {
+function serializer(name: string, schema: Json, $defs: Json): string {
   try {
-    return fastJson(schema, { mode: 'standalone', schema: { spec: { $id: 'spec', $defs } } } as Json) as unknown as string
+    return fastJson(schema, {
+      mode: 'standalone',
+      schema: { spec: { $id: 'spec', $defs } },
+    } as Json) as unknown as string
   } catch (error) {
-    throw new GenerateError(`The schema of the answer ${name} cannot be serialized: ${(error as Error).message}`, { cause: error })
+    throw new GenerateError(
+      `The schema of the answer ${name} cannot be serialized: ${(error as Error).message}`,
+      { cause: error },
+    )
   }
 }

@@ -14,42 +14,70 @@ import { componentOf, patternSays, plain } from './schemas.ts'
 type Json = any
 
 /** What compiles each of the three sets of schemas. Kept from one generation to the next, it compiles again only what changed. */
-export interface Compilers { parameters: Compiler, bodies: Compiler, replies: Compiler }
+export interface Compilers {
+  parameters: Compiler
+  bodies: Compiler
+  replies: Compiler
+}
 
 /** Text is coerced to the declared type only where everything is text: in path, query and headers. */
-export function createCompilers (): Compilers {
+export function createCompilers(): Compilers {
   return { parameters: new Compiler('array'), bodies: new Compiler(false), replies: new Compiler(false) }
 }
 
-export function compileRequests (document: Json, parameters: Map<string, Json>, bodies: Map<string, Json>, compilers: Compilers): string {
-  return asModule(`${compilers.parameters.compile(document, parameters)}\n${compilers.bodies.compile(document, bodies)}`)
+export function compileRequests(
+  document: Json,
+  parameters: Map<string, Json>,
+  bodies: Map<string, Json>,
+  compilers: Compilers,
+): string {
+  return asModule(
+    `${compilers.parameters.compile(document, parameters)}\n${compilers.bodies.compile(document, bodies)}`,
+  )
 }
 
-export function compileResponses (document: Json, responses: Map<string, Json>, compilers: Compilers): string {
+export function compileResponses(document: Json, responses: Map<string, Json>, compilers: Compilers): string {
   return asModule(compilers.replies.compile(document, responses))
 }
 
 /** The formats that a schema may name. */
-export function knownFormats (): Set<string> {
+export function knownFormats(): Set<string> {
   return new Set(Object.keys(createAjv(false).formats))
 }
 
 /** What finds keywords of a schema that there are none of, or whose value is no such keyword's; what they hold is not looked into. */
-export function createKeywordCheck (): (schema: Json) => Array<{ keyword: string, message: string }> {
+export function createKeywordCheck(): (schema: Json) => Array<{ keyword: string; message: string }> {
   const own = createAjv(false)
   const validate = new Ajv2020().getSchema('https://json-schema.org/draft/2020-12/meta/validation')!
-  const annotations = new Set(['$ref', 'description', 'title', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly'])
+  const annotations = new Set([
+    '$ref',
+    'description',
+    'title',
+    'default',
+    'examples',
+    'deprecated',
+    'readOnly',
+    'writeOnly',
+  ])
   return (schema) => {
-    const unknown = Object.keys(schema).filter((keyword) => !annotations.has(keyword) && !keyword.startsWith('x-') && own.getKeyword(keyword) === false)
-    const wrong = validate(schema) ? [] : validate.errors!.map(({ instancePath, message }) => ({ keyword: keysOf(instancePath)[0], message }))
+    const unknown = Object.keys(schema).filter(
+      (keyword) =>
+        !annotations.has(keyword) && !keyword.startsWith('x-') && own.getKeyword(keyword) === false,
+    )
+    const wrong = validate(schema)
+      ? []
+      : validate.errors!.map(({ instancePath, message }) => ({ keyword: keysOf(instancePath)[0], message }))
     return [
       ...unknown.map((keyword) => ({ keyword, message: `\`${keyword}\` is no keyword of a schema` })),
-      ...[...new Map(wrong.map((one) => [one.keyword, one])).values()].map(({ keyword, message }) => ({ keyword, message: `\`${keyword}\` ${message}` }))
+      ...[...new Map(wrong.map((one) => [one.keyword, one])).values()].map(({ keyword, message }) => ({
+        keyword,
+        message: `\`${keyword}\` ${message}`,
+      })),
     ]
   }
 }
 
-function createAjv (coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
+function createAjv(coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
   const ajv = new Ajv2020({
     allErrors: true,
     strictSchema: true,
@@ -62,7 +90,7 @@ function createAjv (coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> 
     inlineRefs: false,
     // The linter has held every schema against its own; here that would need the generated code to run.
     validateSchema: false,
-    code: { source: true, lines: true, formats: _`formats` }
+    code: { source: true, lines: true, formats: _`formats` },
   })
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format)
   // Ajv's own compares every item with every other, which a body of one megabyte turns into minutes.
@@ -72,20 +100,33 @@ function createAjv (coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> 
     type: 'array',
     schemaType: 'boolean',
     error: { message: 'must NOT have duplicate items' },
-    code (cxt) { if (cxt.schema === true) cxt.fail(_`!distinct(${cxt.data})`) }
+    code(cxt) {
+      if (cxt.schema === true) cxt.fail(_`!distinct(${cxt.data})`)
+    },
   })
   // Ajv's own, whose problems also tell what the spec says of the pattern, and which properties there are to choose from.
   ajv.addVocabulary([patternSays])
-  replaceErrors(ajv, (pattern as Json).default, ({ schemaCode, parentSchema: { [patternSays]: says } }) => says === undefined ? _`{pattern: ${schemaCode}}` : _`{pattern: ${schemaCode}, says: ${says}}`)
+  replaceErrors(ajv, (pattern as Json).default, ({ schemaCode, parentSchema: { [patternSays]: says } }) =>
+    says === undefined ? _`{pattern: ${schemaCode}}` : _`{pattern: ${schemaCode}, says: ${says}}`,
+  )
   replaceErrors(ajv, (oneOf as Json).default, ({ params, schema }) => {
     const names: Json[] = schema.map(({ required }: Json) => required?.[0])
-    const named = schema.every((alternative: Json) => Object.keys(alternative).join() === 'required' && alternative.required.length === 1)
-    return named ? _`{passingSchemas: ${params.passing}, names: ${stringify(names)}}` : _`{passingSchemas: ${params.passing}}`
+    const named = schema.every(
+      (alternative: Json) =>
+        Object.keys(alternative).join() === 'required' && alternative.required.length === 1,
+    )
+    return named
+      ? _`{passingSchemas: ${params.passing}, names: ${stringify(names)}}`
+      : _`{passingSchemas: ${params.passing}}`
   })
   return ajv
 }
 
-function replaceErrors (ajv: InstanceType<typeof Ajv2020>, definition: Json, params: (cxt: Json) => ReturnType<typeof _>): void {
+function replaceErrors(
+  ajv: InstanceType<typeof Ajv2020>,
+  definition: Json,
+  params: (cxt: Json) => ReturnType<typeof _>,
+): void {
   ajv.removeKeyword(definition.keyword)
   ajv.addKeyword({ ...definition, error: { ...definition.error, params } })
 }
@@ -99,16 +140,19 @@ class Compiler {
   /** What Ajv holds, by id, as text. */
   #held = new Map<string, string>()
 
-  constructor (coerceTypes: false | 'array') {
+  constructor(coerceTypes: false | 'array') {
     this.#coerceTypes = coerceTypes
     this.#ajv = createAjv(coerceTypes)
   }
 
   /** Ajv writes the body of a CommonJS module: wrapped, so that two of them can stand in one ES module. */
-  compile (document: Json, schemas: Map<string, Json>): string {
+  compile(document: Json, schemas: Map<string, Json>): string {
     const wanted = new Map<string, string>()
-    const hold = (id: string, schema: Json): void => { wanted.set(id, JSON.stringify({ ...plain(schema, idOf, [patternSays]), $id: id })) }
-    for (const [name, schema] of Object.entries<Json>(document.components?.schemas ?? {})) hold(idOf(name), schema)
+    const hold = (id: string, schema: Json): void => {
+      wanted.set(id, JSON.stringify({ ...plain(schema, idOf, [patternSays]), $id: id }))
+    }
+    for (const [name, schema] of Object.entries<Json>(document.components?.schemas ?? {}))
+      hold(idOf(name), schema)
     const exported: Record<string, string> = {}
     for (const [name, schema] of schemas) {
       const component = Object.keys(schema).length === 1 ? componentOf(schema) : undefined
@@ -122,7 +166,9 @@ class Compiler {
       } catch (error) {
         // What it holds of a schema that fails half-way is nothing to go on from.
         this.#forget()
-        throw new GenerateError(`The schema ${name} cannot be compiled: ${(error as Error).message}`, { cause: error })
+        throw new GenerateError(`The schema ${name} cannot be compiled: ${(error as Error).message}`, {
+          cause: error,
+        })
       }
     }
     const code = (standalone as Json).default(this.#ajv, exported)
@@ -130,10 +176,11 @@ class Compiler {
   }
 
   /** What changed goes, and whatever refers to it: its code calls the former one's. */
-  #hold (wanted: Map<string, string>): void {
+  #hold(wanted: Map<string, string>): void {
     const changed = new Set([...this.#held.keys()].filter((id) => this.#held.get(id) !== wanted.get(id)))
     for (const stale of changed) {
-      for (const [id, text] of this.#held) if (text.includes(`"$ref":"${stale}"`) || text.includes(`"$ref":"${stale}#`)) changed.add(id)
+      for (const [id, text] of this.#held)
+        if (text.includes(`"$ref":"${stale}"`) || text.includes(`"$ref":"${stale}#`)) changed.add(id)
     }
     if (changed.size > this.#held.size / 2) this.#forget()
     for (const id of changed) {
@@ -147,38 +194,47 @@ class Compiler {
     }
   }
 
-  #forget (): void {
+  #forget(): void {
     this.#ajv = createAjv(this.#coerceTypes)
     this.#held.clear()
   }
 }
 
 /** Ajv copies all problems that it has for each further one; a body of one megabyte turns that into minutes. */
-function joining (code: string): string {
-  return code.replace(/^vErrors = vErrors === null \? (\S+) : vErrors\.concat\(\1\);$/gm, 'vErrors = joined(vErrors, $1);')
+function joining(code: string): string {
+  return code.replace(
+    /^vErrors = vErrors === null \? (\S+) : vErrors\.concat\(\1\);$/gm,
+    'vErrors = joined(vErrors, $1);',
+  )
 }
 
 const numbered = /"(?:[^"\\]|\\.)*"|\b(?:validate|schema|wrapper|func|formats|pattern)\d+\b/g
 
 /** Ajv numbers its functions and constants in order of use; here each is called after its schema or its content. */
-function withStableNames (code: string): string {
+function withStableNames(code: string): string {
   const names = new Map<string, string>()
   // A text in quotes is the spec's, whatever it looks like.
   const rename = (text: string): string => text.replace(numbered, (name) => names.get(name) ?? name)
-  for (const [, name, id] of code.matchAll(/^function (validate\d+)\(.*\n\/\*# sourceURL="([^"]+)" \*\/;/gm)) names.set(name, `validate_${id.replace(/\W/g, '_')}`)
-  for (const [, name, value] of code.matchAll(/^const ((?:schema|wrapper|func|formats|pattern)\d+) = (.*);$/gm)) {
+  for (const [, name, id] of code.matchAll(/^function (validate\d+)\(.*\n\/\*# sourceURL="([^"]+)" \*\/;/gm))
+    names.set(name, `validate_${id.replace(/\W/g, '_')}`)
+  for (const [, name, value] of code.matchAll(
+    /^const ((?:schema|wrapper|func|formats|pattern)\d+) = (.*);$/gm,
+  )) {
     const id = /,"\$id":"([^"]+)"\}$/.exec(value)?.[1].replace(/\W/g, '_')
     const content = createHash('sha256').update(rename(value)).digest('hex').slice(0, 8)
     names.set(name, `${name.replace(/\d+$/, '')}_${id ?? content}`)
   }
   // Constants of equal content now have one name, and are declared once.
   const declared = new Set<string>()
-  return rename(code).replace(/^const ((?:schema|wrapper|func|formats|pattern)_\w+) = .*;\n/gm, (line, name) => {
-    return declared.has(name) ? '' : (declared.add(name), line)
-  })
+  return rename(code).replace(
+    /^const ((?:schema|wrapper|func|formats|pattern)_\w+) = .*;\n/gm,
+    (line, name) => {
+      return declared.has(name) ? '' : (declared.add(name), line)
+    },
+  )
 }
 
-function asModule (code: string): string {
+function asModule(code: string): string {
   return `import { createRequire } from 'node:module'
 import { distinct, formats, joined } from '../services/formats.ts'
 

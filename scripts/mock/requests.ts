@@ -8,47 +8,76 @@ import { plain } from '../generate/schemas.ts'
 
 type Json = any
 
-export interface Asked { path: Record<string, string>, query: Record<string, unknown>, header: Record<string, unknown>, body: unknown }
+export interface Asked {
+  path: Record<string, string>
+  query: Record<string, unknown>
+  header: Record<string, unknown>
+  body: unknown
+}
 
 /** @returns what finds everything that is wrong with a request. Schemas are compiled when an operation is first asked. */
-export function createRequestCheck (document: Json) {
+export function createRequestCheck(document: Json) {
   const ajvs = { text: createAjv('array'), json: createAjv(false) }
   const compiled = new Map<string, ValidateFunction>()
 
-  function createAjv (coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
-    const ajv = new Ajv2020({ allErrors: true, strict: false, coerceTypes, useDefaults: true, validateSchema: false })
+  function createAjv(coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
+    const ajv = new Ajv2020({
+      allErrors: true,
+      strict: false,
+      coerceTypes,
+      useDefaults: true,
+      validateSchema: false,
+    })
     for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format as never)
-    for (const [name, schema] of Object.entries<Json>(document.components?.schemas ?? {})) ajv.addSchema({ $id: `spec:${name}`, ...plain(schema, refTo) })
+    for (const [name, schema] of Object.entries<Json>(document.components?.schemas ?? {}))
+      ajv.addSchema({ $id: `spec:${name}`, ...plain(schema, refTo) })
     return ajv
   }
 
-  function check (key: string, kind: 'text' | 'json', schema: Json, value: unknown, location: Location): Problem[] {
+  function check(
+    key: string,
+    kind: 'text' | 'json',
+    schema: Json,
+    value: unknown,
+    location: Location,
+  ): Problem[] {
     let validate = compiled.get(key)
-    if (validate === undefined) compiled.set(key, validate = ajvs[kind].compile(plain(schema, refTo)))
+    if (validate === undefined) compiled.set(key, (validate = ajvs[kind].compile(plain(schema, refTo))))
     const problems: Problem[] = []
     checkWith(validate, value, location, problems)
     return problems
   }
 
-  return function problemsOf ({ id, path_, query, header, body }: Operation, asked: Asked): Problem[] {
+  return function problemsOf({ id, path_, query, header, body }: Operation, asked: Asked): Problem[] {
     return [
       ...check(`${id} path`, 'text', objectOf(path_, true), asked.path, 'path'),
       ...check(`${id} query`, 'text', objectOf(query, false), asked.query, 'query'),
       ...check(`${id} header`, 'text', objectOf(header, true), asked.header, 'header'),
-      ...(body?.required === true && asked.body === undefined ? [{ field: 'body', constraint: 'required', message: 'a body is required', location: 'body' as const }] : []),
-      ...(body?.schema && asked.body !== undefined ? check(`${id} body`, 'json', body.schema, asked.body, 'body') : [])
+      ...(body?.required === true && asked.body === undefined
+        ? [
+            {
+              field: 'body',
+              constraint: 'required',
+              message: 'a body is required',
+              location: 'body' as const,
+            },
+          ]
+        : []),
+      ...(body?.schema && asked.body !== undefined
+        ? check(`${id} body`, 'json', body.schema, asked.body, 'body')
+        : []),
     ]
   }
 }
 
 const refTo = (component: string, rest: string): string => `spec:${component}${rest && `#${rest}`}`
 
-function objectOf (parameters: Parameter[], open: boolean): Json {
-  const name = (p: Parameter): string => p.in === 'header' ? p.name.toLowerCase() : p.name
+function objectOf(parameters: Parameter[], open: boolean): Json {
+  const name = (p: Parameter): string => (p.in === 'header' ? p.name.toLowerCase() : p.name)
   return {
     type: 'object',
     additionalProperties: open,
     properties: Object.fromEntries(parameters.map((p) => [name(p), p.schema])),
-    required: parameters.filter((p) => p.required === true).map(name)
+    required: parameters.filter((p) => p.required === true).map(name),
   }
 }

@@ -15,7 +15,10 @@ const headingWeight = 2
 const mostCounted = 32_767
 
 /** The lexemes of a chunk, and how often it has each. */
-export interface Stems { lexemes: string[], counts: number[] }
+export interface Stems {
+  lexemes: string[]
+  counts: number[]
+}
 
 // Lexemes of the language and those of `simple` beside each other; one that both have counts as often as it does in the
 // language, where it stands for more forms.
@@ -37,11 +40,15 @@ const readStems = statement<Stems & { n: number }>(`
  * The lexemes of each chunk, which is half of the work of `replaceChunks` and needs no transaction. `language` is a
  * configuration of text search.
  */
-export async function stemChunks (db: Db, chunks: NewChunk[], language: string): Promise<Stems[]> {
+export async function stemChunks(db: Db, chunks: NewChunk[], language: string): Promise<Stems[]> {
   const stems = chunks.map((): Stems => ({ lexemes: [], counts: [] }))
   for (let from = 0; from < chunks.length; from += most.chunks) {
     const some = chunks.slice(from, from + most.chunks)
-    const rows = await db.sql(readStems, [language, some.map(({ text }) => wordsOf(text).join(' ')), some.map(({ heading }) => wordsOf(heading ?? '').join(' '))])
+    const rows = await db.sql(readStems, [
+      language,
+      some.map(({ text }) => wordsOf(text).join(' ')),
+      some.map(({ heading }) => wordsOf(heading ?? '').join(' ')),
+    ])
     for (const { n, lexemes, counts } of rows) stems[from + n - 1] = { lexemes, counts }
   }
   return stems
@@ -51,7 +58,7 @@ const hold = statement('SELECT hold_lexemes($1)')
 const deleteChunks = statement('DELETE FROM chunks WHERE document_id = $1')
 
 // $2 is an object with the number of chunks of each.
-const countLexemes = statement<{ id: number, lexeme: string }>(`
+const countLexemes = statement<{ id: number; lexeme: string }>(`
   WITH counts AS MATERIALIZED (SELECT key COLLATE "C" AS lexeme, value::int AS chunks FROM json_each_text($2::json)),
   known AS (
     UPDATE lexemes l SET chunks = l.chunks + c.chunks FROM counts c WHERE l.knowledge_base_id = $1 AND l.lexeme = c.lexeme RETURNING l.id, l.lexeme
@@ -79,25 +86,40 @@ export interface ReplaceOptions {
 }
 
 /** Makes `chunks`, in their order, all that the document is found by. For the transaction in which it becomes ready. */
-export async function replaceChunks (
-  tx: Db, { id, knowledgeBaseId }: { id: string, knowledgeBaseId: string }, chunks: NewChunk[], { language, embeddings, stems: given }: ReplaceOptions
+export async function replaceChunks(
+  tx: Db,
+  { id, knowledgeBaseId }: { id: string; knowledgeBaseId: string },
+  chunks: NewChunk[],
+  { language, embeddings, stems: given }: ReplaceOptions,
 ): Promise<void> {
-  if (embeddings !== null && embeddings.length !== chunks.length) throw new Error(`${embeddings.length} embeddings for ${chunks.length} chunks`)
-  const stems = given ?? await stemChunks(tx, chunks, language)
+  if (embeddings !== null && embeddings.length !== chunks.length)
+    throw new Error(`${embeddings.length} embeddings for ${chunks.length} chunks`)
+  const stems = given ?? (await stemChunks(tx, chunks, language))
   await tx.sql(hold, [knowledgeBaseId])
   await tx.sql(deleteChunks, [id])
   const numbers = await numbersOf(tx, knowledgeBaseId, stems)
-  if (chunks.length > 0) await tx.sql(countChunks, [knowledgeBaseId, language, chunks.length, chunks.reduce((sum, { tokens }) => sum + tokens, 0)])
+  if (chunks.length > 0)
+    await tx.sql(countChunks, [
+      knowledgeBaseId,
+      language,
+      chunks.length,
+      chunks.reduce((sum, { tokens }) => sum + tokens, 0),
+    ])
   for (let from = 0; from < chunks.length; from += most.chunks) {
     const rows = chunks.slice(from, from + most.chunks).map(({ text, heading, ...chunk }, i) => ({
-      ...chunk, ...termsOf(stems[from + i], numbers), id: newId('chunk'), position: from + i, text: text.toWellFormed(), heading: heading?.toWellFormed() ?? null,
-      embedding: embeddings === null ? null : unit(embeddings[from + i])
+      ...chunk,
+      ...termsOf(stems[from + i], numbers),
+      id: newId('chunk'),
+      position: from + i,
+      text: text.toWellFormed(),
+      heading: heading?.toWellFormed() ?? null,
+      embedding: embeddings === null ? null : unit(embeddings[from + i]),
     }))
     await tx.sql(insertChunks, [knowledgeBaseId, id, language, JSON.stringify(rows)])
   }
 }
 
-const tryHold = statement<{ held: boolean, there: boolean }>(`
+const tryHold = statement<{ held: boolean; there: boolean }>(`
   SELECT pg_try_advisory_xact_lock(hashtextextended($1, 7311903266)) AS held, EXISTS (SELECT FROM knowledge_bases WHERE id = $1) AS there`)
 const discount = statement<{ n: number }>(`
   WITH taken AS MATERIALIZED (
@@ -113,13 +135,19 @@ const discount = statement<{ n: number }>(`
   )
   SELECT count(*)::int AS n FROM taken`)
 const removeLexemes = removal('lexemes', 'SELECT id FROM lexemes WHERE knowledge_base_id = $1 LIMIT $2')
-const forgetRemoved = removal('removed_chunks', 'SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 LIMIT $2')
+const forgetRemoved = removal(
+  'removed_chunks',
+  'SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 LIMIT $2',
+)
 
 /**
  * Discounts some of the removed chunks of a knowledge base; where that is gone itself, removes some of its lexemes. Nothing
  * while somebody changes these. @returns how many are done with, and whether there are more.
  */
-export async function discountRemoved (tx: Db, knowledgeBaseId: string): Promise<{ removed: number, more: boolean }> {
+export async function discountRemoved(
+  tx: Db,
+  knowledgeBaseId: string,
+): Promise<{ removed: number; more: boolean }> {
   // A statement of its own before: the snapshot of those that follow has what the previous holder committed.
   const [{ held, there }] = await tx.sql(tryHold, [knowledgeBaseId])
   if (!held) return { removed: 0, more: false }
@@ -127,15 +155,17 @@ export async function discountRemoved (tx: Db, knowledgeBaseId: string): Promise
     const [{ n }] = await tx.sql(discount, [knowledgeBaseId, most.discounted])
     return { removed: n, more: n === most.discounted }
   }
-  if ((await tx.sql(removeLexemes, [knowledgeBaseId, most.lexemes]))[0].n === most.lexemes) return { removed: 0, more: true }
+  if ((await tx.sql(removeLexemes, [knowledgeBaseId, most.lexemes]))[0].n === most.lexemes)
+    return { removed: 0, more: true }
   const [{ n }] = await tx.sql(forgetRemoved, [knowledgeBaseId, most.lexemes])
   return { removed: n, more: n === most.lexemes }
 }
 
 /** Counts the chunks that have each lexeme. @returns the numbers of the lexemes. */
-async function numbersOf (tx: Db, knowledgeBaseId: string, stems: Stems[]): Promise<Map<string, number>> {
+async function numbersOf(tx: Db, knowledgeBaseId: string, stems: Stems[]): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
-  for (const { lexemes } of stems) for (const lexeme of lexemes) counts.set(lexeme, (counts.get(lexeme) ?? 0) + 1)
+  for (const { lexemes } of stems)
+    for (const lexeme of lexemes) counts.set(lexeme, (counts.get(lexeme) ?? 0) + 1)
   const all = [...counts]
   const numbers = new Map<string, number>()
   for (let from = 0; from < all.length; from += most.lexemes) {
@@ -145,18 +175,23 @@ async function numbersOf (tx: Db, knowledgeBaseId: string, stems: Stems[]): Prom
   return numbers
 }
 
-function termsOf ({ lexemes, counts }: Stems, numbers: Map<string, number>): { terms: number[], counts: number[] } {
-  const terms = lexemes.map((lexeme, i) => ({ id: numbers.get(lexeme)!, count: counts[i] })).sort((a, b) => a.id - b.id)
+function termsOf(
+  { lexemes, counts }: Stems,
+  numbers: Map<string, number>,
+): { terms: number[]; counts: number[] } {
+  const terms = lexemes
+    .map((lexeme, i) => ({ id: numbers.get(lexeme)!, count: counts[i] }))
+    .sort((a, b) => a.id - b.id)
   return { terms: terms.map(({ id }) => id), counts: terms.map(({ count }) => count) }
 }
 
 /** The vector of length 1 in the same direction: then the cosine is the dot product. */
-export function unit (vector: number[]): number[] {
+export function unit(vector: number[]): number[] {
   const length = Math.hypot(...vector)
   return length === 0 ? vector : vector.map((x) => x / length)
 }
 
 /** As PostgreSQL reads an array. */
-export function arrayOf (vector: number[]): string {
+export function arrayOf(vector: number[]): string {
   return `{${vector.join(',')}}`
 }

@@ -8,10 +8,15 @@ export interface CutOff {
 }
 
 /** What comes before the end, and the citations of what is whole before it. */
-export function cutOff (pieces: ExtractivePiece[], { maxTokens = Infinity, stop = [] }: { maxTokens?: number, stop?: string[] }): CutOff {
-  const content = pieces.map((piece) => 'delta' in piece ? piece.delta : '').join('')
+export function cutOff(
+  pieces: ExtractivePiece[],
+  { maxTokens = Infinity, stop = [] }: { maxTokens?: number; stop?: string[] },
+): CutOff {
+  const content = pieces.map((piece) => ('delta' in piece ? piece.delta : '')).join('')
   const most = lengthOf(content, maxTokens)
-  const stops = stop.map((text) => ({ at: content.indexOf(text), text })).filter(({ at, text }) => at !== -1 && at + text.length <= most)
+  const stops = stop
+    .map((text) => ({ at: content.indexOf(text), text }))
+    .filter(({ at, text }) => at !== -1 && at + text.length <= most)
   const end = Math.min(most, ...stops.map(({ at }) => at))
   const kept: ExtractivePiece[] = []
   let at = 0
@@ -28,7 +33,7 @@ export function cutOff (pieces: ExtractivePiece[], { maxTokens = Infinity, stop 
 }
 
 /** Of the longest beginning that has no more tokens, without half a character at its end. */
-function lengthOf (content: string, maxTokens: number): number {
+function lengthOf(content: string, maxTokens: number): number {
   if (countTokens(content) <= maxTokens) return content.length
   let [fits, most] = [0, content.length]
   while (fits + 1 < most) {

@@ -37,10 +37,10 @@ const ownColumns = `d.id, d.knowledge_base_id, d.name,
 export const documentColumns = `${ownColumns}, k.project_id`
 
 /** A document and whose it is, as far as its events and jobs have to know. */
-export type OwnedDocument = Document & { owner_id: string, wanted: number }
+export type OwnedDocument = Document & { owner_id: string; wanted: number }
 
 /** As it is answered. */
-export function shown ({ owner_id: _owner, wanted: _wanted, ...document }: OwnedDocument): Document {
+export function shown({ owner_id: _owner, wanted: _wanted, ...document }: OwnedDocument): Document {
   return document
 }
 
@@ -55,7 +55,7 @@ const lockDocument = statement<Row>(open(true))
 
 export interface DocumentRequest {
   operation: OperationInfo
-  params: { id: string, document_id: string }
+  params: { id: string; document_id: string }
   principal: Principal
 }
 
@@ -63,8 +63,15 @@ export interface DocumentRequest {
  * The document of the request, when the caller may do with it what the operation does. One statement; `lock` holds it against
  * other writers, and its project, until the transaction ends.
  */
-export async function openDocument (db: Db, request: DocumentRequest, { lock = false } = {}): Promise<OwnedDocument> {
-  const { params: { id, document_id: documentId }, principal } = request
+export async function openDocument(
+  db: Db,
+  request: DocumentRequest,
+  { lock = false } = {},
+): Promise<OwnedDocument> {
+  const {
+    params: { id, document_id: documentId },
+    principal,
+  } = request
   const [row] = await db.sql(lock ? lockDocument : readDocument, [id, principal.userId, documentId])
   requirePermission(row, request, { name: 'knowledge base', id })
   if (row.id === null) throw notFound('document', documentId)
@@ -86,7 +93,11 @@ export interface DocumentListQuery {
 const sortKeys = { created_at: 'd.id', name: 'lower(d.name)' }
 
 /** A page of the documents of a knowledge base: one statement, total included. */
-export async function listDocuments (db: Db, baseId: string, query: DocumentListQuery): Promise<Page<Document>> {
+export async function listDocuments(
+  db: Db,
+  baseId: string,
+  query: DocumentListQuery,
+): Promise<Page<Document>> {
   const values: unknown[] = [baseId]
   const value = (v: unknown): string => `$${values.push(v)}`
   const filters = ['d.knowledge_base_id = $1']
@@ -106,7 +117,10 @@ export async function listDocuments (db: Db, baseId: string, query: DocumentList
       SELECT ${documentColumns} FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
       WHERE ${filters.join(' AND ')} ORDER BY ${order} LIMIT 100 OFFSET ${value(offsetOf(query))}
     ) page LIMIT ${value(query.limit)}) x ON true`
-  return pageOfRows(await db.sql(statementOf<Document & { total: number }>(text, { searches: filters.length > 1 }), values), query)
+  return pageOfRows(
+    await db.sql(statementOf<Document & { total: number }>(text, { searches: filters.length > 1 }), values),
+    query,
+  )
 }
 
 export interface NewDocument {
@@ -129,12 +143,27 @@ const byContent = statement<Document>(`
   SELECT ${documentColumns} FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id WHERE d.knowledge_base_id = $1 AND d.sha256 = $2`)
 
 /** Adds a document to a held knowledge base; it is read soon, unless there is one with these bytes: then that is the answer, and nothing is done. */
-export async function addDocument (tx: Db, { documents, events }: DocumentServices, baseId: string, fields: NewDocument): Promise<{ document: Document, made: boolean }> {
+export async function addDocument(
+  tx: Db,
+  { documents, events }: DocumentServices,
+  baseId: string,
+  fields: NewDocument,
+): Promise<{ document: Document; made: boolean }> {
   const { name, contentType, sha256, metadata = {}, fileId = null, text = null } = fields
   // What is there may be deleted before it is looked at.
   for (let tries = 0; tries < 5; tries++) {
     const id = newId('doc')
-    const [made] = await tx.sql(insert, [id, baseId, fileId, name, contentType, sha256, text, metadata, timeOf(id)])
+    const [made] = await tx.sql(insert, [
+      id,
+      baseId,
+      fileId,
+      name,
+      contentType,
+      sha256,
+      text,
+      metadata,
+      timeOf(id),
+    ])
     if (made !== undefined) {
       await wantReading(tx, documents, made)
       await events.emit(tx, 'document.created', made, { userId: made.owner_id })
@@ -146,9 +175,15 @@ export async function addDocument (tx: Db, { documents, events }: DocumentServic
   throw conflict('in_progress', 'A document with these bytes is just being added and deleted; try again.')
 }
 
-async function wantReading (tx: Db, documents: Queue<ReadingJob>, { id, wanted, project_id: projectId, owner_id: ownerId }: OwnedDocument): Promise<void> {
+async function wantReading(
+  tx: Db,
+  documents: Queue<ReadingJob>,
+  { id, wanted, project_id: projectId, owner_id: ownerId }: OwnedDocument,
+): Promise<void> {
   const spaceId = projectId ?? ownerId
-  await documents.add(tx, [{ data: { document_id: id, wanted, space_id: spaceId, tries: 0 }, group: spaceId }])
+  await documents.add(tx, [
+    { data: { document_id: id, wanted, space_id: spaceId, tries: 0 }, group: spaceId },
+  ])
 }
 
 const later = "updated_at = greatest(now(), updated_at + interval '1 millisecond')"
@@ -157,21 +192,30 @@ const change = statement<OwnedDocument>(`
     UPDATE documents SET name = coalesce($2, name), metadata = coalesce($3, metadata), ${later} WHERE id = $1 RETURNING *
   ) SELECT ${documentColumns}, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`)
 const changeText = statement(`UPDATE documents SET source = $2, sha256 = $3 WHERE id = $1`)
-const want = statement(`UPDATE documents SET wanted = wanted + 1, status = 'queued', error = NULL WHERE id = $1`)
+const want = statement(
+  `UPDATE documents SET wanted = wanted + 1, status = 'queued', error = NULL WHERE id = $1`,
+)
 
 export interface DocumentChange {
   name?: string | null
   metadata?: Record<string, string> | null
   /** Another text than it has, with its SHA-256; or a reading anew of what it has. */
-  text?: { text: string, sha256: string }
+  text?: { text: string; sha256: string }
   anew?: boolean
 }
 
 /** Changes a locked document; with another text, or anew, it is read soon. Throws 409 where another document has the text. */
-export async function changeDocument (tx: Db, { documents, events }: DocumentServices, previous: OwnedDocument, { name = null, metadata = null, text, anew = text !== undefined }: DocumentChange): Promise<Document> {
+export async function changeDocument(
+  tx: Db,
+  { documents, events }: DocumentServices,
+  previous: OwnedDocument,
+  { name = null, metadata = null, text, anew = text !== undefined }: DocumentChange,
+): Promise<Document> {
   if (text !== undefined) {
     await tx.sql(changeText, [previous.id, text.text, text.sha256]).catch((error) => {
-      throw violated(error) === 'documents_knowledge_base_id_sha256_key' ? conflict('sha256', 'Another document has this text.', 'text') : error
+      throw violated(error) === 'documents_knowledge_base_id_sha256_key'
+        ? conflict('sha256', 'Another document has this text.', 'text')
+        : error
     })
   }
   if (anew) await tx.sql(want, [previous.id])
@@ -188,23 +232,28 @@ const ofFiles = statement<OwnedDocument>(`
   SELECT ${documentColumns}, k.owner_id, d.wanted FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
   WHERE d.file_id = ANY($1) ORDER BY d.id FOR UPDATE OF d`)
 
-export async function removeDocument (tx: Db, events: Emitter, document: OwnedDocument): Promise<void> {
+export async function removeDocument(tx: Db, events: Emitter, document: OwnedDocument): Promise<void> {
   await tx.sql(remove, [document.id])
   await events.emit(tx, 'document.deleted', document, { userId: document.owner_id })
 }
 
 /** The documents that were made from files, before these are deleted. */
-export async function removeDocumentsOf (tx: Db, events: Emitter, fileIds: string[]): Promise<void> {
+export async function removeDocumentsOf(tx: Db, events: Emitter, fileIds: string[]): Promise<void> {
   for (const document of await tx.sql(ofFiles, [fileIds])) {
     await tx.sql(remove, [document.id])
     await events.emit(tx, 'document.deleted', document, { userId: document.owner_id })
   }
 }
 
-const readText = statement<components['schemas']['DocumentText']>('SELECT document_id, text, pages FROM document_texts WHERE document_id = $1')
+const readText = statement<components['schemas']['DocumentText']>(
+  'SELECT document_id, text, pages FROM document_texts WHERE document_id = $1',
+)
 
 /** What citations count in. 409 while it is not ready. */
-export async function textOf (db: Db, { id, status }: Document): Promise<components['schemas']['DocumentText']> {
+export async function textOf(
+  db: Db,
+  { id, status }: Document,
+): Promise<components['schemas']['DocumentText']> {
   const [text] = status === 'ready' ? await db.sql(readText, [id]) : []
   if (text === undefined) throw invalidState('document', status)
   return text

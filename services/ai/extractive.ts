@@ -7,7 +7,8 @@ import type { RetrievedPassage } from './retrieval.ts'
 import { namesIn, narrowed, sentencesOf, wordsIn, type Sentence } from './sentences.ts'
 
 /** A citation as it is kept: whether it is stale shows by the revision that its document has later. */
-export type NewCitation = Omit<components['schemas']['Citation'], 'stale'> & Pick<RetrievedPassage, 'space_id' | 'revision'>
+export type NewCitation = Omit<components['schemas']['Citation'], 'stale'> &
+  Pick<RetrievedPassage, 'space_id' | 'revision'>
 
 export type Quote = Sentence & { score: number }
 
@@ -35,23 +36,46 @@ const mostDemanded = 8
  * What it writes, piece by piece: each quote is followed by its number in brackets, and then by its citation, whose indices
  * count UTF-16 code units of the document's text. `unread` documents are still to be read.
  */
-export function * extractiveAnswer (quotes: Quote[], { unread = 0 } = {}): Generator<ExtractivePiece> {
+export function* extractiveAnswer(quotes: Quote[], { unread = 0 } = {}): Generator<ExtractivePiece> {
   if (quotes.length === 0) {
-    yield { delta: `I found nothing in the documents that bears on this.${unread === 0 ? '' : ` ${still(unread)}`} I am no language model: I only quote what the documents say.` }
+    yield {
+      delta: `I found nothing in the documents that bears on this.${unread === 0 ? '' : ` ${still(unread)}`} I am no language model: I only quote what the documents say.`,
+    }
     return
   }
-  yield { delta: quotes.length === 1 ? 'This is what the documents say:' : 'These are the sentences in the documents that bear on this most:' }
+  yield {
+    delta:
+      quotes.length === 1
+        ? 'This is what the documents say:'
+        : 'These are the sentences in the documents that bear on this most:',
+  }
   for (const [i, { passage, start, end, score }] of quotes.entries()) {
     const quote = passage.text.slice(start, end)
     yield { delta: `\n\n“${quote}” [${i + 1}]` }
     const { chunk_id, document_id, file_id, space_id, name, page, revision, start_index: offset } = passage
-    yield { citation: { document_id, file_id, chunk_id, name, page, start_index: offset + start, end_index: offset + end, quote, score, space_id, revision } }
+    yield {
+      citation: {
+        document_id,
+        file_id,
+        chunk_id,
+        name,
+        page,
+        start_index: offset + start,
+        end_index: offset + end,
+        quote,
+        score,
+        space_id,
+        revision,
+      },
+    }
   }
   yield { delta: '\n\nI am no language model: I only quote what the documents say, as it stands there.' }
 }
 
-function still (unread: number): string {
-  return unread === 1 ? 'But 1 document is still being read: ask again when it is ready.' : `But ${unread} documents are still being read: ask again when they are ready.`
+function still(unread: number): string {
+  return unread === 1
+    ? 'But 1 document is still being read: ask again when it is ready.'
+    : `But ${unread} documents are still being read: ask again when they are ready.`
 }
 
 interface Candidate extends Quote {
@@ -62,13 +86,16 @@ interface Candidate extends Quote {
 }
 
 /** None where too little of what is asked is said. `passages` come with the best first. */
-export function quotesOf (asked: AskedWord[], passages: RetrievedPassage[]): Quote[] {
+export function quotesOf(asked: AskedWord[], passages: RetrievedPassage[]): Quote[] {
   const saidBy = createReader(asked)
-  const weigh = (extents: number[]): number => extents.reduce((sum, extent, i) => sum + asked[i].weight * extent, 0)
+  const weigh = (extents: number[]): number =>
+    extents.reduce((sum, extent, i) => sum + asked[i].weight * extent, 0)
   const isAsked = (name: string): boolean => {
     const words = [...wordsIn(name)]
     const long = words.filter((word) => !/^[a-z]{1,3}$/.test(word))
-    return words.length > 0 && (long.length > 0 ? long : words).every((word) => weigh(saidBy(new Set([word]))) > 0)
+    return (
+      words.length > 0 && (long.length > 0 ? long : words).every((word) => weigh(saidBy(new Set([word]))) > 0)
+    )
   }
   const demanded = demandOf(asked)
   const highest = Math.max(...passages.map(({ score }) => score), Number.EPSILON)
@@ -83,49 +110,58 @@ export function quotesOf (asked: AskedWord[], passages: RetrievedPassage[]): Quo
     for (const sentence of sentencesOf(passage)) {
       const said = saidBy(sentence.words)
       if (!underIt && weigh(said) === 0) continue
-      const all = weigh(said.map((extent, i) => extent + Math.max(context.above * above[i], context.around * around[i])))
+      const all = weigh(
+        said.map((extent, i) => extent + Math.max(context.above * above[i], context.around * around[i])),
+      )
       candidates.push({
         ...sentence,
         says: weigh(said.map((extent, i) => Math.max(extent, context.above * above[i]))),
         named: namesIn(sentence).some(isAsked),
-        score: Math.min(1, all / demanded) * (1 - ofPassage + ofPassage * passage.score / highest)
+        score: Math.min(1, all / demanded) * (1 - ofPassage + (ofPassage * passage.score) / highest),
       })
     }
   }
-  const suited = weigh(together) >= enough.together * demanded ? candidates : candidates.filter(({ named }) => named)
+  const suited =
+    weigh(together) >= enough.together * demanded ? candidates : candidates.filter(({ named }) => named)
   if (!suited.some(({ says }) => says >= enough.sentence * demanded)) return []
-  return theBest(suited, (sentence) => sentence.record ? narrowed(sentence, (text) => weigh(saidBy(wordsIn(text)))) : sentence)
+  return theBest(suited, (sentence) =>
+    sentence.record ? narrowed(sentence, (text) => weigh(saidBy(wordsIn(text)))) : sentence,
+  )
 }
 
 /** `partOf` gives what of a sentence to quote. */
-function theBest (candidates: Candidate[], partOf: (sentence: Sentence) => { start: number, end: number }): Quote[] {
+function theBest(
+  candidates: Candidate[],
+  partOf: (sentence: Sentence) => { start: number; end: number },
+): Quote[] {
   const quotes: Quote[] = []
   for (const { says: _says, named: _named, ...sentence } of candidates.sort((a, b) => b.score - a.score)) {
     if (quotes.length === mostQuotes || sentence.score < worth * (quotes[0]?.score ?? 0)) break
     const { start, end } = partOf(sentence)
     const quote = { ...sentence, start, end }
     const most = quote.record ? sameness.record : sameness.sentence
-    if (!quotes.some((other) => overlap(other, quote) || alike(other.words, quote.words) >= most)) quotes.push(quote)
+    if (!quotes.some((other) => overlap(other, quote) || alike(other.words, quote.words) >= most))
+      quotes.push(quote)
   }
   return quotes
 }
 
 /** What all the words weigh together; beyond so many, with the square root. */
-function demandOf (asked: AskedWord[]): number {
+function demandOf(asked: AskedWord[]): number {
   const weights = asked.map(({ weight }) => weight).sort((a, b) => b - a)
   const sum = (some: number[]): number => some.reduce((a, b) => a + b, 0)
   const most = sum(weights.slice(0, mostDemanded))
   return most === 0 ? 0 : most * Math.sqrt(sum(weights) / most)
 }
 
-function overlap (a: Sentence, b: Sentence): boolean {
+function overlap(a: Sentence, b: Sentence): boolean {
   const from = (sentence: Sentence): number => sentence.passage.start_index + sentence.start
   const to = (sentence: Sentence): number => sentence.passage.start_index + sentence.end
   return a.passage.document_id === b.passage.document_id && from(a) < to(b) && from(b) < to(a)
 }
 
 /** The part of their words that two sentences share (Jaccard). */
-function alike (a: Set<string>, b: Set<string>): number {
+function alike(a: Set<string>, b: Set<string>): number {
   const both = [...a].filter((word) => b.has(word)).length
   return both / (a.size + b.size - both)
 }

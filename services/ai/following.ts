@@ -4,16 +4,29 @@ import { statement, type Database } from '../database.ts'
 import { ApiError, notFound } from '../errors.ts'
 import type { Principal, Principals } from '../principals.ts'
 import { endSilent, failureOf, patience, type EndingServices } from './ending.ts'
-import { messageById, openMessage, responseOf, shownMessage, type OwnedMessage, type StoredCitation } from './messages.ts'
+import {
+  messageById,
+  openMessage,
+  responseOf,
+  shownMessage,
+  type OwnedMessage,
+  type StoredCitation,
+} from './messages.ts'
 import { endOf, partsOf, storyAfter, type Part, type Told } from './story.ts'
 
 /** The request of who follows. */
-export interface Following { id: string, principal: Principal }
+export interface Following {
+  id: string
+  principal: Principal
+}
 
 /** What who follows an answer does with it. */
 const reading = { id: 'streamMessage', projectAccess: { role: 'viewer' } }
 /** Without a message and an error it is gone, or somebody else has ended it. */
-export interface End { message: OwnedMessage | null, error: ApiError | null }
+export interface End {
+  message: OwnedMessage | null
+  error: ApiError | null
+}
 
 /** An answer as it is written in this process. */
 export interface Live {
@@ -24,19 +37,35 @@ export interface Live {
 }
 
 /** What a message is before anything of it is written. */
-const nothingYet = { status: 'in_progress' as const, content: '', citations: [], finish_reason: null, usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, error: null }
+const nothingYet = {
+  status: 'in_progress' as const,
+  content: '',
+  citations: [],
+  finish_reason: null,
+  usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+  error: null,
+}
 
 // What it is that is kept, without reading it.
-const state = statement<{ status: string, alive: boolean, size: number }>(`
+const state = statement<{ status: string; alive: boolean; size: number }>(`
   SELECT status::text, octet_length(content) + jsonb_array_length(citations) AS size, coalesce(beat_at > now() - interval '${patience} seconds', false) AS alive
   FROM ai_messages WHERE id = $1`)
-const stored = statement<{ content: string, citations: StoredCitation[] }>('SELECT content, citations FROM ai_messages WHERE id = $1')
+const stored = statement<{ content: string; citations: StoredCitation[] }>(
+  'SELECT content, citations FROM ai_messages WHERE id = $1',
+)
 
 export interface Tellings {
   /** What is written here, and its end. `leave` is called when nobody listens any more. */
-  live (live: Live, request: Following, message: OwnedMessage, after: number, gone: AbortSignal, leave: () => void): AsyncGenerator<Told>
+  live(
+    live: Live,
+    request: Following,
+    message: OwnedMessage,
+    after: number,
+    gone: AbortSignal,
+    leave: () => void,
+  ): AsyncGenerator<Told>
   /** What is kept, and what is added to it, and its end. */
-  stored (request: Following, message: OwnedMessage, after: number, gone: AbortSignal): AsyncGenerator<Told>
+  stored(request: Following, message: OwnedMessage, after: number, gone: AbortSignal): AsyncGenerator<Told>
 }
 
 export interface TellingsOptions extends EndingServices {
@@ -46,10 +75,17 @@ export interface TellingsOptions extends EndingServices {
   recheck: number
 }
 
-export function createTellings ({ database, principals, recheck, ...ending }: TellingsOptions): Tellings {
+export function createTellings({ database, principals, recheck, ...ending }: TellingsOptions): Tellings {
   return { live: followHere, stored: followStored }
 
-  async function * followHere (live: Live, request: Following, message: OwnedMessage, after: number, gone: AbortSignal, leave: () => void): AsyncGenerator<Told> {
+  async function* followHere(
+    live: Live,
+    request: Following,
+    message: OwnedMessage,
+    after: number,
+    gone: AbortSignal,
+    leave: () => void,
+  ): AsyncGenerator<Told> {
     const refusal = createWatch(request, message.id)
     let nudge = Promise.withResolvers<void>()
     const wake = (): void => nudge.resolve()
@@ -84,7 +120,12 @@ export function createTellings ({ database, principals, recheck, ...ending }: Te
     }
   }
 
-  async function * followStored (request: Following, message: OwnedMessage, after: number, gone: AbortSignal): AsyncGenerator<Told> {
+  async function* followStored(
+    request: Following,
+    message: OwnedMessage,
+    after: number,
+    gone: AbortSignal,
+  ): AsyncGenerator<Told> {
     const refusal = createWatch(request, message.id)
     let place = after
     if (place < 1) {
@@ -97,12 +138,16 @@ export function createTellings ({ database, principals, recheck, ...ending }: Te
       const over = row?.status !== 'in_progress'
       const grown = row !== undefined && row.size !== told
       const now = over || grown ? await messageById(database, message.id, request.principal) : message
-      const refused = row === undefined || now === undefined ? notFound('message', message.id) : await refusal()
-      if (row === undefined || now === undefined || refused !== null) return yield failed(request, refused!, place)
+      const refused =
+        row === undefined || now === undefined ? notFound('message', message.id) : await refusal()
+      if (row === undefined || now === undefined || refused !== null)
+        return yield failed(request, refused!, place)
       if (over || grown) {
         const [kept] = await database.sql(stored, [message.id])
         if (kept === undefined) continue
-        const readable = new Set(now.citations.map(({ chunk_id: chunk, start_index: start }) => `${chunk} ${start}`))
+        const readable = new Set(
+          now.citations.map(({ chunk_id: chunk, start_index: start }) => `${chunk} ${start}`),
+        )
         const parts = partsOf(kept)
         for (const piece of storyAfter(parts, place)) {
           place = Number(piece.id)
@@ -112,32 +157,40 @@ export function createTellings ({ database, principals, recheck, ...ending }: Te
         told = row.size
         if (over) {
           // Who has seen the end is told nothing more.
-          if (place !== endOf(parts) + 1) yield await lastOf(request, message.id, { message: now, error: failureOf(now) }, endOf(parts))
+          if (place !== endOf(parts) + 1)
+            yield await lastOf(request, message.id, { message: now, error: failureOf(now) }, endOf(parts))
           return
         }
       }
-      if (!row.alive) await database.transaction(async (tx) => { await endSilent(tx, ending, message.id) })
+      if (!row.alive)
+        await database.transaction(async (tx) => {
+          await endSilent(tx, ending, message.id)
+        })
       else await sleep(500, undefined, { signal: gone }).catch(() => {})
     }
   }
 
   /** What an answer ends with, for who was told of it up to the place. */
-  async function lastOf (request: Following, id: string, end: End, place: number): Promise<Told> {
+  async function lastOf(request: Following, id: string, end: End, place: number): Promise<Told> {
     let { message, error } = end
     if (message === null && error === null) {
-      message = await messageById(database, id, request.principal) ?? null
+      message = (await messageById(database, id, request.principal)) ?? null
       error = message === null ? notFound('message', id) : failureOf(message)
     }
     if (error !== null) return failed(request, error, place)
     return { event: 'message.completed', id: String(place + 1), data: responseOf(message!) }
   }
 
-  function failed (request: Following, { code, message, details }: ApiError, place: number): Told {
-    return { event: 'error', id: String(place + 1), data: { error: { code, message, details: { ...details, request_id: request.id } } } }
+  function failed(request: Following, { code, message, details }: ApiError, place: number): Told {
+    return {
+      event: 'error',
+      id: String(place + 1),
+      data: { error: { code, message, details: { ...details, request_id: request.id } } },
+    }
   }
 
   /** @returns what asks, once in a while, whether the caller may still read the message, and says why not. */
-  function createWatch (request: Following, id: string): () => Promise<ApiError | null> {
+  function createWatch(request: Following, id: string): () => Promise<ApiError | null> {
     let { principal } = request
     let looked = performance.now()
     return async () => {

@@ -54,11 +54,20 @@ interface Wanted {
   overlap_tokens: number
 }
 
-interface Held { id: string, knowledgeBaseId: string }
+interface Held {
+  id: string
+  knowledgeBaseId: string
+}
 
-interface Failure { code: ReadingErrorCode | 'unavailable', message: string }
+interface Failure {
+  code: ReadingErrorCode | 'unavailable'
+  message: string
+}
 
-const unavailable: Failure = { code: 'unavailable', message: 'The document could not be read for now: retry it later.' }
+const unavailable: Failure = {
+  code: 'unavailable',
+  message: 'The document could not be read for now: retry it later.',
+}
 
 const later = "updated_at = greatest(now(), updated_at + interval '1 millisecond')"
 const claim = statement<Wanted>(`
@@ -69,26 +78,42 @@ const claim = statement<Wanted>(`
   FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id LEFT JOIN files f ON f.id = d.file_id`)
 const hold = statement<Held>(`
   SELECT id, knowledge_base_id AS "knowledgeBaseId" FROM documents WHERE id = $1 AND wanted = $2 AND status IN ('queued', 'processing') FOR NO KEY UPDATE`)
-const putBack = statement(`UPDATE documents SET status = 'queued', ${later} WHERE id = $1 AND wanted = $2 AND status = 'processing'`)
-const isOther = statement<{ other: boolean }>('SELECT NOT EXISTS (SELECT FROM document_texts WHERE document_id = $1 AND text = $2) AS other')
+const putBack = statement(
+  `UPDATE documents SET status = 'queued', ${later} WHERE id = $1 AND wanted = $2 AND status = 'processing'`,
+)
+const isOther = statement<{ other: boolean }>(
+  'SELECT NOT EXISTS (SELECT FROM document_texts WHERE document_id = $1 AND text = $2) AS other',
+)
 const keepText = statement(`
   INSERT INTO document_texts (document_id, text, pages) VALUES ($1, $2, $3) ON CONFLICT (document_id) DO UPDATE SET text = $2, pages = $3`)
 const dropText = statement('DELETE FROM document_texts WHERE document_id = $1')
 const changed = (set: string): string => `
   WITH d AS (UPDATE documents SET ${set}, ${later} WHERE id = $1 RETURNING *)
   SELECT ${documentColumns}, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`
-const makeReady = statement<OwnedDocument>(changed("status = 'ready', error = NULL, revision = revision + $2, tokens = $3, chunk_count = $4, indexed_at = now()"))
+const makeReady = statement<OwnedDocument>(
+  changed(
+    "status = 'ready', error = NULL, revision = revision + $2, tokens = $3, chunk_count = $4, indexed_at = now()",
+  ),
+)
 const makeFailed = statement<OwnedDocument>(changed("status = 'failed', error = $2"))
-const forget = statement(`UPDATE documents SET revision = revision + 1, tokens = 0, chunk_count = 0, indexed_at = NULL WHERE id = $1`)
+const forget = statement(
+  `UPDATE documents SET revision = revision + 1, tokens = 0, chunk_count = 0, indexed_at = NULL WHERE id = $1`,
+)
 
 /** Who is at work on a job stops when `stop` is aborted, and puts it back. */
-export async function indexDocument (options: IndexingOptions, job: Job<ReadingJob>, stop: AbortSignal): Promise<void> {
+export async function indexDocument(
+  options: IndexingOptions,
+  job: Job<ReadingJob>,
+  stop: AbortSignal,
+): Promise<void> {
   const { database, documents, onError } = options
   const lost = new AbortController()
   const signal = AbortSignal.any([stop, lost.signal])
   // Whoever else has the job by now reads it.
   const heart = setInterval(() => {
-    documents.beat([job]).then((held) => { if (!held.has(job.id)) lost.abort() }, onError)
+    documents.beat([job]).then((held) => {
+      if (!held.has(job.id)) lost.abort()
+    }, onError)
   }, beats)
   try {
     const outcome = await read().catch(refused)
@@ -99,52 +124,73 @@ export async function indexDocument (options: IndexingOptions, job: Job<ReadingJ
 
   type Outcome = (tx: Db) => Promise<void>
 
-  async function read (): Promise<Outcome> {
+  async function read(): Promise<Outcome> {
     if (job.retryCount >= mostLosses) {
-      onError(new Error(`the document ${job.data.document_id} was given up: who read it was lost ${job.retryCount} times`))
+      onError(
+        new Error(
+          `the document ${job.data.document_id} was given up: who read it was lost ${job.retryCount} times`,
+        ),
+      )
       return failed(unavailable)
     }
     const [wanted] = await database.sql(claim, [job.data.document_id, job.data.wanted])
     if (wanted === undefined) return settle
     const reading = await readingOf(wanted)
     const { embed } = options
-    const texts = reading.chunks.map(({ heading, text }) => heading === null ? text : `${heading}\n\n${text}`)
+    const texts = reading.chunks.map(({ heading, text }) =>
+      heading === null ? text : `${heading}\n\n${text}`,
+    )
     const embeddings = embed === null || texts.length === 0 ? null : await embed(texts, signal)
     return ready(reading, embeddings, await stemChunks(database, reading.chunks, reading.language))
   }
 
-  async function readingOf (wanted: Wanted): Promise<Reading> {
+  async function readingOf(wanted: Wanted): Promise<Reading> {
     const { name, content_type: contentType, max_tokens: maxTokens, overlap_tokens: overlapTokens } = wanted
     const local = await fetched(wanted)
     try {
-      return await options.read({ path: local.path, contentType, name }, { maxTokens, overlapTokens }, { caps: { outputBytes, inputBytes: options.maxBytes }, signal })
+      return await options.read(
+        { path: local.path, contentType, name },
+        { maxTokens, overlapTokens },
+        { caps: { outputBytes, inputBytes: options.maxBytes }, signal },
+      )
     } finally {
       await local.discard()
     }
   }
 
   /** The bytes as a local file. */
-  async function fetched ({ source, blob_key: key, content_type: declaredType, sha256 }: Wanted): Promise<Arrived> {
+  async function fetched({
+    source,
+    blob_key: key,
+    content_type: declaredType,
+    sha256,
+  }: Wanted): Promise<Arrived> {
     const { storage, maxBytes } = options
-    const content = source === null ? await (await storage.blobs()).read(key!) : Readable.from([Buffer.from(source)])
-    const arrived = await storage.incoming.receive({ declaredType, content }, { maxBytes, tooLarge: () => new ReadingError('too_large') })
+    const content =
+      source === null ? await (await storage.blobs()).read(key!) : Readable.from([Buffer.from(source)])
+    const arrived = await storage.incoming.receive(
+      { declaredType, content },
+      { maxBytes, tooLarge: () => new ReadingError('too_large') },
+    )
     if (arrived.sha256 === sha256) return arrived
     await arrived.discard()
     throw new Error(`The bytes of the document ${job.data.document_id} are not those that were added.`)
   }
 
-  function refused (error: Error): Outcome {
+  function refused(error: Error): Outcome {
     if (lost.signal.aborted) return settle
     if (stop.aborted) return putOff(new Date(), job.data.tries)
     if (error instanceof ReadingError) return failed({ code: error.code, message: error.message })
     const { tries } = job.data
     onError(new Error(`a document could not be read, at try ${tries + 1}`, { cause: error }))
-    return tries < delays.length ? putOff(new Date(Date.now() + delays[tries] * 1000), tries + 1) : failed(unavailable)
+    return tries < delays.length
+      ? putOff(new Date(Date.now() + delays[tries] * 1000), tries + 1)
+      : failed(unavailable)
   }
 
-  function putOff (startAfter: Date, tries: number): Outcome {
+  function putOff(startAfter: Date, tries: number): Outcome {
     return async (tx) => {
-      if (await held(tx) !== undefined) {
+      if ((await held(tx)) !== undefined) {
         await tx.sql(putBack, [job.data.document_id, job.data.wanted])
         await documents.add(tx, [{ data: { ...job.data, tries }, group: job.data.space_id, startAfter }])
       }
@@ -152,7 +198,11 @@ export async function indexDocument (options: IndexingOptions, job: Job<ReadingJ
     }
   }
 
-  function ready ({ text, pages, chunks, tokens, language }: Reading, embeddings: number[][] | null, stems: Stems[]): Outcome {
+  function ready(
+    { text, pages, chunks, tokens, language }: Reading,
+    embeddings: number[][] | null,
+    stems: Stems[],
+  ): Outcome {
     return async (tx) => {
       const found = await held(tx)
       if (found === undefined) return await settle(tx)
@@ -167,7 +217,7 @@ export async function indexDocument (options: IndexingOptions, job: Job<ReadingJ
   }
 
   /** Where the document is at fault, what it had before was another one's. */
-  function failed (failure: Failure): Outcome {
+  function failed(failure: Failure): Outcome {
     return async (tx) => {
       const found = await held(tx)
       if (found === undefined) return await settle(tx)
@@ -184,17 +234,17 @@ export async function indexDocument (options: IndexingOptions, job: Job<ReadingJ
   }
 
   /** The document, held until the transaction ends, where this reading of it is still wanted. */
-  async function held (tx: Db): Promise<Held | undefined> {
+  async function held(tx: Db): Promise<Held | undefined> {
     return (await tx.sql(hold, [job.data.document_id, job.data.wanted]))[0]
   }
 
   /** Ends the job; last of all, since the queue waits for whoever does. Where it is somebody else's by now nothing is done. */
-  async function settle (tx: Db): Promise<void> {
-    if (!(await documents.settle(tx, [job])).has(job.id)) throw new Lost('the job is somebody else\'s')
+  async function settle(tx: Db): Promise<void> {
+    if (!(await documents.settle(tx, [job])).has(job.id)) throw new Lost("the job is somebody else's")
   }
 
   /** Tried again for a while where the database gives up, such as behind another document of the knowledge base. */
-  async function persistently (outcome: Outcome): Promise<void> {
+  async function persistently(outcome: Outcome): Promise<void> {
     const deadline = Date.now() + patience
     for (let wait = 100; ; wait = Math.min(2 * wait, 2_000)) {
       try {

@@ -9,10 +9,10 @@ import { readDocument } from './reading/read.ts'
 
 export interface Ingestion {
   /** Something may be to be read. */
-  wake (): void
-  start (): void
+  wake(): void
+  start(): void
   /** Takes nothing more, gives what is under way a moment, and the rest back to the queue. */
-  close (): Promise<void>
+  close(): Promise<void>
 }
 
 export interface IngestionOptions extends Omit<IndexingOptions, 'read'> {
@@ -25,7 +25,13 @@ export interface IngestionOptions extends Omit<IndexingOptions, 'read'> {
   grace?: number
 }
 
-export function createIngestion ({ concurrency, interval = 1_000, grace = 5_000, read = readDocument, ...options }: IngestionOptions): Ingestion {
+export function createIngestion({
+  concurrency,
+  interval = 1_000,
+  grace = 5_000,
+  read = readDocument,
+  ...options
+}: IngestionOptions): Ingestion {
   const { documents, onError } = options
   const underWay = new Set<Promise<void>>()
   /** The places that each space has. */
@@ -41,22 +47,24 @@ export function createIngestion ({ concurrency, interval = 1_000, grace = 5_000,
 
   return {
     wake,
-    start () { loop = run() },
-    async close () {
+    start() {
+      loop = run()
+    },
+    async close() {
       stopped = true
       wake()
       await loop
       const timer = setTimeout(() => stop.abort(), grace)
       await Promise.all(underWay)
       clearTimeout(timer)
-    }
+    },
   }
 
-  function wake (): void {
+  function wake(): void {
     pause.abort()
   }
 
-  async function run (): Promise<void> {
+  async function run(): Promise<void> {
     while (!stopped) {
       pause = new AbortController()
       const job = underWay.size < concurrency ? await next().catch(onError) : undefined
@@ -66,28 +74,30 @@ export function createIngestion ({ concurrency, interval = 1_000, grace = 5_000,
   }
 
   /** Of the spaces that had no turn yet; when there are none, the next round begins. */
-  async function next (): Promise<Job<ReadingJob> | undefined> {
+  async function next(): Promise<Job<ReadingJob> | undefined> {
     const full = [...places].filter(([, count]) => count >= most).map(([space]) => space)
     let [job] = await documents.take(1, { except: [...served, ...full] })
     if (job === undefined && served.size > 0) {
-      served.clear();
-      [job] = await documents.take(1, { except: full })
+      served.clear()
+      ;[job] = await documents.take(1, { except: full })
     }
     if (job === undefined && full.length > 0) [job] = await documents.take(1)
     if (job !== undefined) served.add(job.data.space_id)
     return job
   }
 
-  function follow (job: Job<ReadingJob>): void {
+  function follow(job: Job<ReadingJob>): void {
     const { space_id: space } = job.data
     places.set(space, (places.get(space) ?? 0) + 1)
-    const tracked: Promise<void> = indexDocument({ ...options, read }, job, stop.signal).catch(onError).finally(() => {
-      underWay.delete(tracked)
-      const left = places.get(space)! - 1
-      if (left === 0) places.delete(space)
-      else places.set(space, left)
-      wake()
-    })
+    const tracked: Promise<void> = indexDocument({ ...options, read }, job, stop.signal)
+      .catch(onError)
+      .finally(() => {
+        underWay.delete(tracked)
+        const left = places.get(space)! - 1
+        if (left === 0) places.delete(space)
+        else places.set(space, left)
+        wake()
+      })
     underWay.add(tracked)
   }
 }

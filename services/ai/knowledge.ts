@@ -15,7 +15,9 @@ export type Chunking = components['schemas']['Chunking']
 /** How documents are cut where nothing else is said. */
 const usualChunking: Chunking = { max_tokens: 400, overlap_tokens: 60 }
 
-const counts = ['queued', 'processing', 'ready', 'failed'].map((status) => `'${status}', coalesce(sum(c.count) FILTER (WHERE c.status = '${status}'), 0)`)
+const counts = ['queued', 'processing', 'ready', 'failed'].map(
+  (status) => `'${status}', coalesce(sum(c.count) FILTER (WHERE c.status = '${status}'), 0)`,
+)
 const ownColumns = `k.id, k.name, k.description, jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_tokens) AS chunking,
   (SELECT jsonb_build_object(${counts.join(', ')}) FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
   k.metadata, k.created_at, k.updated_at`
@@ -27,8 +29,12 @@ const where = 'FROM knowledge_bases k WHERE k.id = $1'
 const statements = {
   none: statement<Row>(`SELECT ${ownColumns}, ${accessColumns('k', '$2')} ${where}`),
   // Against being deleted, while something is added to it.
-  hold: statement<Row>(`SELECT ${ownColumns}, ${accessColumns('k', '$2', { lock: true })} ${where} FOR KEY SHARE OF k`),
-  change: statement<Row>(`SELECT ${ownColumns}, ${accessColumns('k', '$2', { lock: true })} ${where} FOR NO KEY UPDATE OF k`)
+  hold: statement<Row>(
+    `SELECT ${ownColumns}, ${accessColumns('k', '$2', { lock: true })} ${where} FOR KEY SHARE OF k`,
+  ),
+  change: statement<Row>(
+    `SELECT ${ownColumns}, ${accessColumns('k', '$2', { lock: true })} ${where} FOR NO KEY UPDATE OF k`,
+  ),
 }
 
 export interface KnowledgeRequest {
@@ -44,8 +50,15 @@ export type OpenKnowledge = KnowledgeBase & { owner_id: string }
  * The knowledge base of the request, when the caller may do with it what the operation does. One statement. `lock` keeps it,
  * with its project, as it is until the transaction ends: `change` from other writers, `hold` from being deleted.
  */
-export async function openKnowledge (db: Db, request: KnowledgeRequest, { lock = 'none' }: { lock?: keyof typeof statements } = {}): Promise<OpenKnowledge> {
-  const { params: { id }, principal } = request
+export async function openKnowledge(
+  db: Db,
+  request: KnowledgeRequest,
+  { lock = 'none' }: { lock?: keyof typeof statements } = {},
+): Promise<OpenKnowledge> {
+  const {
+    params: { id },
+    principal,
+  } = request
   const [row] = await db.sql(statements[lock], [id, principal.userId])
   requireAccess(row, request, { name: 'knowledge base', id })
   const { your_role: _role, project_status: _project, ...found } = row
@@ -54,15 +67,19 @@ export async function openKnowledge (db: Db, request: KnowledgeRequest, { lock =
 
 const byId = statement<KnowledgeBase>(`SELECT ${columns} FROM knowledge_bases k WHERE k.id = $1`)
 
-export async function knowledgeById (db: Db, id: string): Promise<KnowledgeBase> {
+export async function knowledgeById(db: Db, id: string): Promise<KnowledgeBase> {
   const [found] = await db.sql(byId, [id])
   return found
 }
 
 /** The overlap is at most half of a passage: otherwise each would say little that is new. */
-export function requireChunking (chunking: Chunking | undefined): void {
+export function requireChunking(chunking: Chunking | undefined): void {
   if (chunking !== undefined && chunking.overlap_tokens * 2 > chunking.max_tokens) {
-    throw invalidField('chunking.overlap_tokens', 'maximum', 'chunking.overlap_tokens must be at most half of max_tokens')
+    throw invalidField(
+      'chunking.overlap_tokens',
+      'maximum',
+      'chunking.overlap_tokens must be at most half of max_tokens',
+    )
   }
 }
 
@@ -73,10 +90,30 @@ const insert: Statement<KnowledgeBase> = statement(`
   ) SELECT ${columns} FROM k`)
 
 /** A new knowledge base of a space that the caller may write in. */
-export async function insertKnowledge (tx: Db, ownerId: string, fields: components['schemas']['KnowledgeBaseCreate']): Promise<KnowledgeBase> {
-  const { project_id: projectId = null, name, description = null, chunking = usualChunking, metadata = {} } = fields
+export async function insertKnowledge(
+  tx: Db,
+  ownerId: string,
+  fields: components['schemas']['KnowledgeBaseCreate'],
+): Promise<KnowledgeBase> {
+  const {
+    project_id: projectId = null,
+    name,
+    description = null,
+    chunking = usualChunking,
+    metadata = {},
+  } = fields
   const id = newId('kb')
-  const [made] = await tx.sql(insert, [id, projectId, ownerId, name, description, chunking.max_tokens, chunking.overlap_tokens, metadata, timeOf(id)])
+  const [made] = await tx.sql(insert, [
+    id,
+    projectId,
+    ownerId,
+    name,
+    description,
+    chunking.max_tokens,
+    chunking.overlap_tokens,
+    metadata,
+    timeOf(id),
+  ])
   return made
 }
 
@@ -92,7 +129,11 @@ export interface KnowledgeListQuery {
 const sortKeys = { created_at: 'k.id', name: 'lower(k.name)' }
 
 /** A page of the knowledge bases of a space: one statement, total included. */
-export async function listKnowledge (db: Db, spaceId: string, query: KnowledgeListQuery): Promise<Page<KnowledgeBase>> {
+export async function listKnowledge(
+  db: Db,
+  spaceId: string,
+  query: KnowledgeListQuery,
+): Promise<Page<KnowledgeBase>> {
   const values: unknown[] = [spaceId]
   const value = (v: unknown): string => `$${values.push(v)}`
   const filters = ['k.space_id = $1']
@@ -107,7 +148,13 @@ export async function listKnowledge (db: Db, spaceId: string, query: KnowledgeLi
   const text = `SELECT t.total::int, x.* FROM (SELECT count(*) AS total FROM knowledge_bases k WHERE ${where}) t LEFT JOIN LATERAL (
     SELECT * FROM (SELECT ${columns} FROM knowledge_bases k WHERE ${where} ORDER BY ${order} LIMIT 100 OFFSET ${value(offsetOf(query))}) page
     LIMIT ${value(query.limit)}) x ON true`
-  return pageOfRows(await db.sql(statementOf<KnowledgeBase & { total: number }>(text, { searches: filters.length > 1 }), values), query)
+  return pageOfRows(
+    await db.sql(
+      statementOf<KnowledgeBase & { total: number }>(text, { searches: filters.length > 1 }),
+      values,
+    ),
+    query,
+  )
 }
 
 /** What is removed at once, so that nobody waits for long. */
@@ -128,24 +175,28 @@ const removeMany = statement<{ n: number }>(`
 const remove = statement('DELETE FROM knowledge_bases WHERE id = $1')
 
 /** Removes documents, where they are many, in small steps until few are left. To be called outside of a transaction. */
-export async function thinOut (db: Db, id: string): Promise<void> {
+export async function thinOut(db: Db, id: string): Promise<void> {
   while ((await db.sql(removeMany, [id]))[0].n > 0) continue
 }
 
 /** A step of removing a knowledge base. @returns whether there may be more. */
-export async function removeDocumentsOfBase (db: Db, id: string): Promise<boolean> {
+export async function removeDocumentsOfBase(db: Db, id: string): Promise<boolean> {
   return (await db.sql(removeSome, [id]))[0].n > 0
 }
 
 /** What few documents it has go with it. */
-export async function removeKnowledge (tx: Db, id: string): Promise<void> {
+export async function removeKnowledge(tx: Db, id: string): Promise<void> {
   await tx.sql(remove, [id])
 }
 
-const removeOfProject = removal('documents', fewOf(
-  'SELECT d.id, d.chunk_count FROM knowledge_bases k JOIN documents d ON d.knowledge_base_id = k.id WHERE k.project_id = $1'))
+const removeOfProject = removal(
+  'documents',
+  fewOf(
+    'SELECT d.id, d.chunk_count FROM knowledge_bases k JOIN documents d ON d.knowledge_base_id = k.id WHERE k.project_id = $1',
+  ),
+)
 
 /** A step of removing a project. @returns whether there may be more. */
-export async function removeDocumentsOfProject (tx: Db, projectId: string): Promise<boolean> {
+export async function removeDocumentsOfProject(tx: Db, projectId: string): Promise<boolean> {
   return (await tx.sql(removeOfProject, [projectId]))[0].n > 0
 }

@@ -4,7 +4,7 @@
 const longest = 64
 
 /** @returns what finds the numbers whose bracket closes in the next piece. */
-export function createMarkers (): (piece: string) => number[] {
+export function createMarkers(): (piece: string) => number[] {
   let rest = ''
   return (piece) => {
     const text = rest + piece

@@ -34,7 +34,8 @@ const messageColumns = `m.id, m.session_id, m.role::text, m.content, m.status::t
   ${citationsColumn}, m.error, m.metadata, m.created_at`
 
 const from = `FROM (SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id WHERE m.id = $1) m`
-const read = (lock: boolean) => `SELECT ${messageColumns}, m.user_id, ${accessColumns('m', '$2', { lock })} ${from}`
+const read = (lock: boolean) =>
+  `SELECT ${messageColumns}, m.user_id, ${accessColumns('m', '$2', { lock })} ${from}`
 const readMessage = statement<OwnedMessage & InSpace>(read(false))
 const lockMessage = statement<OwnedMessage & InSpace>(read(true))
 
@@ -45,9 +46,9 @@ interface MessageRequest {
 }
 
 /** A message with who asked, and whose the session is. */
-export type OwnedMessage = Message & { user_id: string, owner_id: string }
+export type OwnedMessage = Message & { user_id: string; owner_id: string }
 
-function reader ({ userId, projectIds }: Principal): unknown[] {
+function reader({ userId, projectIds }: Principal): unknown[] {
   return [userId, projectIds === null ? null : [...projectIds]]
 }
 
@@ -55,8 +56,15 @@ function reader ({ userId, projectIds }: Principal): unknown[] {
  * The message of the request, when the caller may do with it what the operation does. `lock` holds its project, as a
  * transaction that changes it wants; the session is what holds off other writers.
  */
-export async function openMessage (db: Db, request: MessageRequest, { lock = false } = {}): Promise<OwnedMessage> {
-  const { params: { id }, principal } = request
+export async function openMessage(
+  db: Db,
+  request: MessageRequest,
+  { lock = false } = {},
+): Promise<OwnedMessage> {
+  const {
+    params: { id },
+    principal,
+  } = request
   const [found] = await db.sql(lock ? lockMessage : readMessage, [id, ...reader(principal)])
   requireAccess(found, request, { name: 'message', id })
   const { your_role: _role, project_status: _status, ...message } = found
@@ -66,31 +74,54 @@ export async function openMessage (db: Db, request: MessageRequest, { lock = fal
 const one = statement<OwnedMessage>(`SELECT ${messageColumns}, m.project_id, m.user_id, m.owner_id ${from}`)
 
 /** The message as its user may read it. */
-export async function messageById (db: Db, id: string, principal: Pick<Principal, 'userId' | 'projectIds'>): Promise<OwnedMessage | undefined> {
+export async function messageById(
+  db: Db,
+  id: string,
+  principal: Pick<Principal, 'userId' | 'projectIds'>,
+): Promise<OwnedMessage | undefined> {
   const [message] = await db.sql(one, [id, ...reader(principal as Principal)])
   return message
 }
 
-const list = (direction: 'ASC' | 'DESC') => statement<Message & { total: number }>(`
+const list = (direction: 'ASC' | 'DESC') =>
+  statement<Message & { total: number }>(`
   SELECT t.total::int, x.* FROM (SELECT count(*) AS total FROM ai_messages m WHERE m.session_id = $1) t LEFT JOIN LATERAL (
     SELECT ${messageColumns}, s.project_id FROM ai_messages m JOIN ai_sessions s ON s.id = m.session_id
     WHERE m.session_id = $1 ORDER BY m.position ${direction} LIMIT $4 OFFSET $5) x ON true`)
 const lists = { asc: list('ASC'), desc: list('DESC') }
 
 /** A page of the messages of a session: one statement, total included. */
-export async function listMessages (db: Db, principal: Principal, sessionId: string, query: PageQuery & { order: 'asc' | 'desc' }): Promise<Page<Message>> {
-  return pageOfRows(await db.sql(lists[query.order], [sessionId, ...reader(principal), query.limit, offsetOf(query)]), query)
+export async function listMessages(
+  db: Db,
+  principal: Principal,
+  sessionId: string,
+  query: PageQuery & { order: 'asc' | 'desc' },
+): Promise<Page<Message>> {
+  return pageOfRows(
+    await db.sql(lists[query.order], [sessionId, ...reader(principal), query.limit, offsetOf(query)]),
+    query,
+  )
 }
 
 /** The message as the API shows it. */
-export function shownMessage ({ user_id: _user, owner_id: _owner, ...message }: OwnedMessage): Message {
+export function shownMessage({ user_id: _user, owner_id: _owner, ...message }: OwnedMessage): Message {
   return message
 }
 
 /** An answer as a chat gives it. */
-export function responseOf (message: Message): ChatResponse {
-  const { id, session_id, model, role, content, citations, status, finish_reason, usage, created_at } = message
-  return { id, session_id, model: model!, message: { id, role, content, citations }, status, finish_reason, usage, created_at }
+export function responseOf(message: Message): ChatResponse {
+  const { id, session_id, model, role, content, citations, status, finish_reason, usage, created_at } =
+    message
+  return {
+    id,
+    session_id,
+    model: model!,
+    message: { id, role, content, citations },
+    status,
+    finish_reason,
+    usage,
+    created_at,
+  }
 }
 
 /** Of what was said, a model is given no more. */
@@ -107,12 +138,22 @@ const history = statement<Said>(`
     ORDER BY m.position DESC LIMIT ${longest.messages}
   ) h WHERE characters <= ${longest.characters} ORDER BY position DESC`)
 
-export interface Said { id: string, role: Message['role'], content: string, space_ids: string[] }
+export interface Said {
+  id: string
+  role: Message['role']
+  content: string
+  space_ids: string[]
+}
 
 /**
  * What was said in a session before a position, the oldest first, but for answers that drew on what the caller may not read any
  * more, and questions that no answer came to. The last 200 messages, of at most a million characters.
  */
-export async function historyOf (db: Db, principal: Principal, sessionId: string, before = 2 ** 31 - 1): Promise<Said[]> {
+export async function historyOf(
+  db: Db,
+  principal: Principal,
+  sessionId: string,
+  before = 2 ** 31 - 1,
+): Promise<Said[]> {
   return (await db.sql(history, [sessionId, ...reader(principal), before])).reverse()
 }

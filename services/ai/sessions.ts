@@ -10,7 +10,7 @@ import { accessColumns, requireAccess, type InSpace } from '../in-space.ts'
 export type Session = components['schemas']['Session']
 
 /** Tokens as the API shows them, of two columns. */
-export function usageColumn (alias: string): string {
+export function usageColumn(alias: string): string {
   return `jsonb_build_object('prompt_tokens', ${alias}.prompt_tokens, 'completion_tokens', ${alias}.completion_tokens,
     'total_tokens', ${alias}.prompt_tokens + ${alias}.completion_tokens) AS usage`
 }
@@ -20,7 +20,8 @@ const sessionColumns = `s.id, s.project_id, s.title, s.model, s.system_prompt,
   ARRAY(SELECT k.id FROM unnest(s.knowledge_base_ids) WITH ORDINALITY AS named (id, n) JOIN knowledge_bases k ON k.id = named.id ORDER BY n) AS knowledge_base_ids,
   s.status::text, s.message_count, s.last_message_at, ${usageColumn('s')}, s.metadata, s.created_at, s.updated_at`
 
-const read = (lock: boolean) => `SELECT ${sessionColumns}, ${accessColumns('s', '$2', { lock })} FROM ai_sessions s WHERE s.id = $1`
+const read = (lock: boolean) =>
+  `SELECT ${sessionColumns}, ${accessColumns('s', '$2', { lock })} FROM ai_sessions s WHERE s.id = $1`
 const readSession = statement<Session & InSpace>(read(false))
 const lockSession = statement<Session & InSpace>(`${read(true)} FOR NO KEY UPDATE OF s`)
 
@@ -37,8 +38,15 @@ export type OwnedSession = Session & { owner_id: string }
  * The session of the request, when the caller may do with it what the operation does. One statement; `lock` holds it against
  * other writers.
  */
-export async function openSession (db: Db, request: SessionRequest, { lock = false } = {}): Promise<OwnedSession> {
-  const { params: { id }, principal } = request
+export async function openSession(
+  db: Db,
+  request: SessionRequest,
+  { lock = false } = {},
+): Promise<OwnedSession> {
+  const {
+    params: { id },
+    principal,
+  } = request
   const [found] = await db.sql(lock ? lockSession : readSession, [id, principal.userId])
   requireAccess(found, request, { name: 'session', id })
   const { your_role: _role, project_status: _status, ...session } = found
@@ -46,13 +54,13 @@ export async function openSession (db: Db, request: SessionRequest, { lock = fal
 }
 
 /** The session as the API shows it. */
-export function shownSession ({ owner_id: _owner, ...session }: OwnedSession): Session {
+export function shownSession({ owner_id: _owner, ...session }: OwnedSession): Session {
   return session
 }
 
 const byId = statement<Session>(`SELECT ${sessionColumns} FROM ai_sessions s WHERE s.id = $1`)
 
-export async function sessionById (db: Db, id: string): Promise<Session> {
+export async function sessionById(db: Db, id: string): Promise<Session> {
   const [session] = await db.sql(byId, [id])
   return session
 }
@@ -73,10 +81,28 @@ const insert = statement<Session>(`
     VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6, $7, $8, $9, $9) RETURNING *
   ) SELECT ${sessionColumns} FROM s`)
 
-export async function insertSession (db: Db, session: NewSession): Promise<Session> {
+export async function insertSession(db: Db, session: NewSession): Promise<Session> {
   const id = newId('cs')
-  const { projectId, ownerId, title = null, model = null, systemPrompt = null, knowledgeBaseIds = [], metadata = {} } = session
-  const [row] = await db.sql(insert, [id, projectId, ownerId, title, model, systemPrompt, knowledgeBaseIds, metadata, timeOf(id)])
+  const {
+    projectId,
+    ownerId,
+    title = null,
+    model = null,
+    systemPrompt = null,
+    knowledgeBaseIds = [],
+    metadata = {},
+  } = session
+  const [row] = await db.sql(insert, [
+    id,
+    projectId,
+    ownerId,
+    title,
+    model,
+    systemPrompt,
+    knowledgeBaseIds,
+    metadata,
+    timeOf(id),
+  ])
   return row
 }
 
@@ -93,7 +119,7 @@ export interface SessionListQuery {
 const sortKeys = { created_at: 's.id', updated_at: 's.updated_at' }
 
 /** A page of the sessions of a space: one statement, total included. */
-export async function listSessions (db: Db, spaceId: string, query: SessionListQuery): Promise<Page<Session>> {
+export async function listSessions(db: Db, spaceId: string, query: SessionListQuery): Promise<Page<Session>> {
   const values: unknown[] = [spaceId]
   const value = (v: unknown): string => `$${values.push(v)}`
   const filters = ['s.space_id = $1']

@@ -14,10 +14,10 @@ export interface Draft {
 }
 
 /** A piece of the content, or a citation; `end` is the place of its last unit. Parts are only ever added. */
-export type Part = { end: number, text: string } | { end: number, citation: StoredCitation }
+export type Part = { end: number; text: string } | { end: number; citation: StoredCitation }
 
 /** The parts of what is stored. */
-export function partsOf ({ content, citations }: Draft): Part[] {
+export function partsOf({ content, citations }: Draft): Part[] {
   const parts: Part[] = []
   let start = 0
   const addText = (end: number): void => {
@@ -33,17 +33,18 @@ export function partsOf ({ content, citations }: Draft): Part[] {
 }
 
 /** The place behind all of it. */
-export function endOf (parts: Part[]): number {
+export function endOf(parts: Part[]): number {
   return parts.at(-1)?.end ?? 1
 }
 
 /** The text and citations that are there when it is called, after the place `after`, which is at least 1; text comes in one piece as far as it goes. */
-export function storyAfter (parts: Part[], after: number): Array<Told & { id: string }> {
+export function storyAfter(parts: Part[], after: number): Array<Told & { id: string }> {
   const told: Array<Told & { id: string }> = []
   let texts: string[] = []
   let end = after
   const flush = (): void => {
-    if (texts.length > 0) told.push({ event: 'message.delta', id: String(end), data: { delta: texts.join('') } })
+    if (texts.length > 0)
+      told.push({ event: 'message.delta', id: String(end), data: { delta: texts.join('') } })
     texts = []
   }
   for (let i = firstAfter(parts, after); i < parts.length; i++) {
@@ -60,7 +61,7 @@ export function storyAfter (parts: Part[], after: number): Array<Told & { id: st
 }
 
 /** The index of the first part that ends behind the place. */
-function firstAfter (parts: Part[], after: number): number {
+function firstAfter(parts: Part[], after: number): number {
   let [low, high] = [0, parts.length]
   while (low < high) {
     const middle = (low + high) >> 1
@@ -70,6 +71,6 @@ function firstAfter (parts: Part[], after: number): number {
   return low
 }
 
-function shown ({ revision: _revision, at: _at, space_id: _space, ...citation }: StoredCitation) {
+function shown({ revision: _revision, at: _at, space_id: _space, ...citation }: StoredCitation) {
   return { ...citation, stale: false }
 }

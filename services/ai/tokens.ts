@@ -36,7 +36,7 @@ const blocks: Array<[first: number, last: number, tokens: number]> = [
   [0xac, 0xd7, 0.72], // Hangul
   [0xdc, 0xdf, 1.1], // second halves
   [0xe0, 0xf8, 2], // private use
-  [0xff, 0xff, 1.2] // full width
+  [0xff, 0xff, 1.2], // full width
 ]
 for (const [first, last, tokens] of blocks) perUnit.fill(tokens, first, last + 1)
 
@@ -44,12 +44,22 @@ for (const [first, last, tokens] of blocks) perUnit.fill(tokens, first, last + 1
 const [other, small, capital, digit, blank] = [0, 1, 2, 3, 4]
 const kinds = Uint8Array.from({ length: 128 }, (_, unit) => {
   const character = String.fromCharCode(unit)
-  return /[a-z]/.test(character) ? small : /[A-Z]/.test(character) ? capital : /\d/.test(character) ? digit : /\s/.test(character) ? blank : other
+  return /[a-z]/.test(character)
+    ? small
+    : /[A-Z]/.test(character)
+      ? capital
+      : /\d/.test(character)
+        ? digit
+        : /\s/.test(character)
+          ? blank
+          : other
 })
-const vowels = Uint8Array.from({ length: 128 }, (_, unit) => /[aeiouy]/i.test(String.fromCharCode(unit)) ? 1 : 0)
+const vowels = Uint8Array.from({ length: 128 }, (_, unit) =>
+  /[aeiouy]/i.test(String.fromCharCode(unit)) ? 1 : 0,
+)
 
 /** How many tokens a text has, about, in time proportional to its length: some 40 ms for a million characters. */
-export function countTokens (text: string): number {
+export function countTokens(text: string): number {
   let tokens = 0
   let letters = 0
   let consonants = 0
@@ -85,7 +95,8 @@ export function countTokens (text: string): number {
       digits = lastKind === digit ? digits + 1 : 0
       if (digits % 3 === 0) tokens++
     } else if (kind === blank) {
-      if (unit === 10 || unit === 13) tokens += unit === lastUnit || lastUnit === 13 ? perRepeated : lastKind === other ? perFurtherSign : 1
+      if (unit === 10 || unit === 13)
+        tokens += unit === lastUnit || lastUnit === 13 ? perRepeated : lastKind === other ? perFurtherSign : 1
       else blanks++
     } else if (unit < 0x80) {
       tokens += unit < 32 || signs === 0 ? 1 : unit === lastUnit ? perRepeated : perFurtherSign
@@ -101,11 +112,15 @@ export function countTokens (text: string): number {
   return Math.ceil(tokens)
 }
 
-function ofWord (letters: number): number {
-  return 1 + Math.max(0, Math.min(letters, longWord) - wordLength) * perLetter + Math.max(0, letters - longWord) * perStrayLetter
+function ofWord(letters: number): number {
+  return (
+    1 +
+    Math.max(0, Math.min(letters, longWord) - wordLength) * perLetter +
+    Math.max(0, letters - longWord) * perStrayLetter
+  )
 }
 
-function ofUnit (unit: number): number {
+function ofUnit(unit: number): number {
   if (unit < 0xc0 || (unit >= 0x300 && unit < 0x370)) return 1.3
   // First halves: those of emoji are known to every tokenizer.
   if (unit >= 0xd83c && unit <= 0xd83e) return 0.9

@@ -18,19 +18,25 @@ const forgotten = statement<ReadingJob>(`
   ) ORDER BY d.updated_at LIMIT $1 FOR UPDATE OF d SKIP LOCKED`)
 
 /** What somebody may wait for. */
-export function kindsOfWaiting (documents: Queue<ReadingJob>): Kind[] {
+export function kindsOfWaiting(documents: Queue<ReadingJob>): Kind[] {
   return [{ name: 'documents without a job', step: (db) => db.transaction((tx) => wantAgain(tx, documents)) }]
 }
 
-async function wantAgain (tx: Db, documents: Queue<ReadingJob>): Promise<{ removed: number, more: boolean }> {
+async function wantAgain(tx: Db, documents: Queue<ReadingJob>): Promise<{ removed: number; more: boolean }> {
   const jobs = await tx.sql(forgotten, [most.waiting])
-  if (jobs.length > 0) await documents.add(tx, jobs.map((data) => ({ data, group: data.space_id })))
+  if (jobs.length > 0)
+    await documents.add(
+      tx,
+      jobs.map((data) => ({ data, group: data.space_id })),
+    )
   return { removed: 0, more: jobs.length === most.waiting }
 }
 
 /** What deleted documents and knowledge bases leave, beside the passages themselves. */
-export function kindsOfRemoved (): Kind[] {
-  return [{ name: 'words of removed documents', step: oneByOne({ list: listRemoved, remove: discountRemoved }) }]
+export function kindsOfRemoved(): Kind[] {
+  return [
+    { name: 'words of removed documents', step: oneByOne({ list: listRemoved, remove: discountRemoved }) },
+  ]
 }
 
 // From one to the next along the index, however many rows each has.
@@ -42,24 +48,26 @@ const withRemoved = statement<{ id: string }>(`
   )
   SELECT id FROM bases WHERE id IS NOT NULL LIMIT $2`)
 
-async function listRemoved (db: Db, after: string | null): Promise<string[]> {
+async function listRemoved(db: Db, after: string | null): Promise<string[]> {
   return (await db.sql(withRemoved, [after, most.listed])).map(({ id }) => id)
 }
 
 /** What deleted accounts leave. */
-export function kindsOfKnowledge (): Kind[] {
-  return [{ name: 'knowledge bases of deleted users', step: oneByOne({ list: listOfDeleted, remove: removeBase }) }]
+export function kindsOfKnowledge(): Kind[] {
+  return [
+    { name: 'knowledge bases of deleted users', step: oneByOne({ list: listOfDeleted, remove: removeBase }) },
+  ]
 }
 
 const ofDeletedUsers = statement<{ id: string }>(`
   SELECT k.id FROM users u JOIN knowledge_bases k ON k.space_id = u.id WHERE u.status = 'deleted' AND ($1::text IS NULL OR k.id > $1) ORDER BY 1 LIMIT $2`)
 
-async function listOfDeleted (db: Db, after: string | null): Promise<string[]> {
+async function listOfDeleted(db: Db, after: string | null): Promise<string[]> {
   return (await db.sql(ofDeletedUsers, [after, most.listed])).map(({ id }) => id)
 }
 
 /** Nobody is left who could read of it. */
-async function removeBase (tx: Db, id: string): Promise<{ removed: number, more: boolean }> {
+async function removeBase(tx: Db, id: string): Promise<{ removed: number; more: boolean }> {
   if (await removeDocumentsOfBase(tx, id)) return { removed: 0, more: true }
   await removeKnowledge(tx, id)
   return { removed: 1, more: false }

@@ -36,22 +36,22 @@ export interface Task {
 
 export interface Writings {
   /** Begins to write; goes on until the signal is aborted and nobody else follows. While the server stops the answer fails at once. */
-  start (task: Task, gone: AbortSignal): void
+  start(task: Task, gone: AbortSignal): void
   /** Waits for the end. @returns the message as it then is. Throws what the answer failed with. */
-  finished (id: string, principal: Principal): Promise<OwnedMessage>
+  finished(id: string, principal: Principal): Promise<OwnedMessage>
   /** Waits until something is written, at most so many milliseconds. Throws what the answer failed with before. */
-  begun (id: string, milliseconds: number): Promise<void>
+  begun(id: string, milliseconds: number): Promise<void>
   /**
    * The events of the message after the place `after`, and its end; that is an `error`, too, where the message is gone, or the
    * caller may not read it any more.
    */
-  follow (request: Following, message: OwnedMessage, after: number): (gone: AbortSignal) => AsyncIterable<Told>
+  follow(request: Following, message: OwnedMessage, after: number): (gone: AbortSignal) => AsyncIterable<Told>
   /** Stops the writing of a message, on whichever server, and waits for its end, for a moment. What nobody writes is ended in `db`. */
-  cancel (db: Db, id: string): Promise<void>
+  cancel(db: Db, id: string): Promise<void>
   /** How many are written here. */
   readonly size: number
   /** Begins nothing more, and stops what is still written after so many milliseconds. */
-  close (milliseconds?: number): Promise<void>
+  close(milliseconds?: number): Promise<void>
 }
 
 export interface WritingsOptions {
@@ -97,11 +97,22 @@ interface Writing extends Draft {
 const keep = statement<{ id: string }>(`
   UPDATE ai_messages m SET content = w.content, citations = w.citations::jsonb, prompt_tokens = w.prompt_tokens, beat_at = now()
   FROM unnest($1::text[], $2::text[], $3::text[], $4::int[]) AS w (id, content, citations, prompt_tokens) WHERE m.id = w.id AND m.status = 'in_progress' RETURNING m.id`)
-const beat = statement<{ id: string }>("UPDATE ai_messages SET beat_at = now() WHERE id = ANY($1) AND status = 'in_progress' RETURNING id")
-const look = statement<{ status: string, alive: boolean }>(`
+const beat = statement<{ id: string }>(
+  "UPDATE ai_messages SET beat_at = now() WHERE id = ANY($1) AND status = 'in_progress' RETURNING id",
+)
+const look = statement<{ status: string; alive: boolean }>(`
   SELECT status::text, coalesce(beat_at > now() - interval '${patience} seconds', false) AS alive FROM ai_messages WHERE id = $1`)
 const askToStop = statement("SELECT pg_notify('message_cancel', $1)")
-export function createWritings ({ database, listener, principals, events, upstreams, interval = 1_000, recheck = 10_000, onError = () => {} }: WritingsOptions): Writings {
+export function createWritings({
+  database,
+  listener,
+  principals,
+  events,
+  upstreams,
+  interval = 1_000,
+  recheck = 10_000,
+  onError = () => {},
+}: WritingsOptions): Writings {
   const ending = { events, upstreams }
   const tellings = createTellings({ ...ending, database, principals, recheck })
   const open = new Map<string, Writing>()
@@ -109,34 +120,54 @@ export function createWritings ({ database, listener, principals, events, upstre
   let beaten = performance.now()
   let keeping: Promise<void> = Promise.resolve()
   listener.on('message_cancel', cancelHere)
-  const timer = setInterval(() => { keeping = keeping.then(keepAll).catch(onError) }, interval)
+  const timer = setInterval(() => {
+    keeping = keeping.then(keepAll).catch(onError)
+  }, interval)
   timer.unref()
 
   return {
-    start (task, gone) {
+    start(task, gone) {
       const writing: Writing = {
-        task, content: '', held: '', citations: [], parts: [], stop: new AbortController(), cancelled: false, promptTokens: 0, followers: 0, kept: 0, keptAt: 0, changed: Promise.withResolvers(), ended: null, end: undefined as never
+        task,
+        content: '',
+        held: '',
+        citations: [],
+        parts: [],
+        stop: new AbortController(),
+        cancelled: false,
+        promptTokens: 0,
+        followers: 0,
+        kept: 0,
+        keptAt: 0,
+        changed: Promise.withResolvers(),
+        ended: null,
+        end: undefined as never,
       }
       open.set(task.message.id, writing)
-      writing.end = write(writing).catch((error) => {
-        onError(error)
-        return { message: null, error: unavailable('The end of this answer could not be kept; look at it later.') }
-      }).then((end) => {
-        writing.ended = end
-        open.delete(task.message.id)
-        tell(writing)
-        return end
-      })
+      writing.end = write(writing)
+        .catch((error) => {
+          onError(error)
+          return {
+            message: null,
+            error: unavailable('The end of this answer could not be kept; look at it later.'),
+          }
+        })
+        .then((end) => {
+          writing.ended = end
+          open.delete(task.message.id)
+          tell(writing)
+          return end
+        })
       join(writing, gone)
     },
 
-    async finished (id, principal) {
-      const { message, error } = await open.get(id)?.end ?? { message: null, error: null }
+    async finished(id, principal) {
+      const { message, error } = (await open.get(id)?.end) ?? { message: null, error: null }
       if (error !== null) throw error
-      return message ?? await resultOf(id, principal)
+      return message ?? (await resultOf(id, principal))
     },
 
-    async begun (id, milliseconds) {
+    async begun(id, milliseconds) {
       const writing = open.get(id)
       if (writing === undefined) return
       const waited = new AbortController()
@@ -154,7 +185,7 @@ export function createWritings ({ database, listener, principals, events, upstre
       }
     },
 
-    follow (request, message, after) {
+    follow(request, message, after) {
       return (gone) => {
         const writing = open.get(message.id)
         if (writing === undefined) return tellings.stored(request, message, after, gone)
@@ -163,7 +194,7 @@ export function createWritings ({ database, listener, principals, events, upstre
       }
     },
 
-    async cancel (db, id) {
+    async cancel(db, id) {
       const writing = open.get(id)
       if (writing !== undefined) {
         cancelHere(id)
@@ -178,23 +209,29 @@ export function createWritings ({ database, listener, principals, events, upstre
         if (!row.alive || performance.now() > late) break
         await sleep(50)
       }
-      await db.transaction(async (tx) => { await endUnwritten(tx, ending, { id, status: 'cancelled' }) })
+      await db.transaction(async (tx) => {
+        await endUnwritten(tx, ending, { id, status: 'cancelled' })
+      })
     },
 
-    get size () { return open.size },
+    get size() {
+      return open.size
+    },
 
-    async close (milliseconds = 0) {
+    async close(milliseconds = 0) {
       closing.abort()
-      const stop = (): void => { for (const writing of open.values()) writing.stop.abort() }
+      const stop = (): void => {
+        for (const writing of open.values()) writing.stop.abort()
+      }
       const late = milliseconds === 0 ? stop() : setTimeout(stop, milliseconds)
       while (open.size > 0) await Promise.all([...open.values()].map((writing) => writing.end))
       if (late !== undefined) clearTimeout(late)
       clearInterval(timer)
       await keeping
-    }
+    },
   }
 
-  function cancelHere (id: string): void {
+  function cancelHere(id: string): void {
     const writing = open.get(id)
     if (writing === undefined || writing.stop.signal.aborted) return
     writing.cancelled = true
@@ -202,7 +239,7 @@ export function createWritings ({ database, listener, principals, events, upstre
   }
 
   /** @returns what ends the following. */
-  function join (writing: Writing, signal: AbortSignal): () => void {
+  function join(writing: Writing, signal: AbortSignal): () => void {
     let here = true
     writing.followers++
     const leave = (): void => {
@@ -216,7 +253,7 @@ export function createWritings ({ database, listener, principals, events, upstre
     return leave
   }
 
-  async function resultOf (id: string, principal: Principal): Promise<OwnedMessage> {
+  async function resultOf(id: string, principal: Principal): Promise<OwnedMessage> {
     const message = await messageById(database, id, principal)
     if (message === undefined) throw notFound('message', id)
     const error = failureOf(message)
@@ -224,35 +261,54 @@ export function createWritings ({ database, listener, principals, events, upstre
     return message
   }
 
-  function tell (writing: Writing): void {
+  function tell(writing: Writing): void {
     const { changed } = writing
     writing.changed = Promise.withResolvers()
     changed.resolve()
   }
 
-  async function write (writing: Writing): Promise<End> {
+  async function write(writing: Writing): Promise<End> {
     const { signal } = writing.stop
     // Whoever begins it follows it right away.
     await Promise.resolve()
     const outcome = await attempt(writing).catch((error: unknown): Outcome => {
-      const cut = { finishReason: null, promptTokens: writing.promptTokens, completionTokens: tokensOf(writing), error: null }
+      const cut = {
+        finishReason: null,
+        promptTokens: writing.promptTokens,
+        completionTokens: tokensOf(writing),
+        error: null,
+      }
       if (signal.aborted) return { ...cut, status: 'cancelled' }
       if (!(error instanceof ApiError)) onError(error as Error)
       // What refused to begin has read nothing.
-      return { ...cut, promptTokens: writing.parts.length === 0 ? 0 : cut.promptTokens, status: 'failed', error: error instanceof ApiError ? error : new ApiError(500, 'SERVER_ERROR', 'Something went wrong.') }
+      return {
+        ...cut,
+        promptTokens: writing.parts.length === 0 ? 0 : cut.promptTokens,
+        status: 'failed',
+        error: error instanceof ApiError ? error : new ApiError(500, 'SERVER_ERROR', 'Something went wrong.'),
+      }
     })
     const message = await finish(writing, outcome)
     return { message, error: message === null ? null : outcome.error }
   }
 
   /** Writes it to its end. Throws where that does not come. */
-  async function attempt (writing: Writing): Promise<Outcome> {
-    const { task, stop: { signal } } = writing
+  async function attempt(writing: Writing): Promise<Outcome> {
+    const {
+      task,
+      stop: { signal },
+    } = writing
     if (closing.signal.aborted) throw unavailable('The server is stopping; try again.')
     const { question } = task.conversation
     const query = question.slice(0, longestQuery).toWellFormed()
     const search = { knowledgeBaseIds: task.knowledgeBaseIds, query, limit: passagesOfAnswer }
-    const found = task.knowledgeBaseIds.length === 0 ? nothing : await findPassages(database, task.principal, { ...search, embedding: await embeddingOf(query, signal) })
+    const found =
+      task.knowledgeBaseIds.length === 0
+        ? nothing
+        : await findPassages(database, task.principal, {
+            ...search,
+            embedding: await embeddingOf(query, signal),
+          })
     signal.throwIfAborted()
     if (task.model === extractive) {
       writing.promptTokens = countTokens(question)
@@ -262,14 +318,26 @@ export function createWritings ({ database, listener, principals, events, upstre
         if ('delta' in piece) add(writing, piece.delta)
         else cite(writing, piece.citation)
       }
-      return { status: finishReason === 'stop' ? 'completed' : 'incomplete', finishReason, promptTokens: writing.promptTokens, completionTokens: tokensOf(writing), error: null }
+      return {
+        status: finishReason === 'stop' ? 'completed' : 'incomplete',
+        finishReason,
+        promptTokens: writing.promptTokens,
+        completionTokens: tokensOf(writing),
+        error: null,
+      }
     }
     const { passages } = found
     const prompt = promptOf(task.conversation, passages, task.window)
     writing.promptTokens = prompt.tokens
     const markersIn = createMarkers()
     const cited = new Set<number>()
-    for await (const piece of upstreams.complete({ ...task.options, model: task.model, turns: prompt.turns, signal, requestId: task.requestId ?? undefined })) {
+    for await (const piece of upstreams.complete({
+      ...task.options,
+      model: task.model,
+      turns: prompt.turns,
+      signal,
+      requestId: task.requestId ?? undefined,
+    })) {
       if ('delta' in piece) {
         add(writing, piece.delta)
         for (const index of markersIn(piece.delta)) {
@@ -286,13 +354,16 @@ export function createWritings ({ database, listener, principals, events, upstre
         finishReason,
         promptTokens: plausible(usage?.promptTokens) ?? prompt.tokens,
         completionTokens: plausible(usage?.completionTokens) ?? tokensOf(writing),
-        error: null
+        error: null,
       }
     }
     throw unavailable('The model stopped in the middle.')
   }
 
-  async function quoted ({ principal, knowledgeBaseIds, options }: Task, found: Found): Promise<ReturnType<typeof cutOff>> {
+  async function quoted(
+    { principal, knowledgeBaseIds, options }: Task,
+    found: Found,
+  ): Promise<ReturnType<typeof cutOff>> {
     const asked = await askedWords(database, found)
     const quotes = quotesOf(asked, found.passages)
     const unread = quotes.length > 0 ? 0 : await countUnread(database, principal, knowledgeBaseIds)
@@ -300,7 +371,7 @@ export function createWritings ({ database, listener, principals, events, upstre
   }
 
   /** @returns null where there is none: passages are then found by their words alone. */
-  async function embeddingOf (query: string, signal: AbortSignal): Promise<number[] | null> {
+  async function embeddingOf(query: string, signal: AbortSignal): Promise<number[] | null> {
     if (upstreams.embed === null) return null
     try {
       return (await upstreams.embed([query], signal))[0]
@@ -311,11 +382,11 @@ export function createWritings ({ database, listener, principals, events, upstre
     }
   }
 
-  function tokensOf ({ content }: Writing): number {
+  function tokensOf({ content }: Writing): number {
     return countTokens(content)
   }
 
-  function add (writing: Writing, delta: string): void {
+  function add(writing: Writing, delta: string): void {
     // PostgreSQL has no NUL.
     const text = writing.held + delta.replaceAll('\0', '')
     writing.held = /[\ud800-\udbff]$/.test(text) ? text.slice(-1) : ''
@@ -326,7 +397,7 @@ export function createWritings ({ database, listener, principals, events, upstre
     tell(writing)
   }
 
-  function cite (writing: Writing, citation: Omit<StoredCitation, 'at'>): void {
+  function cite(writing: Writing, citation: Omit<StoredCitation, 'at'>): void {
     const stored = { ...citation, at: writing.content.length }
     writing.citations.push(stored)
     writing.parts.push({ end: endOf(writing.parts) + 1, citation: stored })
@@ -334,44 +405,75 @@ export function createWritings ({ database, listener, principals, events, upstre
   }
 
   /** Keeps what is new of all of them, in one statement, and says that they are written. */
-  async function keepAll (): Promise<void> {
+  async function keepAll(): Promise<void> {
     const now = performance.now()
-    const dirty = [...open.values()].filter((writing) => writing.ended === null && writing.promptTokens > 0 && endOf(writing.parts) > writing.kept && now >= writing.keptAt + pauseOf(writing))
-    const quiet = performance.now() - beaten > patience * 100 ? [...open.values()].filter((writing) => !dirty.includes(writing)) : []
+    const dirty = [...open.values()].filter(
+      (writing) =>
+        writing.ended === null &&
+        writing.promptTokens > 0 &&
+        endOf(writing.parts) > writing.kept &&
+        now >= writing.keptAt + pauseOf(writing),
+    )
+    const quiet =
+      performance.now() - beaten > patience * 100
+        ? [...open.values()].filter((writing) => !dirty.includes(writing))
+        : []
     if (dirty.length > 0) {
       const places = dirty.map(({ parts }) => endOf(parts))
-      const there = new Set((await database.sql(keep, [
-        dirty.map(({ task }) => task.message.id), dirty.map(({ content }) => content), dirty.map(({ citations }) => JSON.stringify(citations)),
-        dirty.map(({ promptTokens }) => promptTokens)
-      ])).map(({ id }) => id))
+      const there = new Set(
+        (
+          await database.sql(keep, [
+            dirty.map(({ task }) => task.message.id),
+            dirty.map(({ content }) => content),
+            dirty.map(({ citations }) => JSON.stringify(citations)),
+            dirty.map(({ promptTokens }) => promptTokens),
+          ])
+        ).map(({ id }) => id),
+      )
       dirty.forEach((writing, i) => Object.assign(writing, { kept: places[i], keptAt: now }))
       stopMissing(dirty, there)
     }
     if (quiet.length > 0) {
       beaten = performance.now()
-      stopMissing(quiet, new Set((await database.sql(beat, [quiet.map(({ task }) => task.message.id)])).map(({ id }) => id)))
+      stopMissing(
+        quiet,
+        new Set((await database.sql(beat, [quiet.map(({ task }) => task.message.id)])).map(({ id }) => id)),
+      )
     }
   }
 
   /** All of it is written each time: the longer it is, the less often. */
-  function pauseOf ({ content }: Writing): number {
-    return interval * content.length / 20_000
+  function pauseOf({ content }: Writing): number {
+    return (interval * content.length) / 20_000
   }
 
   /** What is gone from the database, with its session, is not written on. */
-  function stopMissing (writings: Writing[], there: Set<string>): void {
-    for (const { task, stop, ended } of writings) if (ended === null && !there.has(task.message.id)) stop.abort()
+  function stopMissing(writings: Writing[], there: Set<string>): void {
+    for (const { task, stop, ended } of writings)
+      if (ended === null && !there.has(task.message.id)) stop.abort()
   }
 
   /** Keeps the end, counts what it took, and says so with an event. Tries again while the database is away. */
-  async function finish (writing: Writing, outcome: Outcome): Promise<OwnedMessage | null> {
+  async function finish(writing: Writing, outcome: Outcome): Promise<OwnedMessage | null> {
     const { task, content, citations } = writing
     const db = task.requestId === null ? database : database.forRequest(task.requestId)
     for (let tries = 1; ; tries++) {
       try {
-        return await db.transaction(async (tx) => await conclude(tx, ending, { ...outcome, id: task.message.id, model: task.model, principal: task.principal, remember: outcome.status !== 'cancelled' || writing.cancelled, content, citations }))
+        return await db.transaction(
+          async (tx) =>
+            await conclude(tx, ending, {
+              ...outcome,
+              id: task.message.id,
+              model: task.model,
+              principal: task.principal,
+              remember: outcome.status !== 'cancelled' || writing.cancelled,
+              content,
+              citations,
+            }),
+        )
       } catch (error) {
-        if (!(error instanceof ApiError && error.status === 503) || tries === 8 || closing.signal.aborted) throw error
+        if (!(error instanceof ApiError && error.status === 503) || tries === 8 || closing.signal.aborted)
+          throw error
         await sleep(250 * 2 ** tries, undefined, { ref: false, signal: closing.signal }).catch(() => {})
       }
     }
@@ -379,11 +481,37 @@ export function createWritings ({ database, listener, principals, events, upstre
 }
 
 /** Tokens that a server says, where it can be so. */
-function plausible (tokens: number | undefined): number | null {
-  return tokens !== undefined && Number.isInteger(tokens) && tokens >= 0 && tokens <= 1_000_000_000 ? tokens : null
+function plausible(tokens: number | undefined): number | null {
+  return tokens !== undefined && Number.isInteger(tokens) && tokens >= 0 && tokens <= 1_000_000_000
+    ? tokens
+    : null
 }
 
-function citationOf (passage: RetrievedPassage): Omit<StoredCitation, 'at'> {
-  const { document_id, file_id, chunk_id, name, page, start_index, end_index, text, score, revision, space_id } = passage
-  return { document_id, file_id, chunk_id, name, page, start_index, end_index, quote: text, score, revision, space_id }
+function citationOf(passage: RetrievedPassage): Omit<StoredCitation, 'at'> {
+  const {
+    document_id,
+    file_id,
+    chunk_id,
+    name,
+    page,
+    start_index,
+    end_index,
+    text,
+    score,
+    revision,
+    space_id,
+  } = passage
+  return {
+    document_id,
+    file_id,
+    chunk_id,
+    name,
+    page,
+    start_index,
+    end_index,
+    quote: text,
+    score,
+    revision,
+    space_id,
+  }
 }

@@ -19,13 +19,18 @@ export interface Details<T extends EventType> {
 }
 
 /** The job of sending one event to one endpoint. */
-export interface DeliveryJob { delivery_id: string }
+export interface DeliveryJob {
+  delivery_id: string
+}
 
-export interface Emitted { id: string, deliveryIds: string[] }
+export interface Emitted {
+  id: string
+  deliveryIds: string[]
+}
 
 export interface Emitter {
   /** Fields that the spec does not declare for the object are left out. */
-  emit<T extends EventType> (tx: Db, type: T, object: EventObjects[T], details?: Details<T>): Promise<Emitted>
+  emit<T extends EventType>(tx: Db, type: T, object: EventObjects[T], details?: Details<T>): Promise<Emitted>
 }
 
 export interface EmitterOptions {
@@ -36,12 +41,16 @@ export interface EmitterOptions {
   strict: boolean
 }
 
-interface Told { id: string, failing: boolean }
+interface Told {
+  id: string
+  failing: boolean
+}
 
 const event = `INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
     VALUES ($1, $2, $3, $4, $5, $6::"MemberRole", $7, $8, $9)`
 const told = `w.id, ${isFailing} AS failing`
-const wants = "w.enabled AND w.deleted_at IS NULL AND $5 = ANY(w.scopes) AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active'"
+const wants =
+  "w.enabled AND w.deleted_at IS NULL AND $5 = ANY(w.scopes) AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active'"
 const statements = {
   project: statement<Told>(`
     WITH event AS (${event})
@@ -56,48 +65,83 @@ const statements = {
   everyone: statement<Told>(`
     WITH event AS (${event})
     SELECT ${told} FROM webhook_endpoints w JOIN users u ON u.id = w.user_id WHERE ${wants}`),
-  nobody: statement<Told>(event)
+  nobody: statement<Told>(event),
 }
 
 const insertDeliveries = statement(`
   INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
   SELECT id, endpoint_id, $3, $4, $4 FROM unnest($1::text[], $2::text[]) AS d (id, endpoint_id)`)
 
-export function createEmitter ({ deliveries, onEmitted, strict }: EmitterOptions): Emitter {
+export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions): Emitter {
   return {
-    async emit (tx, type, object, { previous, userId, endpointId } = {}) {
+    async emit(tx, type, object, { previous, userId, endpointId } = {}) {
       const info = eventTypes[type]
       const id = newId('evt')
       const at = timeOf(id)
       const data = dataOf(info, object, previous)
       const projectId = info.project === null ? null : (object as Record<string, string | null>)[info.project]
       const common = info.audience === 'admins' || info.audience === 'everyone'
-      if (projectId === null && !common && userId === undefined) throw new Error(`${type} does not say whose it is`)
+      if (projectId === null && !common && userId === undefined)
+        throw new Error(`${type} does not say whose it is`)
       const owner = projectId === null && !common ? userId! : null
-      if (strict) hold(`the event ${type}`, info.payload, { id, type, created_at: at.toISOString(), api_version: 'v1', project_id: projectId, request_id: tx.requestId, sequence: 1, data: JSON.parse(data) })
-      const way = endpointId !== undefined ? 'nobody' : projectId !== null ? 'project' : owner !== null ? 'user' : info.audience as 'admins' | 'everyone'
-      const rows = await tx.sql(statements[way], [id, type, projectId, owner, info.scope, projectId === null ? null : info.role, tx.requestId, data, at])
+      if (strict)
+        hold(`the event ${type}`, info.payload, {
+          id,
+          type,
+          created_at: at.toISOString(),
+          api_version: 'v1',
+          project_id: projectId,
+          request_id: tx.requestId,
+          sequence: 1,
+          data: JSON.parse(data),
+        })
+      const way =
+        endpointId !== undefined
+          ? 'nobody'
+          : projectId !== null
+            ? 'project'
+            : owner !== null
+              ? 'user'
+              : (info.audience as 'admins' | 'everyone')
+      const rows = await tx.sql(statements[way], [
+        id,
+        type,
+        projectId,
+        owner,
+        info.scope,
+        projectId === null ? null : info.role,
+        tx.requestId,
+        data,
+        at,
+      ])
       const endpoints = endpointId === undefined ? rows : [{ id: endpointId, failing: false }]
       const deliveryIds = endpoints.map(() => newId('whd'))
       if (endpoints.length > 0) {
         await tx.sql(insertDeliveries, [deliveryIds, endpoints.map((endpoint) => endpoint.id), id, at])
-        await deliveries.add(tx, endpoints.map((endpoint, i) => ({
-          data: { delivery_id: deliveryIds[i] }, group: endpoint.id, tier: endpoint.failing ? 'failing' : undefined
-        })))
+        await deliveries.add(
+          tx,
+          endpoints.map((endpoint, i) => ({
+            data: { delivery_id: deliveryIds[i] },
+            group: endpoint.id,
+            tier: endpoint.failing ? 'failing' : undefined,
+          })),
+        )
       }
       tx.afterCommit(onEmitted)
       return { id, deliveryIds }
-    }
+    },
   }
 }
 
 /** The event's data as JSON: the object as the spec declares it, and the former values of what changed. */
-function dataOf (info: EventInfo, object: object, previous: object | undefined): string {
+function dataOf(info: EventInfo, object: object, previous: object | undefined): string {
   const write = serializers[info.serializer]
   const now = write(object)
   return `{"object":${now},"previous_attributes":${previous === undefined ? '{}' : JSON.stringify(changed(JSON.parse(write(previous)), JSON.parse(now)))}}`
 }
 
-function changed (before: Record<string, unknown>, after: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(before).filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(after[field])))
+function changed(before: Record<string, unknown>, after: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(before).filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(after[field])),
+  )
 }

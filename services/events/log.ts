@@ -25,10 +25,14 @@ export interface Audience {
 const isOfSpace = (type: EventType): boolean => eventTypes[type].project !== null
 
 /** The same in SQL, of an expression that is a type. */
-export const ofSpace = (type: string): string => `${type} = ANY ('{${Object.keys(eventTypes).filter((type) => isOfSpace(type as EventType))}}'::text[])`
+export const ofSpace = (type: string): string =>
+  `${type} = ANY ('{${Object.keys(eventTypes).filter((type) => isOfSpace(type as EventType))}}'::text[])`
 
 /** What a reader wants of what it may read. */
-export interface Filter { type?: EventType, projectId?: string }
+export interface Filter {
+  type?: EventType
+  projectId?: string
+}
 
 export const eventColumns = `e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.sequence, e.data`
 
@@ -37,10 +41,10 @@ const stretch = 100_000
 /** How many events are numbered at once. */
 const batch = 1000
 
-const number = statement<{ last: number, numbered: number }>('SELECT * FROM number_events($1)')
+const number = statement<{ last: number; numbered: number }>('SELECT * FROM number_events($1)')
 
 /** Gives every committed event its sequence. @returns the last one given. */
-export async function numberEvents (db: Db): Promise<number> {
+export async function numberEvents(db: Db): Promise<number> {
   for (;;) {
     const [{ last, numbered }] = await db.sql(number, [batch])
     if (numbered < batch) return last
@@ -49,7 +53,7 @@ export async function numberEvents (db: Db): Promise<number> {
 
 // Roles are compared as PostgreSQL orders them: from owner, the first, down to viewer.
 // One branch for each way to an event, each along its own index, so that a long log costs no more than a page of it.
-const page = statement<Event & { id: string | null, last: number, removed: number, unnumbered: boolean }>(`
+const page = statement<Event & { id: string | null; last: number; removed: number; unnumbered: boolean }>(`
   SELECT l.last_sequence AS last, l.removed_through AS removed, EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) AS unnumbered, x.*
   FROM event_log l LEFT JOIN LATERAL (
     SELECT ${eventColumns} FROM (
@@ -83,50 +87,92 @@ export interface EventPage {
  * The events after a sequence that the caller may read, oldest first. One statement, and another where something was
  * written that is not numbered yet. Throws 410 when what followed `after` is no longer kept.
  */
-export async function readEvents (db: Db, principal: Principal, after: number, limit: number, { type, projectId }: Filter): Promise<EventPage> {
-  const projects = projectId !== undefined ? [projectId] : principal.projectIds === null ? null : [...principal.projectIds]
-  const values = [principal.userId, after, limit + 1, [...principal.scopes], type ?? null, projects, projectId !== undefined, stretch]
+export async function readEvents(
+  db: Db,
+  principal: Principal,
+  after: number,
+  limit: number,
+  { type, projectId }: Filter,
+): Promise<EventPage> {
+  const projects =
+    projectId !== undefined ? [projectId] : principal.projectIds === null ? null : [...principal.projectIds]
+  const values = [
+    principal.userId,
+    after,
+    limit + 1,
+    [...principal.scopes],
+    type ?? null,
+    projects,
+    projectId !== undefined,
+    stretch,
+  ]
   let rows = await db.sql(page, values)
   if (rows[0].unnumbered) {
     await numberEvents(db)
     rows = await db.sql(page, values)
   }
   const { last, removed } = rows[0]
-  if (after > 0 && after < removed) throw gone('removed', `Events up to ${removed} are no longer kept; begin after ${removed}, or after 0 for what there is.`, 'after')
+  if (after > 0 && after < removed)
+    throw gone(
+      'removed',
+      `Events up to ${removed} are no longer kept; begin after ${removed}, or after 0 for what there is.`,
+      'after',
+    )
   // Whoever begins at 0 begins where the log does.
   const end = Math.max(after, removed) + stretch
   const events: Event[] = []
-  for (const { last: _last, removed: _removed, unnumbered: _unnumbered, ...event } of rows) if (event.id !== null) events.push(event)
-  if (events.length <= limit) return { events, hasMore: end < last, next: Math.max(after, Math.min(end, last)) }
+  for (const { last: _last, removed: _removed, unnumbered: _unnumbered, ...event } of rows)
+    if (event.id !== null) events.push(event)
+  if (events.length <= limit)
+    return { events, hasMore: end < last, next: Math.max(after, Math.min(end, last)) }
   events.pop()
   return { events, hasMore: true, next: events.at(-1)!.sequence }
 }
 
 /** For a filter that names a project: 404 when it is not there, 403 when the caller is no member of it. */
-export async function requireReadable (db: Db, principal: Principal, { projectId }: Filter): Promise<void> {
+export async function requireReadable(db: Db, principal: Principal, { projectId }: Filter): Promise<void> {
   // That a project was deleted is an event of it, too.
   if (projectId !== undefined) await requireMembership(db, projectId, principal, { deleted: true })
 }
 
-const one = statement<Event & { sequence: number | null, user_id: string | null, scope: string, min_role: Role | null, role: Role | null }>(`
+const one = statement<
+  Event & {
+    sequence: number | null
+    user_id: string | null
+    scope: string
+    min_role: Role | null
+    role: Role | null
+  }
+>(`
   SELECT ${eventColumns}, e.user_id, e.scope, e.role::text AS min_role, m.role::text AS role
   FROM events e LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = $2 WHERE e.id = $1`)
 
 /** An event that the caller may read: 404 when there is none, 403 when it is for others. */
-export async function eventOf (db: Db, principal: Principal, id: string): Promise<Event> {
+export async function eventOf(db: Db, principal: Principal, id: string): Promise<Event> {
   let [row] = await db.sql(one, [id, principal.userId])
   if (row === undefined) throw notFound('event', id)
   if (row.sequence === null) {
-    await numberEvents(db);
-    [row] = await db.sql(one, [id, principal.userId])
+    await numberEvents(db)
+    ;[row] = await db.sql(one, [id, principal.userId])
   }
   const { user_id, scope, min_role, role, ...event } = row
-  if (!mayRead(principal, { type: event.type, project_id: event.project_id, user_id, scope, role: min_role }, role)) throw forbidden('This event is for others.')
+  if (
+    !mayRead(
+      principal,
+      { type: event.type, project_id: event.project_id, user_id, scope, role: min_role },
+      role,
+    )
+  )
+    throw forbidden('This event is for others.')
   return event
 }
 
 /** Whether the caller, with this role in the event's project, may read it: the same rule as the statements'. */
-export function mayRead (principal: Principal, { type, project_id: projectId, user_id: userId, scope, role: least }: Audience, role: Role | null): boolean {
+export function mayRead(
+  principal: Principal,
+  { type, project_id: projectId, user_id: userId, scope, role: least }: Audience,
+  role: Role | null,
+): boolean {
   if (!principal.scopes.has(scope)) return false
   if (projectId === null && isOfSpace(type) && principal.projectIds !== null) return false
   if (projectId === null) return userId === null || userId === principal.userId

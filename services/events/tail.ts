@@ -10,26 +10,34 @@ import type { SentEvent } from '../operation.ts'
 import type { Principal, Principals } from '../principals.ts'
 import type { Role } from '../projects.ts'
 import type { StreamEvents } from '../../generated/operations.ts'
-import { eventColumns, mayRead, numberEvents, readEvents, type Audience, type Event, type Filter } from './log.ts'
+import {
+  eventColumns,
+  mayRead,
+  numberEvents,
+  readEvents,
+  type Audience,
+  type Event,
+  type Filter,
+} from './log.ts'
 
 type Sent = SentEvent<StreamEvents['streamEvents']>
 type EndReason = StreamEvents['streamEvents']['end']['reason']
 
 export interface Tail {
   /** Something was written here: number it and hand it on without waiting for the next look. */
-  nudge (): void
+  nudge(): void
   /** Calls `told` whenever the log has grown. */
-  onGrowth (told: () => void): void
+  onGrowth(told: () => void): void
   /**
    * The events after `after`, for as long as the signal is not aborted, the key good and the server not stopping. It
    * begins with its place in the log, and tells it again as it moves. Its first step throws 429 when the user has too
    * many streams open.
    */
-  follow (principal: Principal, filter: Filter, after: number): (gone: AbortSignal) => AsyncIterable<Sent>
+  follow(principal: Principal, filter: Filter, after: number): (gone: AbortSignal) => AsyncIterable<Sent>
   /** Begins to look after the log. */
-  start (): void
+  start(): void
   /** Ends all streams, each with an event that says so. */
-  close (): Promise<void>
+  close(): Promise<void>
   /** How many streams are open. */
   readonly streams: number
 }
@@ -59,14 +67,17 @@ interface Reader {
 
 /** What was written, with the roles in its projects of those who wait for it. */
 interface Batch {
-  rows: Array<{ event: Event, audience: Audience }>
+  rows: Array<{ event: Event; audience: Audience }>
   /** By project and user. */
   roles: Map<string | null, Map<string, Role>>
   through: number
 }
 
 /** What a reader is told next, and how far in the log it is then. */
-interface Page { events: Event[], through: number }
+interface Page {
+  events: Event[]
+  through: number
+}
 
 /** How many events are read at once for all. */
 const batchSize = 100
@@ -80,14 +91,22 @@ const pageText = 256 * 1024
 /** Milliseconds after which what was read is read again instead of told: rights may have changed. */
 const freshness = 1_000
 
-const grown = statement<Event & { user_id: string | null, scope: string, min_role: Role | null }>(`
+const grown = statement<Event & { user_id: string | null; scope: string; min_role: Role | null }>(`
   SELECT ${eventColumns}, e.user_id, e.scope, e.role::text AS min_role
   FROM events e WHERE e.sequence > $1 ORDER BY e.sequence LIMIT $2`)
-const rolesOf = statement<{ project_id: string, user_id: string, role: Role }>(`
+const rolesOf = statement<{ project_id: string; user_id: string; role: Role }>(`
   SELECT project_id, user_id, role::text FROM members WHERE project_id = ANY($1) AND user_id = ANY($2)`)
 
-export function createTail (options: TailOptions): Tail {
-  const { db, principals, listener, streamsPerUser, onError = () => {}, interval = 1_000, positionInterval = 10_000 } = options
+export function createTail(options: TailOptions): Tail {
+  const {
+    db,
+    principals,
+    listener,
+    streamsPerUser,
+    onError = () => {},
+    interval = 1_000,
+    positionInterval = 10_000,
+  } = options
   const readers = new Set<Reader>()
   const open = new Map<string, number>()
   const growth: Array<() => void> = []
@@ -101,33 +120,40 @@ export function createTail (options: TailOptions): Tail {
 
   listener.on('events', () => look())
   // What was said while nothing could be heard is made up for.
-  listener.onState((listening) => { if (listening) look() })
+  listener.onState((listening) => {
+    if (listening) look()
+  })
 
   return {
     nudge: look,
-    onGrowth: (told) => { growth.push(told) },
-    follow: (principal, filter, after) => (gone) => stream({ principal, filter, gone, cursor: after, wake: null }),
-    start () {
+    onGrowth: (told) => {
+      growth.push(told)
+    },
+    follow: (principal, filter, after) => (gone) =>
+      stream({ principal, filter, gone, cursor: after, wake: null }),
+    start() {
       timers.push(setInterval(look, interval).unref(), setInterval(wakeTheIdle, positionInterval).unref())
       look()
     },
-    async close () {
+    async close() {
       closed = true
       for (const timer of timers) clearInterval(timer)
       for (const reader of readers) reader.wake?.(null)
       await turn
     },
-    get streams () { return readers.size }
+    get streams() {
+      return readers.size
+    },
   }
 
   /** One look at a time; whoever asks during one gets another after it. */
-  function look (): void {
+  function look(): void {
     if (closed) return
     again = true
     turn ??= looking()
   }
 
-  async function looking (): Promise<void> {
+  async function looking(): Promise<void> {
     try {
       while (again && !closed) {
         again = false
@@ -148,7 +174,7 @@ export function createTail (options: TailOptions): Tail {
   }
 
   /** Reads what follows the position, moves it, and hands what was read to all who wait. */
-  async function handOn (from: number, last: number): Promise<void> {
+  async function handOn(from: number, last: number): Promise<void> {
     const users = new Set<string>()
     for (const { wake, principal } of readers) if (wake !== null) users.add(principal.userId)
     if (users.size === 0) {
@@ -165,30 +191,37 @@ export function createTail (options: TailOptions): Tail {
     }
   }
 
-  async function readBatch (from: number, last: number, users: string[]): Promise<Batch> {
+  async function readBatch(from: number, last: number, users: string[]): Promise<Batch> {
     const found = await db.sql(grown, [from, batchSize])
-    const rows = found.map(({ user_id, scope, min_role, ...event }) => ({ event, audience: { type: event.type, project_id: event.project_id, user_id, scope, role: min_role } }))
+    const rows = found.map(({ user_id, scope, min_role, ...event }) => ({
+      event,
+      audience: { type: event.type, project_id: event.project_id, user_id, scope, role: min_role },
+    }))
     const roles: Batch['roles'] = new Map(rows.map(({ event }) => [event.project_id, new Map()]))
-    for (const { project_id, user_id, role } of await db.sql(rolesOf, [[...roles.keys()], users])) roles.get(project_id)!.set(user_id, role)
+    for (const { project_id, user_id, role } of await db.sql(rolesOf, [[...roles.keys()], users]))
+      roles.get(project_id)!.set(user_id, role)
     const end = found.at(-1)?.sequence ?? last
     return { rows, roles, through: found.length < batchSize ? Math.max(end, last) : end }
   }
 
-  function waiting (): Reader[] {
+  function waiting(): Reader[] {
     return [...readers].filter(({ wake }) => wake !== null)
   }
 
-  function isBehind ({ cursor }: Reader): boolean {
+  function isBehind({ cursor }: Reader): boolean {
     return position !== null && cursor < position
   }
 
   /** However little happens, a stream learns that its key is no longer good. */
-  function wakeTheIdle (): void {
+  function wakeTheIdle(): void {
     for (const reader of readers) if (!isBehind(reader)) reader.wake?.(null)
   }
 
-  async function * stream (reader: Reader): AsyncGenerator<Sent> {
-    const { principal: { userId }, gone } = reader
+  async function* stream(reader: Reader): AsyncGenerator<Sent> {
+    const {
+      principal: { userId },
+      gone,
+    } = reader
     const count = open.get(userId) ?? 0
     if (count >= streamsPerUser) throw tooManyOpen('streams of events', streamsPerUser)
     open.set(userId, count + 1)
@@ -220,12 +253,12 @@ export function createTail (options: TailOptions): Tail {
     }
   }
 
-  function isOver ({ gone }: Reader): boolean {
+  function isOver({ gone }: Reader): boolean {
     return closed || gone.aborted
   }
 
   /** What comes next: from the database while the reader is behind, else as it happens; nothing, after a while of nothing. */
-  async function next (reader: Reader): Promise<Page> {
+  async function next(reader: Reader): Promise<Page> {
     try {
       const batch = isBehind(reader) ? null : await woken(reader)
       if (batch === null && isBehind(reader)) return await inTurn(() => ownPage(reader))
@@ -233,7 +266,9 @@ export function createTail (options: TailOptions): Tail {
       reader.principal = await renewed(reader)
       if (batch === null) return nothingFor(reader)
       const { rows, roles, through } = batch
-      const events = rows.filter(({ event, audience }) => isFor(reader, event, audience, roles)).map(({ event }) => event)
+      const events = rows
+        .filter(({ event, audience }) => isFor(reader, event, audience, roles))
+        .map(({ event }) => event)
       return { events, through: Math.max(reader.cursor, through) }
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 503)) throw error
@@ -243,7 +278,7 @@ export function createTail (options: TailOptions): Tail {
     }
   }
 
-  async function woken (reader: Reader): Promise<Batch | null> {
+  async function woken(reader: Reader): Promise<Batch | null> {
     if (isOver(reader)) return null
     return await new Promise((resolve) => {
       reader.wake = (batch) => {
@@ -254,11 +289,13 @@ export function createTail (options: TailOptions): Tail {
   }
 
   /** Keys are not kept while their changes cannot be heard: then each reader asks the database. */
-  async function renewed ({ principal }: Reader): Promise<Principal> {
-    return principals.listening ? await principals.renew(principal) : await inTurn(() => principals.renew(principal))
+  async function renewed({ principal }: Reader): Promise<Principal> {
+    return principals.listening
+      ? await principals.renew(principal)
+      : await inTurn(() => principals.renew(principal))
   }
 
-  async function ownPage (reader: Reader): Promise<Page> {
+  async function ownPage(reader: Reader): Promise<Page> {
     if (isOver(reader)) return nothingFor(reader)
     reader.principal = await principals.renew(reader.principal)
     const { events, next } = await readEvents(db, reader.principal, reader.cursor, pageSize, reader.filter)
@@ -267,7 +304,12 @@ export function createTail (options: TailOptions): Tail {
   }
 }
 
-function isFor ({ principal, filter, cursor }: Reader, event: Event, audience: Audience, roles: Batch['roles']): boolean {
+function isFor(
+  { principal, filter, cursor }: Reader,
+  event: Event,
+  audience: Audience,
+  roles: Batch['roles'],
+): boolean {
   if (event.sequence <= cursor) return false
   if (filter.type !== undefined && event.type !== filter.type) return false
   if (filter.projectId !== undefined && event.project_id !== filter.projectId) return false
@@ -275,16 +317,18 @@ function isFor ({ principal, filter, cursor }: Reader, event: Event, audience: A
 }
 
 /** As many of the events as may wait for a client, one at least. */
-function beginningOf (events: Event[]): Event[] {
+function beginningOf(events: Event[]): Event[] {
   let text = 0
-  const tooMuch = events.findIndex((event, i) => (text += JSON.stringify(event.data).length) > pageText && i > 0)
+  const tooMuch = events.findIndex(
+    (event, i) => (text += JSON.stringify(event.data).length) > pageText && i > 0,
+  )
   return tooMuch === -1 ? events : events.slice(0, tooMuch)
 }
 
-function nothingFor ({ cursor }: Reader): Page {
+function nothingFor({ cursor }: Reader): Page {
   return { events: [], through: cursor }
 }
 
-function end (reason: EndReason): Sent {
+function end(reason: EndReason): Sent {
   return { event: 'end', data: { reason } }
 }

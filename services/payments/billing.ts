@@ -6,9 +6,9 @@ import { doDue, firstDue, type Due } from './renewals.ts'
 import type { SettleServices } from './settle.ts'
 
 export interface Billing {
-  start (): void
+  start(): void
   /** Waits for what is under way. */
-  close (): Promise<void>
+  close(): Promise<void>
 }
 
 export interface BillingOptions extends SettleServices {
@@ -20,14 +20,21 @@ export interface BillingOptions extends SettleServices {
   rest?: number
 }
 
-export function createBilling ({ database, events, gateways, onError, interval = 1_000, rest = 60_000 }: BillingOptions): Billing {
+export function createBilling({
+  database,
+  events,
+  gateways,
+  onError,
+  interval = 1_000,
+  rest = 60_000,
+}: BillingOptions): Billing {
   /** What could not be done, and when it is tried again. */
   const resting = new Map<string, number>()
   let timer: NodeJS.Timeout | undefined
   let round: Promise<void> | undefined
   let closed = false
 
-  async function run (): Promise<void> {
+  async function run(): Promise<void> {
     for (const [id, until] of resting) if (until <= Date.now()) resting.delete(id)
     while (!closed) {
       const due = await firstDue(database, { except: [...resting.keys()] })
@@ -40,17 +47,21 @@ export function createBilling ({ database, events, gateways, onError, interval =
   }
 
   return {
-    start () {
+    start() {
       timer = setInterval(() => {
-        round ??= run().catch((cause) => onError(new Error('what is due in payments could not be found', { cause }))).finally(() => { round = undefined })
+        round ??= run()
+          .catch((cause) => onError(new Error('what is due in payments could not be found', { cause })))
+          .finally(() => {
+            round = undefined
+          })
       }, interval)
       timer.unref()
     },
-    async close () {
+    async close() {
       closed = true
       clearInterval(timer)
       await round
-    }
+    },
   }
 }
 
@@ -61,17 +72,19 @@ const most = 1_000
  * Moves the clock to a time, by way of everything that is due until then, each at its own time. Where there is more than may happen in one call it
  * stops there. Throws, when it is there, the first error of what could not be done.
  */
-export async function advanceClock (db: Database, services: SettleServices, to: Date): Promise<void> {
+export async function advanceClock(db: Database, services: SettleServices, to: Date): Promise<void> {
   const failures = new Map<string, Error>()
   for (let done = 0; done < most; done++) {
     const due = await firstDue(db, { at: to, except: [...failures.keys()] })
     await moveClock(db, due?.at ?? to)
     if (due === null) break
-    await doDue(db, services, due).catch((cause) => { failures.set(due.id, undone(due, cause)) })
+    await doDue(db, services, due).catch((cause) => {
+      failures.set(due.id, undone(due, cause))
+    })
   }
   for (const failure of failures.values()) throw failure
 }
 
-function undone ({ kind, id, at }: Due, cause: unknown): Error {
+function undone({ kind, id, at }: Due, cause: unknown): Error {
   return new Error(`the ${kind} ${id}, due at ${at.toISOString()}, could not be dealt with`, { cause })
 }

@@ -12,10 +12,12 @@ type Schemas = components['schemas']
 
 const productColumns = 'p.id, p.name, p.description, p.active, p.metadata, p.created_at, p.updated_at'
 const readProduct = statement<Product>(`SELECT ${productColumns} FROM products p WHERE p.id = $1`)
-const lockProduct = statement<Product>(`SELECT ${productColumns} FROM products p WHERE p.id = $1 FOR NO KEY UPDATE`)
+const lockProduct = statement<Product>(
+  `SELECT ${productColumns} FROM products p WHERE p.id = $1 FOR NO KEY UPDATE`,
+)
 
 /** Throws 404 when it is not there. `lock` holds it against other writers. */
-export async function findProduct (db: Db, id: string, { lock = false } = {}): Promise<Product> {
+export async function findProduct(db: Db, id: string, { lock = false } = {}): Promise<Product> {
   const [product] = await db.sql(lock ? lockProduct : readProduct, [id])
   if (product === undefined) throw notFound('product', id)
   return product
@@ -25,7 +27,10 @@ const insertedProduct = statement<Product>(`
   WITH p AS (INSERT INTO products (id, name, description, metadata, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5) RETURNING *)
   SELECT ${productColumns} FROM p`)
 
-export async function insertProduct (tx: Db, { name, description, metadata = {} }: Schemas['ProductCreate']): Promise<Product> {
+export async function insertProduct(
+  tx: Db,
+  { name, description, metadata = {} }: Schemas['ProductCreate'],
+): Promise<Product> {
   const id = newIdAt('prod', await paymentsNow(tx))
   const [product] = await tx.sql(insertedProduct, [id, name, description ?? null, metadata, timeOf(id)])
   return product
@@ -39,12 +44,24 @@ export interface ProductListQuery extends PageQuery {
 }
 
 /** A page of products: one statement, total included. */
-export async function listProducts (db: Db, query: ProductListQuery): Promise<Page<Product>> {
+export async function listProducts(db: Db, query: ProductListQuery): Promise<Page<Product>> {
   const values: unknown[] = []
   const filters: string[] = []
   if (query.active !== undefined) filters.push(`p.active = $${values.push(query.active)}`)
   if (query.q !== undefined) filters.push(`lower(p.name) LIKE lower($${values.push(containing(query.q))})`)
-  return await listPage<Product>(db, { from: 'products p', columns: productColumns, filters, values, key: query.sort === 'name' ? 'lower(p.name)' : 'p.id', id: 'p.id', searches: query.q !== undefined }, query)
+  return await listPage<Product>(
+    db,
+    {
+      from: 'products p',
+      columns: productColumns,
+      filters,
+      values,
+      key: query.sort === 'name' ? 'lower(p.name)' : 'p.id',
+      id: 'p.id',
+      searches: query.q !== undefined,
+    },
+    query,
+  )
 }
 
 const recurring = `CASE WHEN p.interval IS NOT NULL THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring`
@@ -53,7 +70,7 @@ const readPrice = statement<Price>(`SELECT ${priceColumns} FROM prices p WHERE p
 const lockPrice = statement<Price>(`SELECT ${priceColumns} FROM prices p WHERE p.id = $1 FOR NO KEY UPDATE`)
 
 /** Throws 404 when it is not there. `lock` holds it against other writers. */
-export async function findPrice (db: Db, id: string, { lock = false } = {}): Promise<Price> {
+export async function findPrice(db: Db, id: string, { lock = false } = {}): Promise<Price> {
   const [price] = await db.sql(lock ? lockPrice : readPrice, [id])
   if (price === undefined) throw notFound('price', id)
   return price
@@ -68,13 +85,28 @@ const insertedPrice = statement<Price>(`
 /** The most of each interval that a period may have: three years. */
 const longest = { day: 1095, week: 156, month: 36, year: 3 }
 
-export async function insertPrice (tx: Db, { product_id: productId, unit_amount: amount, currency, recurring }: Schemas['PriceCreate']): Promise<Price> {
+export async function insertPrice(
+  tx: Db,
+  { product_id: productId, unit_amount: amount, currency, recurring }: Schemas['PriceCreate'],
+): Promise<Price> {
   if (recurring !== undefined && recurring.interval_count > longest[recurring.interval]) {
-    throw invalidField('recurring.interval_count', 'maximum', `A period has at most ${longest[recurring.interval]} of the interval ${recurring.interval}.`)
+    throw invalidField(
+      'recurring.interval_count',
+      'maximum',
+      `A period has at most ${longest[recurring.interval]} of the interval ${recurring.interval}.`,
+    )
   }
   await findProduct(tx, productId)
   const id = newIdAt('prc', await paymentsNow(tx))
-  const [price] = await tx.sql(insertedPrice, [id, productId, amount, currency, recurring?.interval ?? null, recurring?.interval_count ?? null, timeOf(id)])
+  const [price] = await tx.sql(insertedPrice, [
+    id,
+    productId,
+    amount,
+    currency,
+    recurring?.interval ?? null,
+    recurring?.interval_count ?? null,
+    timeOf(id),
+  ])
   return price
 }
 
@@ -87,12 +119,23 @@ export interface PriceListQuery extends PageQuery {
 }
 
 /** A page of prices: one statement, total included; another asks for the product, where one is named. */
-export async function listPrices (db: Db, query: PriceListQuery): Promise<Page<Price>> {
+export async function listPrices(db: Db, query: PriceListQuery): Promise<Page<Price>> {
   if (query.product_id !== undefined) await findProduct(db, query.product_id)
   const values: unknown[] = []
   const filters: string[] = []
   if (query.product_id !== undefined) filters.push(`p.product_id = $${values.push(query.product_id)}`)
   if (query.currency !== undefined) filters.push(`p.currency = $${values.push(query.currency)}`)
   if (query.active !== undefined) filters.push(`p.active = $${values.push(query.active)}`)
-  return await listPage<Price>(db, { from: 'prices p', columns: priceColumns, filters, values, key: query.sort === 'unit_amount' ? 'p.unit_amount' : 'p.id', id: 'p.id' }, query)
+  return await listPage<Price>(
+    db,
+    {
+      from: 'prices p',
+      columns: priceColumns,
+      filters,
+      values,
+      key: query.sort === 'unit_amount' ? 'p.unit_amount' : 'p.id',
+      id: 'p.id',
+    },
+    query,
+  )
 }

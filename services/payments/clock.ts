@@ -4,16 +4,21 @@ import { statement, type Db } from '../database.ts'
 const read = statement<{ now: string }>('SELECT payments_now() AS now')
 
 /** Now, for payments: later than what was done by whoever held a lock that is held here. */
-export async function paymentsNow (db: Db): Promise<Date> {
+export async function paymentsNow(db: Db): Promise<Date> {
   const [{ now }] = await db.sql(read, [])
   return new Date(now)
 }
 
-const readClock = statement<{ now: string, offset: number }>('SELECT payments_now() AS now, "offset" FROM payment_clock')
+const readClock = statement<{ now: string; offset: number }>(
+  'SELECT payments_now() AS now, "offset" FROM payment_clock',
+)
 
-export interface TestClock { now: string, offset_seconds: number }
+export interface TestClock {
+  now: string
+  offset_seconds: number
+}
 
-export async function testClock (db: Db): Promise<TestClock> {
+export async function testClock(db: Db): Promise<TestClock> {
   const [{ now, offset }] = await db.sql(readClock, [])
   return { now, offset_seconds: Math.round(offset / 1000) }
 }
@@ -23,6 +28,6 @@ const move = statement(`
   UPDATE payment_clock SET "offset" = greatest("offset", ceil(extract(epoch FROM $1::timestamptz - clock_timestamp()) * 1000)::bigint) WHERE id = 1`)
 
 /** Moves the clock on to a time, unless it is past it already. */
-export async function moveClock (db: Db, to: Date): Promise<void> {
+export async function moveClock(db: Db, to: Date): Promise<void> {
   await db.sql(move, [to])
 }

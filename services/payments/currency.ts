@@ -8,14 +8,19 @@ const withoutDigits = new Set('bif clp djf gnf isk jpy kmf krw pyg rwf ugx vnd v
 const withThreeDigits = new Set('bhd iqd jod kwd lyd omr tnd'.split(' '))
 
 /** The digits after the point: 1999 minor units are 19.99 EUR, 1999 JPY and 1.999 KWD. */
-export function exponentOf (currency: string): 0 | 2 | 3 {
+export function exponentOf(currency: string): 0 | 2 | 3 {
   return withoutDigits.has(currency) ? 0 : withThreeDigits.has(currency) ? 3 : 2
 }
 
 /** An amount of minor units as text, such as `€19.99`. Exact: no amount is ever a floating-point number. */
-export function formatAmount (amount: number, currency: string, locale = 'en'): string {
+export function formatAmount(amount: number, currency: string, locale = 'en'): string {
   const digits = exponentOf(currency)
   const padded = String(amount).padStart(digits + 1, '0')
   const decimal = digits === 0 ? padded : `${padded.slice(0, -digits)}.${padded.slice(-digits)}`
-  return new Intl.NumberFormat(locale, { style: 'currency', currency: currency.toUpperCase(), minimumFractionDigits: digits, maximumFractionDigits: digits }).format(decimal as `${number}`)
+  return new Intl.NumberFormat(locale, {
+    style: 'currency',
+    currency: currency.toUpperCase(),
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  }).format(decimal as `${number}`)
 }

@@ -17,22 +17,26 @@ export interface Gateway {
   /** Whether subscriptions are renewed by this platform (renewals.ts), and not by the gateway itself. */
   readonly renews: boolean
   /** Throws 400 for an amount that it does not take. `field` is what the request calls it. */
-  requireAmount (amount: number, currency: string, field: string): void
+  requireAmount(amount: number, currency: string, field: string): void
   /** Gives a part of a payment back, in a transaction. @returns whether it is done, or will be told of. */
-  refund (tx: Db, refund: { id: string, amount: number, currency: string }, payment: GatewayPayment): Promise<'succeeded' | 'pending'>
+  refund(
+    tx: Db,
+    refund: { id: string; amount: number; currency: string },
+    payment: GatewayPayment,
+  ): Promise<'succeeded' | 'pending'>
   /** Gives a whole payment back that came too late to pay anything, in a transaction. @returns whether it is done, or will be told of. */
-  giveBack (tx: Db, payment: GatewayPayment): Promise<'returned' | 'returning'>
+  giveBack(tx: Db, payment: GatewayPayment): Promise<'returned' | 'returning'>
   /** Nobody is to pay by the session any more; in a transaction. Where somebody already has, `settlePayment` hears of it. */
-  close (tx: Db, checkout: { id: string }): Promise<void>
+  close(tx: Db, checkout: { id: string }): Promise<void>
   /** Whether a subscription ends with its period, or has ended, is not what it was; in a transaction. */
-  follow (tx: Db, subscription: { id: string }): Promise<void>
+  follow(tx: Db, subscription: { id: string }): Promise<void>
   /**
    * The address of the gateway's own page for an open session, outside of transactions; the same for the same session. Throws 503 when the
    * gateway cannot be reached. null where this server's own page is the gateway's.
    */
   readonly page: ((db: Db, checkout: OwnedCheckout, order: OwnedOrder) => Promise<string>) | null
   /** Asks the gateway how a session went, and settles what it says; outside of transactions. */
-  look? (db: Db, services: SettleServices, checkout: OwnedCheckout): Promise<void>
+  look?(db: Db, services: SettleServices, checkout: OwnedCheckout): Promise<void>
 }
 
 /** What a gateway was asked inside of a transaction and has to do outside. */
@@ -50,17 +54,22 @@ export interface GatewayJob {
 /** A gateway behind a network, that tells of what happened by signed requests. */
 export interface TellingGateway extends Gateway {
   /** Throws 400 unless the signature is of these bytes, and 503 when the gateway cannot be asked. What was heard before has no effect. */
-  hear (db: Db, services: SettleServices, body: Buffer, signature: string): Promise<void>
+  hear(db: Db, services: SettleServices, body: Buffer, signature: string): Promise<void>
   /**
    * Does a job, outside of transactions. Done twice, or by two at once, it has one effect. `repeated` says whether it may have been begun before,
    * and `attempt` is unlike that of any other job.
    * @returns when it is to be looked at again; null when it is done.
    */
-  perform (db: Db, services: SettleServices, job: GatewayJob, options: { repeated: boolean, attempt: string }): Promise<Date | null>
+  perform(
+    db: Db,
+    services: SettleServices,
+    job: GatewayJob,
+    options: { repeated: boolean; attempt: string },
+  ): Promise<Date | null>
   /** Nobody tries the job any more; in the transaction that ends it. */
-  giveUp (tx: Db, services: SettleServices, job: GatewayJob): Promise<void>
+  giveUp(tx: Db, services: SettleServices, job: GatewayJob): Promise<void>
   /** Ends the connections, and with them what is under way. */
-  disconnect (): void
+  disconnect(): void
 }
 
 export interface Gateways {
@@ -69,19 +78,19 @@ export interface Gateways {
   /** null unless it is configured. */
   stripe: TellingGateway | null
   /** Throws when it is not configured any more. */
-  of (name: string): Gateway
+  of(name: string): Gateway
 }
 
 /** @param stripe is the one in use where it is configured. */
-export function createGateways (sandbox: Gateway, stripe: TellingGateway | null): Gateways {
-  const known = [sandbox, ...stripe === null ? [] : [stripe]]
+export function createGateways(sandbox: Gateway, stripe: TellingGateway | null): Gateways {
+  const known = [sandbox, ...(stripe === null ? [] : [stripe])]
   return {
     current: stripe ?? sandbox,
     stripe,
-    of (name) {
+    of(name) {
       const found = known.find((gateway) => gateway.name === name)
       if (found === undefined) throw new Error(`the gateway ${name} is not configured any more`)
       return found
-    }
+    },
   }
 }

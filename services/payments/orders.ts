@@ -26,7 +26,10 @@ const columns = (items = 'order_items'): string => `o.id, o.number, o.status::te
 /** Of a row of orders whose alias is o, and of its items, whose table may be another. */
 export const orderColumns = (items?: string): string => `${columns(items)}, o.project_id, o.owner_id`
 
-const read = (holdProject: boolean) => statement<Order & InSpace>(`SELECT ${columns()}, ${accessColumns('o', '$2', { lock: holdProject })} FROM orders o WHERE o.id = $1`)
+const read = (holdProject: boolean) =>
+  statement<Order & InSpace>(
+    `SELECT ${columns()}, ${accessColumns('o', '$2', { lock: holdProject })} FROM orders o WHERE o.id = $1`,
+  )
 const readOrder = read(false)
 const readInHeldProject = read(true)
 
@@ -40,8 +43,15 @@ export interface OrderRequest {
  * The order of the request, when the caller may do with it what the operation does. One statement; `holdProject` holds its project, and nothing
  * else: `lockDeal` holds the order, after its subscription.
  */
-export async function openOrder (db: Db, request: OrderRequest, { holdProject = false } = {}): Promise<OwnedOrder> {
-  const { params: { id }, principal } = request
+export async function openOrder(
+  db: Db,
+  request: OrderRequest,
+  { holdProject = false } = {},
+): Promise<OwnedOrder> {
+  const {
+    params: { id },
+    principal,
+  } = request
   const [row] = await db.sql(holdProject ? readInHeldProject : readOrder, [id, principal.userId])
   requireAccess(row, request, { name: 'order', id })
   const { your_role: _role, project_status: _project, ...order } = row
@@ -52,7 +62,7 @@ const byId = statement<OwnedOrder>(`SELECT ${orderColumns()} FROM orders o WHERE
 const held = statement<OwnedOrder>(`SELECT ${orderColumns()} FROM orders o WHERE o.id = $1 FOR NO KEY UPDATE`)
 
 /** Any order, whoever asks. Throws 404 when it is not there. `lock` holds it against other writers. */
-export async function findOrder (db: Db, id: string, { lock = false } = {}): Promise<OwnedOrder> {
+export async function findOrder(db: Db, id: string, { lock = false } = {}): Promise<OwnedOrder> {
   const [order] = await db.sql(lock ? held : byId, [id])
   if (order === undefined) throw notFound('order', id)
   return order
@@ -93,19 +103,43 @@ const readPrices = statement<PriceRow>(`
  * What the items come to. Throws 404 for a price that is not there, and 400 naming the item whose price is not active, is of another currency,
  * or recurring where it must not be, or for a sum that is too large.
  */
-export async function priceItems (tx: Db, items: OrderItems, { recurring = false } = {}): Promise<Basket> {
-  const prices = new Map((await tx.sql(readPrices, [[...new Set(items.map((item) => item.price_id))]])).map((price) => [price.id, price]))
+export async function priceItems(tx: Db, items: OrderItems, { recurring = false } = {}): Promise<Basket> {
+  const prices = new Map(
+    (await tx.sql(readPrices, [[...new Set(items.map((item) => item.price_id))]])).map((price) => [
+      price.id,
+      price,
+    ]),
+  )
   const lines = items.map(({ price_id: id, quantity = 1 }, i): Line => {
     const field = `items[${i}].price_id`
     const price = prices.get(id)
     if (price === undefined) throw notFound('price', id)
     if (!price.active) throw invalidField(field, 'active', `${id} is not sold any more.`)
-    if (price.recurring !== recurring) throw invalidField(field, 'recurring', recurring ? `${id} is paid once: it is no price of a subscription.` : `${id} is recurring: it is subscribed to by a checkout.`)
-    if (price.currency !== prices.get(items[0].price_id)!.currency) throw invalidField(field, 'currency', 'All prices of an order are in one currency.')
-    return { priceId: id, productName: price.name, quantity, unitAmount: price.unit_amount, amount: price.unit_amount * quantity }
+    if (price.recurring !== recurring)
+      throw invalidField(
+        field,
+        'recurring',
+        recurring
+          ? `${id} is paid once: it is no price of a subscription.`
+          : `${id} is recurring: it is subscribed to by a checkout.`,
+      )
+    if (price.currency !== prices.get(items[0].price_id)!.currency)
+      throw invalidField(field, 'currency', 'All prices of an order are in one currency.')
+    return {
+      priceId: id,
+      productName: price.name,
+      quantity,
+      unitAmount: price.unit_amount,
+      amount: price.unit_amount * quantity,
+    }
   })
   const total = lines.reduce((sum, { amount }) => sum + amount, 0)
-  if (total > mostAmount) throw invalidField('items', 'max_total', `This would come to ${total}; an order comes to ${mostAmount} at most.`)
+  if (total > mostAmount)
+    throw invalidField(
+      'items',
+      'max_total',
+      `This would come to ${total}; an order comes to ${mostAmount} at most.`,
+    )
   const [{ currency, now }] = prices.values()
   return { lines, currency, total, now: new Date(now) }
 }
@@ -114,7 +148,7 @@ export interface NewOrder {
   projectId: string | null
   ownerId: string
   metadata?: Record<string, string>
-  subscription?: { id: string, period: number }
+  subscription?: { id: string; period: number }
 }
 
 const insert = statement<OwnedOrder>(`
@@ -128,11 +162,27 @@ const insert = statement<OwnedOrder>(`
   ) SELECT ${orderColumns('i')} FROM o`)
 
 /** A pending order. */
-export async function insertOrder (tx: Db, { lines, currency, total, now }: Basket, { projectId, ownerId, metadata = {}, subscription }: NewOrder): Promise<OwnedOrder> {
+export async function insertOrder(
+  tx: Db,
+  { lines, currency, total, now }: Basket,
+  { projectId, ownerId, metadata = {}, subscription }: NewOrder,
+): Promise<OwnedOrder> {
   const id = newIdAt('ord', now)
   const [order] = await tx.sql(insert, [
-    id, newNumber(now), projectId, ownerId, currency, total, subscription?.id ?? null, subscription?.period ?? null, metadata, timeOf(id),
-    lines.map((line) => line.priceId), lines.map((line) => line.productName), lines.map((line) => line.quantity), lines.map((line) => line.unitAmount)
+    id,
+    newNumber(now),
+    projectId,
+    ownerId,
+    currency,
+    total,
+    subscription?.id ?? null,
+    subscription?.period ?? null,
+    metadata,
+    timeOf(id),
+    lines.map((line) => line.priceId),
+    lines.map((line) => line.productName),
+    lines.map((line) => line.quantity),
+    lines.map((line) => line.unitAmount),
   ])
   return order
 }
@@ -140,7 +190,7 @@ export async function insertOrder (tx: Db, { lines, currency, total, now }: Bask
 const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /** The day and 50 random bits, which say nothing about how much is sold: 261121-7K3M9-QX2FT. */
-function newNumber (at: Date): string {
+function newNumber(at: Date): string {
   const five = (): string => Array.from({ length: 5 }, () => digits[randomInt(32)]).join('')
   return `${at.toISOString().slice(2, 10).replaceAll('-', '')}-${five()}-${five()}`
 }
@@ -153,16 +203,22 @@ export interface OrderListQuery extends PageQuery {
 }
 
 /** A page of the orders of a space: one statement, total included. */
-export async function listOrders (db: Db, spaceId: string, query: OrderListQuery): Promise<Page<Order>> {
+export async function listOrders(db: Db, spaceId: string, query: OrderListQuery): Promise<Page<Order>> {
   const values: unknown[] = [spaceId]
   const filters = ['o.space_id = $1']
   if (query.status !== undefined) filters.push(`o.status = $${values.push(query.status)}::"OrderStatus"`)
-  if (query.subscription_id !== undefined) filters.push(`o.subscription_id = $${values.push(query.subscription_id)}`)
+  if (query.subscription_id !== undefined)
+    filters.push(`o.subscription_id = $${values.push(query.subscription_id)}`)
   const key = query.sort === 'total_amount' ? 'o.total_amount' : 'o.id'
-  return await listPage<Order>(db, { from: 'orders o', columns: `${columns()}, o.project_id`, filters, values, key, id: 'o.id' }, query)
+  return await listPage<Order>(
+    db,
+    { from: 'orders o', columns: `${columns()}, o.project_id`, filters, values, key, id: 'o.id' },
+    query,
+  )
 }
 
 /** 409 for an order that lives and ends with its subscription. */
-export function requireOwnEnd ({ subscription_id: subscription }: Order): void {
-  if (subscription !== null) throw conflict('subscription', 'This order belongs to a subscription: cancel that.', 'subscription_id')
+export function requireOwnEnd({ subscription_id: subscription }: Order): void {
+  if (subscription !== null)
+    throw conflict('subscription', 'This order belongs to a subscription: cancel that.', 'subscription_id')
 }

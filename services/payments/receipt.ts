@@ -20,10 +20,10 @@ export interface Receipt {
   paidOn: string
   /** null where the gateway names no card. */
   paidBy: string | null
-  items: { description: string, quantity: string, unitAmount: string, amount: string }[]
+  items: { description: string; quantity: string; unitAmount: string; amount: string }[]
   total: string
   /** In the order in which they were given. */
-  refunds: { on: string, amount: string }[]
+  refunds: { on: string; amount: string }[]
   /** What is left of what was paid, where some was given back. */
   remaining: string | null
   /** What has to be said where no money moved; null where it did. */
@@ -36,7 +36,7 @@ interface State extends Pick<Order, 'status' | 'refunded_amount' | 'updated_at'>
   paid_at: string
   gateway: string
   card: PaymentCard | null
-  refunds: { amount: number, at: string }[]
+  refunds: { amount: number; at: string }[]
 }
 
 const read = statement<State>(`
@@ -46,7 +46,11 @@ const read = statement<State>(`
   FROM orders o JOIN payments p ON p.order_id = o.id AND p.status = 'succeeded' WHERE o.id = $1`)
 
 /** Throws 409 while the order is not paid. */
-export async function receiptOf (db: Db, order: OwnedOrder, { format, seller }: { format: 'html' | 'pdf', seller: string }): Promise<Bytes> {
+export async function receiptOf(
+  db: Db,
+  order: OwnedOrder,
+  { format, seller }: { format: 'html' | 'pdf'; seller: string },
+): Promise<Bytes> {
   if (order.paid_at === null) throw invalidState('order', order.status)
   const [state] = await db.sql(read, [order.id])
   const receipt = receiptFor(order, state, seller)
@@ -58,19 +62,24 @@ export async function receiptOf (db: Db, order: OwnedOrder, { format, seller }: 
     modifiedAt: receipt.updatedAt,
     headers: {
       'content-disposition': contentDisposition(`receipt-${order.number}.${format}`, { type: 'inline' }),
-      ...format === 'html' && { 'content-security-policy': receiptPolicy }
+      ...(format === 'html' && { 'content-security-policy': receiptPolicy }),
     },
-    open: async ({ start, end } = { start: 0, end: bytes.length - 1 }) => Readable.from([bytes.subarray(start, end + 1)], { objectMode: false })
+    open: async ({ start, end } = { start: 0, end: bytes.length - 1 }) =>
+      Readable.from([bytes.subarray(start, end + 1)], { objectMode: false }),
   }
 }
 
 /** Fonts and what sets them are dear: a server that is never asked for a PDF never loads them. */
-async function asPdf (receipt: Receipt): Promise<Buffer> {
+async function asPdf(receipt: Receipt): Promise<Buffer> {
   const { receiptPdf } = await import('./receipt/pdf.ts')
   return await receiptPdf(receipt)
 }
 
-function receiptFor (order: OwnedOrder, { refunded_amount: refunded, paid_at: paidAt, updated_at: updatedAt, gateway, card, refunds }: State, seller: string): Receipt {
+function receiptFor(
+  order: OwnedOrder,
+  { refunded_amount: refunded, paid_at: paidAt, updated_at: updatedAt, gateway, card, refunds }: State,
+  seller: string,
+): Receipt {
   const amount = (minor: number): string => formatAmount(minor, order.currency)
   return {
     seller,
@@ -78,18 +87,23 @@ function receiptFor (order: OwnedOrder, { refunded_amount: refunded, paid_at: pa
     orderedOn: day(order.created_at),
     paidOn: day(paidAt),
     paidBy: card === null ? null : `${card.brand} ending in ${card.last4}`,
-    items: order.items.map((item) => ({ description: item.description, quantity: String(item.quantity), unitAmount: amount(item.unit_amount), amount: amount(item.amount) })),
+    items: order.items.map((item) => ({
+      description: item.description,
+      quantity: String(item.quantity),
+      unitAmount: amount(item.unit_amount),
+      amount: amount(item.amount),
+    })),
     total: amount(order.total_amount),
     refunds: refunds.map((refund) => ({ on: day(refund.at), amount: amount(refund.amount) })),
     remaining: refunded === 0 ? null : amount(order.total_amount - refunded),
     warning: gateway === 'sandbox' ? 'Paid in a sandbox: no money has moved.' : null,
     paidAt: new Date(paidAt),
-    updatedAt: new Date(updatedAt)
+    updatedAt: new Date(updatedAt),
   }
 }
 
 const days = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
 
-function day (time: string): string {
+function day(time: string): string {
   return days.format(new Date(time))
 }

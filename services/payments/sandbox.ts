@@ -18,22 +18,37 @@ interface TestCard {
 export const testCards: TestCard[] = [
   { number: '4242424242424242', behaviour: 'succeeds', renews: true, says: 'pays' },
   { number: '5555555555554444', behaviour: 'succeeds', renews: true, says: 'pays, too' },
-  { number: '4000002500003155', behaviour: 'needs_confirmation', renews: true, says: 'asks for a confirmation first' },
-  { number: '4000000000000002', behaviour: { declined: 'card_declined' }, renews: false, says: 'is declined' },
-  { number: '4000000000009995', behaviour: { declined: 'insufficient_funds' }, renews: false, says: 'has no money on it' },
+  {
+    number: '4000002500003155',
+    behaviour: 'needs_confirmation',
+    renews: true,
+    says: 'asks for a confirmation first',
+  },
+  {
+    number: '4000000000000002',
+    behaviour: { declined: 'card_declined' },
+    renews: false,
+    says: 'is declined',
+  },
+  {
+    number: '4000000000009995',
+    behaviour: { declined: 'insufficient_funds' },
+    renews: false,
+    says: 'has no money on it',
+  },
   { number: '4000000000000069', behaviour: { declined: 'expired_card' }, renews: false, says: 'has expired' },
   { number: '4000000000000341', behaviour: 'succeeds', renews: false, says: 'pays once, and no renewal' },
-  { number: '4000000000006976', behaviour: 'is_slow', renews: true, says: 'takes some seconds' }
+  { number: '4000000000006976', behaviour: 'is_slow', renews: true, says: 'takes some seconds' },
 ]
 
 /** The card of a number, however it is spaced; undefined for one that is no test card. */
-export function testCard (number: string): TestCard | undefined {
+export function testCard(number: string): TestCard | undefined {
   const digits = number.replace(/[\s-]/g, '')
   return testCards.find((card) => card.number === digits)
 }
 
 /** What is kept of a card. */
-export function cardOf ({ number, renews }: TestCard): Card {
+export function cardOf({ number, renews }: TestCard): Card {
   return { brand: number.startsWith('5') ? 'Mastercard' : 'Visa', last4: number.slice(-4), renews }
 }
 
@@ -44,10 +59,14 @@ export const sandbox: Gateway = {
   name: 'sandbox',
   renews: true,
   page: null,
-  requireAmount () {},
+  requireAmount() {},
   // There is nobody to be told.
-  async refund () { return 'succeeded' },
-  async giveBack () { return 'returned' },
-  async close () {},
-  async follow () {}
+  async refund() {
+    return 'succeeded'
+  },
+  async giveBack() {
+    return 'returned'
+  },
+  async close() {},
+  async follow() {},
 }

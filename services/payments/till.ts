@@ -17,9 +17,17 @@ export interface Try {
 }
 
 /** What there is to show: the form, after the last try or before the first; a question; a wait; or that it is over. */
-export type Till = { checkout: OwnedCheckout, order: OwnedOrder, /** How often a subscription is paid. */ recurring: Price['recurring'] } & (
-  { shows: 'form', failure: string | null } | { shows: 'confirmation', payment: Try } | { shows: 'wait' } | { shows: 'paid' } |
-  { shows: 'over', /** Whether somebody paid too late. */ givenBack: boolean })
+export type Till = {
+  checkout: OwnedCheckout
+  order: OwnedOrder
+  /** How often a subscription is paid. */ recurring: Price['recurring']
+} & (
+  | { shows: 'form'; failure: string | null }
+  | { shows: 'confirmation'; payment: Try }
+  | { shows: 'wait' }
+  | { shows: 'paid' }
+  | { shows: 'over'; /** Whether somebody paid too late. */ givenBack: boolean }
+)
 
 // The one that is under way, if one is: of two that came at once the later may have the earlier time. What was superseded is not the last.
 const lastTry = statement<Try>(`
@@ -27,26 +35,33 @@ const lastTry = statement<Try>(`
   ORDER BY status IN ('processing', 'requires_confirmation') DESC, id DESC LIMIT 1`)
 
 /** Throws 404 when there is no such session. */
-export async function tillOf (db: Db, id: string): Promise<Till> {
+export async function tillOf(db: Db, id: string): Promise<Till> {
   const checkout = await checkoutById(db, id)
   if (checkout === undefined) throw noCheckout(id)
   const order = await findOrder(db, checkout.order_id)
-  const recurring = checkout.mode === 'subscription' ? (await findPrice(db, order.items[0].price_id)).recurring : null
+  const recurring =
+    checkout.mode === 'subscription' ? (await findPrice(db, order.items[0].price_id)).recurring : null
   const till = { checkout, order, recurring }
   if (checkout.status === 'complete') return { ...till, shows: 'paid' }
   const [payment] = await db.sql(lastTry, [id])
   if (payment?.status === 'processing') return { ...till, shows: 'wait' }
-  if (checkout.status === 'expired' || new Date(checkout.expires_at) <= await paymentsNow(db)) {
-    return { ...till, shows: 'over', givenBack: payment?.status === 'returning' || payment?.status === 'returned' }
+  if (checkout.status === 'expired' || new Date(checkout.expires_at) <= (await paymentsNow(db))) {
+    return {
+      ...till,
+      shows: 'over',
+      givenBack: payment?.status === 'returning' || payment?.status === 'returned',
+    }
   }
   if (payment?.status === 'requires_confirmation') return { ...till, shows: 'confirmation', payment }
   return { ...till, shows: 'form', failure: payment?.failure_code ?? null }
 }
 
-const giveUp = statement("UPDATE payments SET status = 'failed', failure_code = 'superseded', updated_at = $2 WHERE checkout_id = $1 AND status = 'requires_confirmation'")
+const giveUp = statement(
+  "UPDATE payments SET status = 'failed', failure_code = 'superseded', updated_at = $2 WHERE checkout_id = $1 AND status = 'requires_confirmation'",
+)
 
 /** Pays by a test card, as far as it goes; a session that is not to be paid any more, or is being paid, stays as it is. */
-export async function payByCard (db: Db, services: SettleServices, id: string, number: string): Promise<void> {
+export async function payByCard(db: Db, services: SettleServices, id: string, number: string): Promise<void> {
   const card = testCard(number)
   if (card === undefined) throw new Error('no test card')
   await atTill(db, id, async (tx, deal, at) => {
@@ -55,14 +70,24 @@ export async function payByCard (db: Db, services: SettleServices, id: string, n
     const told = { gateway: 'sandbox', reference: null, checkoutId: id, card: cardOf(card), at }
     const { behaviour } = card
     if (behaviour === 'succeeds') await settlePayment(tx, services, deal, told, told.card)
-    else if (behaviour === 'needs_confirmation') await keepPayment(tx, deal.order, told, { status: 'requires_confirmation' })
-    else if (behaviour === 'is_slow') await keepPayment(tx, deal.order, told, { status: 'processing', dueAt: new Date(at.getTime() + slowness) })
+    else if (behaviour === 'needs_confirmation')
+      await keepPayment(tx, deal.order, told, { status: 'requires_confirmation' })
+    else if (behaviour === 'is_slow')
+      await keepPayment(tx, deal.order, told, {
+        status: 'processing',
+        dueAt: new Date(at.getTime() + slowness),
+      })
     else await keepPayment(tx, deal.order, told, { status: 'failed', code: behaviour.declined })
   })
 }
 
 /** Confirms a payment, or not. One that is not to be confirmed any more stays as it is. */
-export async function answerConfirmation (db: Db, services: SettleServices, id: string, { payment, confirmed }: { payment: string, confirmed: boolean }): Promise<void> {
+export async function answerConfirmation(
+  db: Db,
+  services: SettleServices,
+  id: string,
+  { payment, confirmed }: { payment: string; confirmed: boolean },
+): Promise<void> {
   await atTill(db, id, async (tx, deal, at) => {
     const [asked] = await tx.sql(lastTry, [id])
     if (asked === undefined || asked.id !== payment || asked.status !== 'requires_confirmation') return
@@ -73,13 +98,22 @@ export async function answerConfirmation (db: Db, services: SettleServices, id: 
 }
 
 /** Does the work with everything held, unless there is nothing to be paid any more, or not here. */
-async function atTill (db: Db, id: string, work: (tx: Db, deal: Deal, at: Date) => Promise<void>): Promise<void> {
+async function atTill(
+  db: Db,
+  id: string,
+  work: (tx: Db, deal: Deal, at: Date) => Promise<void>,
+): Promise<void> {
   await db.transaction(async (tx) => {
     const checkout = await checkoutById(tx, id)
     if (checkout === undefined) throw noCheckout(id)
     const deal = await lockDeal(tx, checkout.order_id)
     const at = await paymentsNow(tx)
-    if (deal.checkout?.id !== id || deal.checkout.gateway !== sandbox.name || new Date(deal.checkout.expires_at) <= at) return
+    if (
+      deal.checkout?.id !== id ||
+      deal.checkout.gateway !== sandbox.name ||
+      new Date(deal.checkout.expires_at) <= at
+    )
+      return
     const [payment] = await tx.sql(lastTry, [id])
     if (payment?.status !== 'processing') await work(tx, deal, at)
   })

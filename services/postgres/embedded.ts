@@ -49,11 +49,16 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
     if (release !== null) return await serve(dataDir, options, release)
     const running = readRunning(dataDir)
     if (options.whenRunning === 'refuse') {
-      throw new EmbeddedPostgresError(`Another server${running === undefined ? '' : ` (process ${running.pid})`} uses the data folder ${dataDir}: stop it, or choose another data folder.`)
+      throw new EmbeddedPostgresError(
+        `Another server${running === undefined ? '' : ` (process ${running.pid})`} uses the data folder ${dataDir}: stop it, or choose another data folder.`,
+      )
     }
     const url = running === undefined ? undefined : await attach(dataDir, running.port)
     if (url !== undefined) return { url, adopted: true, stop: async () => {} }
-    if (Date.now() > deadline) throw new EmbeddedPostgresError(`The server that uses the data folder ${dataDir} has not opened its database within a minute: look at its log, or stop it.`)
+    if (Date.now() > deadline)
+      throw new EmbeddedPostgresError(
+        `The server that uses the data folder ${dataDir} has not opened its database within a minute: look at its log, or stop it.`,
+      )
     await sleep(100)
   }
 }
@@ -69,11 +74,17 @@ function openFolder(path: string): string {
 }
 
 function unwritable(path: string, error: unknown): EmbeddedPostgresError {
-  return new EmbeddedPostgresError(`The data folder ${path} cannot be used (${reasonOf(error)}): let this user write there, or choose another data folder.`)
+  return new EmbeddedPostgresError(
+    `The data folder ${path} cannot be used (${reasonOf(error)}): let this user write there, or choose another data folder.`,
+  )
 }
 
 /** Starts the database under the lock and keeps it alive until stop(). */
-async function serve(dataDir: string, options: EmbeddedOptions, release: () => void): Promise<EmbeddedPostgres> {
+async function serve(
+  dataDir: string,
+  options: EmbeddedOptions,
+  release: () => void,
+): Promise<EmbeddedPostgres> {
   const { throwaway = false, onProgress = () => {} } = options
   let postmaster: Postmaster | undefined
   const abandon = () => postmaster?.abandon()
@@ -92,7 +103,14 @@ async function serve(dataDir: string, options: EmbeddedOptions, release: () => v
     await createDatabase(first.port, cluster.password, cluster.folder)
     writeRunning(dataDir, first.port)
 
-    const stopKeeping = keepAlive({ ...setup, port: first.port }, postmaster, (next) => { postmaster = next }, onProgress)
+    const stopKeeping = keepAlive(
+      { ...setup, port: first.port },
+      postmaster,
+      (next) => {
+        postmaster = next
+      },
+      onProgress,
+    )
     return {
       url: databaseUrl(first.port, cluster.password),
       adopted: false,
@@ -113,14 +131,17 @@ async function serve(dataDir: string, options: EmbeddedOptions, release: () => v
   }
 }
 
-async function startOnFreePort(setup: Omit<PostmasterOptions, 'port'>): Promise<{ postmaster: Postmaster; port: number }> {
+async function startOnFreePort(
+  setup: Omit<PostmasterOptions, 'port'>,
+): Promise<{ postmaster: Postmaster; port: number }> {
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort()
     try {
       return { postmaster: await startPostmaster({ ...setup, port }), port }
     } catch (error) {
       // Somebody else took the port between asking and starting.
-      const portTaken = error instanceof PostmasterExit && /could not create any TCP\/IP sockets/.test(error.complaint)
+      const portTaken =
+        error instanceof PostmasterExit && /could not create any TCP\/IP sockets/.test(error.complaint)
       if (!portTaken || attempt === PORT_ATTEMPTS) throw error
     }
   }
@@ -139,13 +160,18 @@ async function freePort(): Promise<number> {
 }
 
 /** Starts the postmaster again, on the same port so that pools reconnect, whenever it ends by itself. */
-function keepAlive(options: PostmasterOptions, first: Postmaster, replace: (next: Postmaster) => void, onProgress: (message: string) => void): () => Promise<void> {
+function keepAlive(
+  options: PostmasterOptions,
+  first: Postmaster,
+  replace: (next: Postmaster) => void,
+  onProgress: (message: string) => void,
+): () => Promise<void> {
   const stopping = new AbortController()
   const stopped = new Promise<null>((resolve) => {
     stopping.signal.addEventListener('abort', () => resolve(null), { once: true })
   })
   const keeping = (async () => {
-    for (let current = first; ; ) {
+    for (let current = first; ;) {
       const ending = await Promise.race([current.exited, stopped])
       if (ending === null) return current.stop()
       onProgress(`PostgreSQL ended unexpectedly (${ending}): starting it again`)
@@ -162,7 +188,11 @@ function keepAlive(options: PostmasterOptions, first: Postmaster, replace: (next
   }
 }
 
-async function restart(options: PostmasterOptions, stopping: AbortSignal, onProgress: (message: string) => void): Promise<Postmaster | undefined> {
+async function restart(
+  options: PostmasterOptions,
+  stopping: AbortSignal,
+  onProgress: (message: string) => void,
+): Promise<Postmaster | undefined> {
   let lastReason = ''
   for (let pause = 50; !stopping.aborted; pause = Math.min(pause * 2, 2_000)) {
     try {
@@ -180,12 +210,21 @@ async function restart(options: PostmasterOptions, stopping: AbortSignal, onProg
 
 /** Each step repairs what a start that was killed has left undone. */
 async function createDatabase(port: number, password: string, folder: string): Promise<void> {
-  const administrator = new pg.Client({ host: '127.0.0.1', port, user: ADMINISTRATOR, password, database: 'postgres' })
+  const administrator = new pg.Client({
+    host: '127.0.0.1',
+    port,
+    user: ADMINISTRATOR,
+    password,
+    database: 'postgres',
+  })
   administrator.on('error', () => {})
   try {
     await administrator.connect()
     const role = await administrator.query('SELECT FROM pg_roles WHERE rolname = $1', [DATABASE])
-    if (role.rowCount === 0) await administrator.query(`CREATE ROLE ${DATABASE} LOGIN CREATEDB PASSWORD ${pg.escapeLiteral(password)}`)
+    if (role.rowCount === 0)
+      await administrator.query(
+        `CREATE ROLE ${DATABASE} LOGIN CREATEDB PASSWORD ${pg.escapeLiteral(password)}`,
+      )
     const database = await administrator.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE])
     if (database.rowCount === 0) await administrator.query(`CREATE DATABASE ${DATABASE} OWNER ${DATABASE}`)
   } catch (error) {
@@ -218,7 +257,9 @@ function passwordToAttach(dataDir: string): string {
   try {
     return readFileSync(passwordFile(dataDir), 'utf8').trim()
   } catch (error) {
-    throw new EmbeddedPostgresError(`The password of the running database cannot be read (${codeOf(error)}): run this as the user who started the server.`)
+    throw new EmbeddedPostgresError(
+      `The password of the running database cannot be read (${codeOf(error)}): run this as the user who started the server.`,
+    )
   }
 }
 

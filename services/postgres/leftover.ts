@@ -12,10 +12,18 @@ interface Found {
 }
 
 /** How long a fast and then an immediate shutdown may take, in milliseconds, before the next harder signal. */
-const PATIENCE: [NodeJS.Signals, number][] = [['SIGINT', 15_000], ['SIGQUIT', 5_000], ['SIGKILL', 5_000]]
+const PATIENCE: [NodeJS.Signals, number][] = [
+  ['SIGINT', 15_000],
+  ['SIGQUIT', 5_000],
+  ['SIGKILL', 5_000],
+]
 
 /** Stops what still runs in the folder; afterwards a new postmaster may start there. */
-export async function clearLeftOver(folder: string, binary: string, onProgress: (message: string) => void): Promise<void> {
+export async function clearLeftOver(
+  folder: string,
+  binary: string,
+  onProgress: (message: string) => void,
+): Promise<void> {
   const pidFile = join(folder, 'postmaster.pid')
   const noted = notedPid(pidFile)
   const found = processesIn(folder, noted)
@@ -43,7 +51,9 @@ async function end(pid: number, folder: string, noted: number | undefined): Prom
       await sleep(20)
     }
   }
-  throw new EmbeddedPostgresError(`The PostgreSQL that an earlier run left behind (process ${pid}) cannot be stopped: end it by hand and start again.`)
+  throw new EmbeddedPostgresError(
+    `The PostgreSQL that an earlier run left behind (process ${pid}) cannot be stopped: end it by hand and start again.`,
+  )
 }
 
 /** Backends leave by themselves once their postmaster is gone; a busy one is ended, which recovery makes good. */
@@ -54,7 +64,9 @@ async function endOrphans(folder: string, noted: number | undefined): Promise<vo
     if (orphans.length === 0) return
     if (Date.now() > leaving) for (const { pid } of orphans) send(pid, 'SIGKILL')
     if (Date.now() > leaving + 5_000) {
-      throw new EmbeddedPostgresError(`PostgreSQL processes of an earlier run cannot be ended (${orphans.map(({ pid }) => pid).join(', ')}): end them by hand and start again.`)
+      throw new EmbeddedPostgresError(
+        `PostgreSQL processes of an earlier run cannot be ended (${orphans.map(({ pid }) => pid).join(', ')}): end them by hand and start again.`,
+      )
     }
     await sleep(20)
   }
@@ -95,7 +107,10 @@ function fromProc(folder: string): Found[] {
 
 function fromPs(folder: string, pid: number): Found[] {
   try {
-    const line = execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+    const line = execFileSync('ps', ['-o', 'command=', '-p', String(pid)], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim()
     const [binary, rest] = line.split(' -D ')
     if (binary === undefined || rest === undefined || !rest.startsWith(folder)) return []
     return basename(binary) === 'postgres' ? [{ pid, binary: realpath(binary) }] : []

@@ -55,7 +55,11 @@ const HISTORY_TABLE = `
   )`
 
 /** Applies what is missing and returns the names applied; safe to call from any number of servers at once. */
-export async function applyMigrations(url: string, onProgress: (message: string) => void = () => {}, { folder = DEFAULT_FOLDER }: MigrationOptions = {}): Promise<string[]> {
+export async function applyMigrations(
+  url: string,
+  onProgress: (message: string) => void = () => {},
+  { folder = DEFAULT_FOLDER }: MigrationOptions = {},
+): Promise<string[]> {
   const migrations = readMigrations(folder)
   const client = await connect(url)
   try {
@@ -76,26 +80,38 @@ export async function applyMigrations(url: string, onProgress: (message: string)
 }
 
 export function readMigrations(folder: string): Migration[] {
-  const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  const names = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
   return names.sort().map((name) => {
     try {
       return { name, script: readFileSync(join(folder, name, 'migration.sql'), 'utf8') }
     } catch {
-      throw new MigrationError(`The migration ${name} has no readable migration.sql: restore the file, or remove its folder if it was never applied.`)
+      throw new MigrationError(
+        `The migration ${name} has no readable migration.sql: restore the file, or remove its folder if it was never applied.`,
+      )
     }
   })
 }
 
 async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, application_name: 'migrations', connectionTimeoutMillis: 10_000 })
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'migrations',
+    connectionTimeoutMillis: 10_000,
+  })
   // A connection that breaks fails the query under way, too; without a listener it would end the process.
   client.on('error', () => {})
   try {
     await client.connect()
-    await client.query(`SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = '${LOCK_TIMEOUT}'`)
+    await client.query(
+      `SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = '${LOCK_TIMEOUT}'`,
+    )
     return client
   } catch (error) {
-    throw new MigrationError(`The database cannot be reached to apply migrations (${reasonOf(error) || codeOf(error)}): check DATABASE_URL and that the database runs.`)
+    throw new MigrationError(
+      `The database cannot be reached to apply migrations (${reasonOf(error) || codeOf(error)}): check DATABASE_URL and that the database runs.`,
+    )
   }
 }
 
@@ -106,10 +122,14 @@ async function pending(client: pg.Client, migrations: Migration[]): Promise<Migr
     const row = applied.get(migration.name)
     if (row === undefined) return true
     if (!checksums(migration.script).includes(row.checksum)) {
-      throw new MigrationError(`The migration ${migration.name} was edited after it was applied to this database: restore its text, and write the change as a new migration.`)
+      throw new MigrationError(
+        `The migration ${migration.name} was edited after it was applied to this database: restore its text, and write the change as a new migration.`,
+      )
     }
     if (row.finished) return false
-    throw new MigrationError(`The migration ${migration.name} was begun by another tool and not finished: see whether its changes are in the database, and record that with prisma migrate resolve.`)
+    throw new MigrationError(
+      `The migration ${migration.name} was begun by another tool and not finished: see whether its changes are in the database, and record that with prisma migrate resolve.`,
+    )
   })
 }
 
@@ -157,7 +177,9 @@ async function prepareHistory(client: pg.Client): Promise<void> {
   const found = rows[0]
   if (found?.history === true) return
   if (found?.foreign != null) {
-    throw new MigrationError(`The database already holds tables (${found.foreign}) and no history of this server's migrations: point DATABASE_URL at an empty database.`)
+    throw new MigrationError(
+      `The database already holds tables (${found.foreign}) and no history of this server's migrations: point DATABASE_URL at an empty database.`,
+    )
   }
   await client.query(HISTORY_TABLE)
 }
@@ -173,12 +195,15 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
     await client.query('BEGIN')
     const transaction = await transactionId(client)
     await client.query(migration.script)
-    if (await transactionId(client) !== transaction) throw new Error('it ends its transaction itself; remove its BEGIN and COMMIT')
+    if ((await transactionId(client)) !== transaction)
+      throw new Error('it ends its transaction itself; remove its BEGIN and COMMIT')
     await record(client, migration, startedAt)
     await client.query('COMMIT')
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {})
-    throw new MigrationError(`The migration ${migration.name} failed (${reasonOf(error)}): correct what it names and start again.`)
+    throw new MigrationError(
+      `The migration ${migration.name} failed (${reasonOf(error)}): correct what it names and start again.`,
+    )
   }
 }
 

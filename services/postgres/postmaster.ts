@@ -37,7 +37,11 @@ export class PostmasterExit extends Error {
 
 const LOG_LIMIT_BYTES = 8 * 1024 * 1024
 const SILENCE_LIMIT_MS = 60_000
-const STOP_PATIENCE: [NodeJS.Signals, number][] = [['SIGINT', 30_000], ['SIGQUIT', 5_000], ['SIGKILL', 5_000]]
+const STOP_PATIENCE: [NodeJS.Signals, number][] = [
+  ['SIGINT', 30_000],
+  ['SIGQUIT', 5_000],
+  ['SIGKILL', 5_000],
+]
 
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
@@ -60,7 +64,13 @@ const SETTINGS = {
   log_checkpoints: 'off',
 }
 
-const THROWAWAY_SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', io_method: 'sync', autovacuum_naptime: '60s' }
+const THROWAWAY_SETTINGS = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  io_method: 'sync',
+  autovacuum_naptime: '60s',
+}
 
 /** Resolves once the postmaster answers; rejects with PostmasterExit where it ended before that. */
 export async function startPostmaster(options: PostmasterOptions): Promise<Postmaster> {
@@ -70,13 +80,27 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
   const logStart = statSync(logFile).size
   const settings = { ...SETTINGS, ...(throwaway ? THROWAWAY_SETTINGS : {}), port: String(port) }
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const { command, args, options: identity } = account.run(binaries.postgres, ['-D', cluster.folder, ...flags])
-  const child = spawn(command, args, { ...identity, cwd: '/', detached: true, env: postgresEnvironment(), stdio: ['ignore', log, log], windowsHide: true })
+  const {
+    command,
+    args,
+    options: identity,
+  } = account.run(binaries.postgres, ['-D', cluster.folder, ...flags])
+  const child = spawn(command, args, {
+    ...identity,
+    cwd: '/',
+    detached: true,
+    env: postgresEnvironment(),
+    stdio: ['ignore', log, log],
+    windowsHide: true,
+  })
   closeSync(log)
 
   let ended: string | undefined
   const exited = new Promise<string>((resolve) => {
-    const end = (how: string) => { ended = how; resolve(how) }
+    const end = (how: string) => {
+      ended = how
+      resolve(how)
+    }
     child.on('error', (error) => end(reasonOf(error)))
     child.on('exit', (code, signal) => end(signal === null ? `exit code ${code}` : `signal ${signal}`))
   })
@@ -85,7 +109,8 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
     const patience = throwaway ? STOP_PATIENCE.slice(1) : STOP_PATIENCE
     for (const [signal, limit] of patience) {
       if (ended !== undefined) return
-      if (process.platform === 'win32') execFile(binaries.pgCtl, ['stop', '-m', 'fast', '-D', cluster.folder], () => {})
+      if (process.platform === 'win32')
+        execFile(binaries.pgCtl, ['stop', '-m', 'fast', '-D', cluster.folder], () => {})
       else child.kill(signal)
       await Promise.race([exited, sleep(limit, undefined, { ref: false })])
     }
@@ -93,14 +118,19 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
 
   let silentSince = Date.now()
   for (;;) {
-    if (ended !== undefined) throw new PostmasterExit(complaintOf(logFile, logStart) ?? `it ended with ${ended}`)
+    if (ended !== undefined)
+      throw new PostmasterExit(complaintOf(logFile, logStart) ?? `it ended with ${ended}`)
     const answer = await ask(port, cluster.password)
     if (answer === 'ready') break
     // Recovery after a crash takes what it takes, as long as the server says that it is starting.
     if (answer === 'starting') silentSince = Date.now()
     if (answer instanceof Error || Date.now() - silentSince > SILENCE_LIMIT_MS) {
       await stop()
-      throw answer instanceof Error ? refusal(answer, cluster.folder) : new EmbeddedPostgresError(`PostgreSQL does not answer on ${cluster.folder}: look into ${logFile} and start again.`)
+      throw answer instanceof Error
+        ? refusal(answer, cluster.folder)
+        : new EmbeddedPostgresError(
+            `PostgreSQL does not answer on ${cluster.folder}: look into ${logFile} and start again.`,
+          )
     }
     await Promise.race([exited, sleep(25)])
   }
@@ -111,13 +141,22 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
   return {
     exited,
     stop,
-    abandon: () => { child.kill('SIGINT') },
+    abandon: () => {
+      child.kill('SIGINT')
+    },
   }
 }
 
 /** Whether the server answers with its password: the only proof that it is ready, and that it is ours. */
 async function ask(port: number, password: string): Promise<'ready' | 'starting' | 'silent' | Error> {
-  const client = new pg.Client({ host: '127.0.0.1', port, user: ADMINISTRATOR, password, database: 'postgres', connectionTimeoutMillis: 5_000 })
+  const client = new pg.Client({
+    host: '127.0.0.1',
+    port,
+    user: ADMINISTRATOR,
+    password,
+    database: 'postgres',
+    connectionTimeoutMillis: 5_000,
+  })
   client.on('error', () => {})
   try {
     await client.connect()
@@ -134,7 +173,9 @@ async function ask(port: number, password: string): Promise<'ready' | 'starting'
 
 function refusal(error: Error, folder: string): EmbeddedPostgresError {
   if (!codeOf(error).startsWith('28')) return damaged(folder, reasonOf(error))
-  return new EmbeddedPostgresError(`The password file beside ${folder} does not open this database: delete that file and start again, and a new password is set.`)
+  return new EmbeddedPostgresError(
+    `The password file beside ${folder} does not open this database: delete that file and start again, and a new password is set.`,
+  )
 }
 
 /** The reason that PostgreSQL itself wrote, since the given place of its log. */
@@ -142,7 +183,10 @@ function complaintOf(logFile: string, start: number): string | undefined {
   const file = openSync(logFile, 'r')
   try {
     const text = Buffer.alloc(64 * 1024)
-    const lines = text.toString('utf8', 0, readSync(file, text, 0, text.length, start)).split('\n').filter((line) => line !== '')
+    const lines = text
+      .toString('utf8', 0, readSync(file, text, 0, text.length, start))
+      .split('\n')
+      .filter((line) => line !== '')
     const cause = lines.find((line) => /\b(FATAL|PANIC):/.test(line)) ?? lines.at(-1)
     return cause?.replace(/^.*?\b(FATAL|PANIC):\s*/, '')
   } finally {

@@ -22,7 +22,11 @@ const beatsToKeep = 3
  * @returns how many bytes the upload then has. Throws what the content fails with, when what had come is kept; 413 for more
  * than belongs into the upload and 460 for other bytes than the checksum says, when nothing is.
  */
-export async function append (staging: Staging, hold: Hold, { offset, received, length, content, checksum }: Appending): Promise<number> {
+export async function append(
+  staging: Staging,
+  hold: Hold,
+  { offset, received, length, content, checksum }: Appending,
+): Promise<number> {
   if (offset === length) {
     for await (const _chunk of chunksOf(content)) throw tooMany(length)
     checksum?.verify()
@@ -38,7 +42,8 @@ export async function append (staging: Staging, hold: Hold, { offset, received, 
   let onTheSide = Promise.resolve()
   hold.onBeat((wanted) => {
     // Whoever reads it hears of it; the connection stays open for the answer.
-    if (wanted && end === heard && content.listenerCount('error') > 0) content.emit('error', conflict('in_progress', 'Another request has taken over.'))
+    if (wanted && end === heard && content.listenerCount('error') > 0)
+      content.emit('error', conflict('in_progress', 'Another request has taken over.'))
     heard = end
     // A database that is away is asked again at the end.
     if (checksum === null && ++beats % beatsToKeep === 0) onTheSide = onTheSide.then(keep).catch(() => {})
@@ -64,38 +69,42 @@ export async function append (staging: Staging, hold: Hold, { offset, received, 
     await tail.close()
   }
 
-  async function settled (): Promise<void> {
+  async function settled(): Promise<void> {
     hold.onBeat(null)
     await onTheSide
   }
 
   /** Has all that came on the disk for good, and says so. */
-  async function keep (): Promise<void> {
+  async function keep(): Promise<void> {
     const bytes = end
     // The system tells of bytes that it lost once: the next sync succeeds, without them.
     if (failed !== undefined) throw failed
     if (bytes === kept) return
-    await tail.sync().catch((error) => { throw failed = error })
+    await tail.sync().catch((error) => {
+      throw (failed = error)
+    })
     hold.check()
     await hold.advance(bytes)
     kept = bytes
   }
 
   /** Says that nothing of it is kept; who opens the upload next cuts it off. */
-  async function drop (): Promise<void> {
+  async function drop(): Promise<void> {
     await hold.advance(offset)
   }
 }
 
 /** Unlike the stream's own iterator it leaves the connection open for the answer when it ends early. */
-function chunksOf (content: Readable): AsyncIterable<Buffer> {
+function chunksOf(content: Readable): AsyncIterable<Buffer> {
   return content.iterator({ destroyOnReturn: false })
 }
 
-export function tooMany (length: number): Error {
-  return Object.assign(payloadTooLarge(length), { message: `The upload has ${length} bytes, and these are more.` })
+export function tooMany(length: number): Error {
+  return Object.assign(payloadTooLarge(length), {
+    message: `The upload has ${length} bytes, and these are more.`,
+  })
 }
 
-function isRefused (error: unknown): boolean {
+function isRefused(error: unknown): boolean {
   return (error as { status?: number }).status === 413
 }

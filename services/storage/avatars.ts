@@ -18,9 +18,17 @@ const maxBytes = 5 * 1024 * 1024
 const sizes = [64, 128, 256] as const
 const largest = 256
 
-type Size = typeof sizes[number]
-interface Variant { size: Size, bytes: number, sha256: string }
-interface Row { id: string, variants: Variant[], updated_at: string }
+type Size = (typeof sizes)[number]
+interface Variant {
+  size: Size
+  bytes: number
+  sha256: string
+}
+interface Row {
+  id: string
+  variants: Variant[]
+  updated_at: string
+}
 
 /** One that is drawn and waits to be kept, each variant by its key. */
 export interface DrawnAvatar {
@@ -28,20 +36,27 @@ export interface DrawnAvatar {
   variants: Variant[]
   blobs: Map<string, Arrived>
   /** Removes what is left of it outside of the store. */
-  discard (): Promise<void>
+  discard(): Promise<void>
 }
 
 /** Reads what is uploaded to its end, and draws it. Throws 413, 415 or 400 when it is not what it should be; then nothing is left of it. */
-export async function drawAvatar ({ incoming }: Storage, file: FilePart): Promise<DrawnAvatar> {
+export async function drawAvatar({ incoming }: Storage, file: FilePart): Promise<DrawnAvatar> {
   const uploaded = await incoming.receive(file, { maxBytes })
-  const squares = await drawSquares(uploaded.path, uploaded.contentType, sizes).finally(() => uploaded.discard())
+  const squares = await drawSquares(uploaded.path, uploaded.contentType, sizes).finally(() =>
+    uploaded.discard(),
+  )
   const id = newId('avt')
   const blobs = new Map<string, Arrived>()
-  const discard = async (): Promise<void> => { for (const arrived of blobs.values()) await arrived.discard() }
+  const discard = async (): Promise<void> => {
+    for (const arrived of blobs.values()) await arrived.discard()
+  }
   const variants: Variant[] = []
   try {
     for (const [i, size] of sizes.entries()) {
-      const arrived = await incoming.receive({ declaredType: pictureType, content: Readable.from([squares[i]]) }, { maxBytes: Infinity })
+      const arrived = await incoming.receive(
+        { declaredType: pictureType, content: Readable.from([squares[i]]) },
+        { maxBytes: Infinity },
+      )
       blobs.set(keyOf(id, size), arrived)
       variants.push({ size, bytes: arrived.bytes, sha256: arrived.sha256 })
     }
@@ -54,14 +69,14 @@ export async function drawAvatar ({ incoming }: Storage, file: FilePart): Promis
 
 const byUser = statement<Row>('SELECT id, variants, updated_at FROM avatars WHERE user_id = $1')
 
-export async function avatarOf (db: Db, userId: string): Promise<Avatar | null> {
+export async function avatarOf(db: Db, userId: string): Promise<Avatar | null> {
   const [row] = await db.sql(byUser, [userId])
   return row === undefined ? null : toAvatar(row)
 }
 
 /** The same, held with its user against other writers until the transaction ends. */
-export async function lockedAvatar (tx: Db, userId: string): Promise<Avatar | null> {
-  if (await lockedUser(tx, userId) === null) throw unauthorized('disabled')
+export async function lockedAvatar(tx: Db, userId: string): Promise<Avatar | null> {
+  if ((await lockedUser(tx, userId)) === null) throw unauthorized('disabled')
   return await avatarOf(tx, userId)
 }
 
@@ -73,7 +88,7 @@ const insert = statement<Row>(`
   INSERT INTO avatars (id, user_id, variants, updated_at) VALUES ($1, $2, $3, $4) RETURNING id, variants, updated_at`)
 
 /** The avatar whose blobs are in the store already, in the place of a former one. The user must be locked. */
-export async function insertAvatar (tx: Db, userId: string, { id, variants }: DrawnAvatar): Promise<Avatar> {
+export async function insertAvatar(tx: Db, userId: string, { id, variants }: DrawnAvatar): Promise<Avatar> {
   await tx.sql(remove, [userId])
   const [{ updated_at: updatedAt }] = await tx.sql(link, [userId, urlOf(id, largest)])
   const [row] = await tx.sql(insert, [id, userId, JSON.stringify(variants), updatedAt])
@@ -81,7 +96,7 @@ export async function insertAvatar (tx: Db, userId: string, { id, variants }: Dr
 }
 
 /** The user must be locked. */
-export async function removeAvatar (tx: Db, userId: string): Promise<void> {
+export async function removeAvatar(tx: Db, userId: string): Promise<void> {
   await tx.sql(remove, [userId])
   await tx.sql(link, [userId, null])
 }
@@ -89,7 +104,11 @@ export async function removeAvatar (tx: Db, userId: string): Promise<void> {
 const byId = statement<Row>('SELECT id, variants, updated_at FROM avatars WHERE id = $1')
 
 /** For browsers everywhere, to be kept for good. Throws 404 when there is no such avatar any more. */
-export async function imageOf (db: Db, blobs: Blobs, { id, size }: { id: string, size: Size }): Promise<Bytes> {
+export async function imageOf(
+  db: Db,
+  blobs: Blobs,
+  { id, size }: { id: string; size: Size },
+): Promise<Bytes> {
   const [row] = await db.sql(byId, [id])
   const variant = row?.variants.find((one) => one.size === size)
   if (variant === undefined) throw notFound('avatar', id)
@@ -101,16 +120,18 @@ export async function imageOf (db: Db, blobs: Blobs, { id, size }: { id: string,
     headers: {
       'cache-control': 'public, max-age=31536000, immutable',
       'content-disposition': 'inline; filename="avatar.webp"',
-      'cross-origin-resource-policy': 'cross-origin'
+      'cross-origin-resource-policy': 'cross-origin',
     },
-    async open (range) {
+    async open(range) {
       // It may have been replaced, and its blob removed, since it was looked up.
-      return await blobs.read(keyOf(id, size), range).catch((error) => { throw error instanceof BlobMissing ? notFound('avatar', id) : error })
-    }
+      return await blobs.read(keyOf(id, size), range).catch((error) => {
+        throw error instanceof BlobMissing ? notFound('avatar', id) : error
+      })
+    },
   }
 }
 
-function toAvatar ({ id, variants, updated_at }: Row): Avatar {
+function toAvatar({ id, variants, updated_at }: Row): Avatar {
   const { bytes, sha256 } = variants.find(({ size }) => size === largest)!
   return {
     id,
@@ -121,15 +142,15 @@ function toAvatar ({ id, variants, updated_at }: Row): Avatar {
     width: largest,
     height: largest,
     sha256,
-    updated_at
+    updated_at,
   }
 }
 
 /** The trigger that dooms the blobs of an avatar knows it too. */
-function keyOf (id: string, size: Size): string {
+function keyOf(id: string, size: Size): string {
   return `${id}-${size}`
 }
 
-function urlOf (id: string, size: Size): string {
+function urlOf(id: string, size: Size): string {
   return `/v1/avatars/${id}/${size}`
 }

@@ -9,11 +9,11 @@ import { makeFolder, syncFolder } from './folder.ts'
 
 const pageSize = 1000
 
-export function createDiskBlobs (folder: string): Blobs {
+export function createDiskBlobs(folder: string): Blobs {
   const root = join(folder, 'blobs')
 
   return {
-    async put (key, received) {
+    async put(key, received) {
       const place = placeOf(key)
       try {
         await makeFolder(root)
@@ -28,26 +28,38 @@ export function createDiskBlobs (folder: string): Blobs {
         throw asUnavailable(error)
       }
     },
-    async read (key, range) {
+    async read(key, range) {
       // Opened before anything is answered; from then on the bytes are there even if the blob is removed.
-      const file = await open(placeOf(key)).catch((error) => { throw isMissing(error) ? new BlobMissing(key) : asUnavailable(error) })
-      return createReadStream('', { fd: file, start: range?.start, end: range?.end, highWaterMark: 128 * 1024 })
+      const file = await open(placeOf(key)).catch((error) => {
+        throw isMissing(error) ? new BlobMissing(key) : asUnavailable(error)
+      })
+      return createReadStream('', {
+        fd: file,
+        start: range?.start,
+        end: range?.end,
+        highWaterMark: 128 * 1024,
+      })
     },
     redirects: false,
-    async presign () { throw new Error('a disk has no addresses') },
-    async remove (keys) {
+    async presign() {
+      throw new Error('a disk has no addresses')
+    },
+    async remove(keys) {
       const gone: string[] = []
       let error: unknown = null
       for (const key of keys) {
-        const reason = await unlink(placeOf(key)).then(() => null, (reason) => isMissing(reason) ? null : reason)
+        const reason = await unlink(placeOf(key)).then(
+          () => null,
+          (reason) => (isMissing(reason) ? null : reason),
+        )
         if (reason === null) gone.push(key)
         error ??= reason
       }
       return { gone, error }
     },
-    async * list () {
+    async *list() {
       for (const shard of await names(root)) {
-        let page: Array<{ key: string, modifiedAt: Date }> = []
+        let page: Array<{ key: string; modifiedAt: Date }> = []
         for (const key of await names(join(root, shard))) {
           const found = await stat(join(root, shard, key)).catch(() => null)
           if (found?.isFile() !== true) continue
@@ -60,35 +72,38 @@ export function createDiskBlobs (folder: string): Blobs {
         if (page.length > 0) yield page
       }
     },
-    async tidy () {},
-    async ping () {
+    async tidy() {},
+    async ping() {
       await makeFolder(root)
       await stat(root)
     },
-    async close () {}
+    async close() {},
   }
 
-  function placeOf (key: string): string {
+  function placeOf(key: string): string {
     // Keys are ids of ours: nothing that a client says ever names a file.
     if (!/^[a-z0-9_-]{4,100}$/.test(key)) throw new Error(`not a key: ${key}`)
     return join(root, key.replace(/-\d+$/, '').slice(-2), key)
   }
 }
 
-async function move (from: string, to: string): Promise<void> {
-  await link(from, to).then(() => unlink(from), async (error: NodeJS.ErrnoException) => {
-    // A key is never used twice, so that nothing is overwritten either way.
-    if (!hasNoLinks(error)) throw error
-    await rename(from, to)
-  })
+async function move(from: string, to: string): Promise<void> {
+  await link(from, to).then(
+    () => unlink(from),
+    async (error: NodeJS.ErrnoException) => {
+      // A key is never used twice, so that nothing is overwritten either way.
+      if (!hasNoLinks(error)) throw error
+      await rename(from, to)
+    },
+  )
 }
 
 /** Whether a hard link failed because there are none, or none from here to there. */
-export function hasNoLinks (error: NodeJS.ErrnoException): boolean {
+export function hasNoLinks(error: NodeJS.ErrnoException): boolean {
   return error.code === 'EPERM' || error.code === 'ENOTSUP' || error.code === 'EXDEV'
 }
 
-async function names (folder: string): Promise<string[]> {
+async function names(folder: string): Promise<string[]> {
   const found: string[] = []
   try {
     for await (const entry of await opendir(folder)) found.push(entry.name)
@@ -98,16 +113,30 @@ async function names (folder: string): Promise<string[]> {
   return found
 }
 
-function isMissing (error: unknown): boolean {
+function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }
 
-const diskErrors = new Set(['EIO', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOENT', 'ENOTDIR', 'EBUSY', 'ESTALE', 'ENODEV'])
+const diskErrors = new Set([
+  'EIO',
+  'EROFS',
+  'EACCES',
+  'EPERM',
+  'EMFILE',
+  'ENFILE',
+  'ENOENT',
+  'ENOTDIR',
+  'EBUSY',
+  'ESTALE',
+  'ENODEV',
+])
 
 /** What goes wrong with a disk that is full or broken is for another time. */
-export function asUnavailable (error: unknown): unknown {
+export function asUnavailable(error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException
-  if (code === 'ENOSPC' || code === 'EDQUOT') return Object.assign(unavailable('There is no room for files at the moment.', 60), { cause: error })
-  if (code !== undefined && diskErrors.has(code)) return Object.assign(unavailable('The store of files is out of reach; try again.'), { cause: error })
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return Object.assign(unavailable('There is no room for files at the moment.', 60), { cause: error })
+  if (code !== undefined && diskErrors.has(code))
+    return Object.assign(unavailable('The store of files is out of reach; try again.'), { cause: error })
   return error
 }

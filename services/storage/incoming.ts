@@ -14,7 +14,7 @@ export interface Arrived extends Received {
   /** The media type that the bytes have. */
   contentType: string
   /** Removes the file; also when it was kept already. */
-  discard (): Promise<void>
+  discard(): Promise<void>
 }
 
 export interface Incoming {
@@ -23,24 +23,33 @@ export interface Incoming {
    * Throws 413 as soon as there are more than `maxBytes`, what `content` fails with, or 503 when there is no room; then
    * nothing is left of it.
    */
-  receive (file: FilePart, options: { maxBytes: number, name?: string, tooLarge?: (limit: number) => Error }): Promise<Arrived>
+  receive(
+    file: FilePart,
+    options: { maxBytes: number; name?: string; tooLarge?: (limit: number) => Error },
+  ): Promise<Arrived>
   /** Removes what is older than `before`. @returns how many files. */
-  tidy (before: Date): Promise<number>
+  tidy(before: Date): Promise<number>
 }
 
-export function createIncoming (folder: string): Incoming {
+export function createIncoming(folder: string): Incoming {
   const root = join(folder, 'incoming')
 
   return {
-    async receive (file, { maxBytes, name, tooLarge = payloadTooLarge }) {
-      await makeFolder(root).catch((error) => { throw asUnavailable(error) })
+    async receive(file, { maxBytes, name, tooLarge = payloadTooLarge }) {
+      await makeFolder(root).catch((error) => {
+        throw asUnavailable(error)
+      })
       const path = join(root, randomUUID())
-      const discard = async (): Promise<void> => { await rm(path, { force: true }) }
+      const discard = async (): Promise<void> => {
+        await rm(path, { force: true })
+      }
       const hash = createHash('sha256')
       const sample: Buffer[] = []
       let bytes = 0
       let sampled = 0
-      const handle = await open(path, 'wx', 0o600).catch((error) => { throw asUnavailable(error) })
+      const handle = await open(path, 'wx', 0o600).catch((error) => {
+        throw asUnavailable(error)
+      })
       try {
         for await (const chunk of file.content as AsyncIterable<Buffer>) {
           bytes += chunk.length
@@ -59,11 +68,15 @@ export function createIncoming (folder: string): Incoming {
         throw asUnavailable(error)
       }
       await handle.close()
-      const sha256 = file.sha256 = hash.digest('hex')
-      const contentType = await contentTypeOf(Buffer.concat(sample), { whole: sampled === bytes, declared: file.declaredType, name })
+      const sha256 = (file.sha256 = hash.digest('hex'))
+      const contentType = await contentTypeOf(Buffer.concat(sample), {
+        whole: sampled === bytes,
+        declared: file.declaredType,
+        name,
+      })
       return { path, bytes, sha256, contentType, discard }
     },
-    async tidy (before) {
+    async tidy(before) {
       let removed = 0
       try {
         for await (const entry of await opendir(root)) {
@@ -77,12 +90,12 @@ export function createIncoming (folder: string): Incoming {
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
       }
       return removed
-    }
+    },
   }
 }
 
 /** A disk that is almost full takes a part of what it is given. */
-async function written (writing: Promise<{ bytesWritten: number }>, length: number): Promise<void> {
+async function written(writing: Promise<{ bytesWritten: number }>, length: number): Promise<void> {
   const { bytesWritten } = await writing
   if (bytesWritten !== length) throw Object.assign(new Error('the disk took only a part'), { code: 'ENOSPC' })
 }

@@ -27,15 +27,29 @@ const insert = statement<FileLink>(`
     INSERT INTO file_links (id, file_id, digest, max_downloads, created_by, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING *
   ) SELECT ${columns} FROM l JOIN files f ON f.id = l.file_id`)
 
-export async function insertLink (db: Db, file: { id: string }, { id, token, maxDownloads, createdBy, expiresAt, createdAt }: NewLink): Promise<FileLink> {
-  const [link] = await db.sql(insert, [id, file.id, digestOf(token), maxDownloads, createdBy, expiresAt, createdAt])
+export async function insertLink(
+  db: Db,
+  file: { id: string },
+  { id, token, maxDownloads, createdBy, expiresAt, createdAt }: NewLink,
+): Promise<FileLink> {
+  const [link] = await db.sql(insert, [
+    id,
+    file.id,
+    digestOf(token),
+    maxDownloads,
+    createdBy,
+    expiresAt,
+    createdAt,
+  ])
   return link
 }
 
-const read = statement<FileLink>(`SELECT ${columns} FROM file_links l JOIN files f ON f.id = l.file_id WHERE l.file_id = $1 AND l.id = $2`)
+const read = statement<FileLink>(
+  `SELECT ${columns} FROM file_links l JOIN files f ON f.id = l.file_id WHERE l.file_id = $1 AND l.id = $2`,
+)
 
 /** Throws 404 when the file has no such link. */
-export async function findLink (db: Db, file: StoredFile, id: string): Promise<FileLink> {
+export async function findLink(db: Db, file: StoredFile, id: string): Promise<FileLink> {
   const [link] = await db.sql(read, [file.id, id])
   if (link === undefined) throw notFound('link', id)
   return link
@@ -43,16 +57,21 @@ export async function findLink (db: Db, file: StoredFile, id: string): Promise<F
 
 const revoke = statement('UPDATE file_links SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1')
 
-export async function revokeLink (db: Db, file: StoredFile, id: string): Promise<FileLink> {
+export async function revokeLink(db: Db, file: StoredFile, id: string): Promise<FileLink> {
   await db.sql(revoke, [id])
   return await findLink(db, file, id)
 }
 
-export interface LinkListQuery { page: number, limit: number, sort: 'created_at' | 'expires_at', order: 'asc' | 'desc' }
+export interface LinkListQuery {
+  page: number
+  limit: number
+  sort: 'created_at' | 'expires_at'
+  order: 'asc' | 'desc'
+}
 
 const sortKeys = { created_at: 'l.created_at', expires_at: 'l.expires_at' }
 
-export async function listLinks (db: Db, file: StoredFile, query: LinkListQuery): Promise<Page<FileLink>> {
+export async function listLinks(db: Db, file: StoredFile, query: LinkListQuery): Promise<Page<FileLink>> {
   const direction = query.order === 'asc' ? 'ASC' : 'DESC'
   const list = statementOf<FileLink & { total: number }>(`
     SELECT t.total, x.* FROM (SELECT count(*)::int AS total FROM file_links WHERE file_id = $1) t LEFT JOIN LATERAL (
@@ -61,7 +80,7 @@ export async function listLinks (db: Db, file: StoredFile, query: LinkListQuery)
   return pageOfRows(await db.sql(list, [file.id, query.limit, offsetOf(query)]), query)
 }
 
-type Found = StoredFile & { link_id: string, link_status: string }
+type Found = StoredFile & { link_id: string; link_status: string }
 
 const byDigest = statement<Found>(`
   SELECT l.id AS link_id, ${status} AS link_status, ${fileColumns}, f.blob_key
@@ -70,23 +89,30 @@ const byDigest = statement<Found>(`
     AND CASE WHEN f.project_id IS NULL THEN u.status = 'active' ELSE p.status <> 'deleted' END`)
 
 /** @returns null when there is no such link, or its file is not there any more. */
-export async function findByToken (db: Db, token: string): Promise<{ link: { id: string, status: string }, file: StoredFile } | null> {
+export async function findByToken(
+  db: Db,
+  token: string,
+): Promise<{ link: { id: string; status: string }; file: StoredFile } | null> {
   const [found] = await db.sql(byDigest, [digestOf(token)])
   if (found === undefined) return null
   const { link_id: id, link_status: status, ...file } = found
   return { link: { id, status }, file }
 }
 
-const count = statement(`UPDATE file_links l SET download_count = download_count + 1 WHERE l.id = $1 AND ${status} = 'active' RETURNING l.id`)
-const readStatus = statement<{ status: string }>(`SELECT ${status} AS status FROM file_links l WHERE l.id = $1`)
+const count = statement(
+  `UPDATE file_links l SET download_count = download_count + 1 WHERE l.id = $1 AND ${status} = 'active' RETURNING l.id`,
+)
+const readStatus = statement<{ status: string }>(
+  `SELECT ${status} AS status FROM file_links l WHERE l.id = $1`,
+)
 
 /** Counts a download. @returns `active` when it may begin, else why not; null when there is no such link any more. */
-export async function countLink (db: Db, id: string): Promise<string | null> {
+export async function countLink(db: Db, id: string): Promise<string | null> {
   if ((await db.sql(count, [id])).length > 0) return 'active'
   const [found] = await db.sql(readStatus, [id])
   return found?.status ?? null
 }
 
-function digestOf (token: string): Buffer {
+function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer')
 }

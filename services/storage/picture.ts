@@ -26,62 +26,97 @@ const maxWaiting = 30
  * The picture in the file, as a square of each of the sizes. `contentType` is what its bytes say that it is.
  * Throws 415 when it is no picture of a known kind, 400 when it has too many pixels or cannot be read, 503 when too many wait.
  */
-export async function drawSquares (path: string, contentType: string, sizes: readonly number[]): Promise<Buffer[]> {
+export async function drawSquares(
+  path: string,
+  contentType: string,
+  sizes: readonly number[],
+): Promise<Buffer[]> {
   if (!accepted.has(contentType)) throw unsupportedMediaType(['a PNG, JPEG, WebP, GIF or AVIF'], 'file')
   if (lane.pendingCount >= maxWaiting) throw unavailable('Too many pictures are waiting; try again.')
   return await lane(() => draw(path, sizes))
 }
 
-async function draw (path: string, sizes: readonly number[]): Promise<Buffer[]> {
+async function draw(path: string, sizes: readonly number[]): Promise<Buffer[]> {
   const sharp = await (loading ??= load())
   const picture = withoutTexts(await readFile(path))
   const limitInputPixels = maxPixels(await readable(sharp(picture, { limitInputPixels: false }).metadata()))
   const side = Math.max(...sizes)
   // Of what moves only the first picture is read, which is what sharp does unless told otherwise.
-  const { data, info } = await readable(sharp(picture, { limitInputPixels, failOn: 'error' })
-    .autoOrient().resize(side, side, { fit: 'cover' }).toColourspace('srgb').timeout({ seconds }).raw().toBuffer({ resolveWithObject: true }))
-  const square = (size: number): Sharp => sharp(data, { raw: { width: side, height: side, channels: info.channels } }).resize(size, size)
+  const { data, info } = await readable(
+    sharp(picture, { limitInputPixels, failOn: 'error' })
+      .autoOrient()
+      .resize(side, side, { fit: 'cover' })
+      .toColourspace('srgb')
+      .timeout({ seconds })
+      .raw()
+      .toBuffer({ resolveWithObject: true }),
+  )
+  const square = (size: number): Sharp =>
+    sharp(data, { raw: { width: side, height: side, channels: info.channels } }).resize(size, size)
   return await Promise.all(sizes.map((size) => square(size).webp({ quality: 82 }).toBuffer()))
 }
 
-function maxPixels ({ format, width, height, depth }: Metadata): number {
-  const limit = megapixels[format] * 1e6 / (depth === 'uchar' ? 1 : 2)
+function maxPixels({ format, width, height, depth }: Metadata): number {
+  const limit = (megapixels[format] * 1e6) / (depth === 'uchar' ? 1 : 2)
   if (width * height > limit || Math.max(width, height) > maxSide) {
-    throw invalidField('file', 'max_pixels', `A picture of ${width} × ${height} pixels is too large: of this kind it may have ${limit / 1e6} megapixels, and ${maxSide} on a side.`)
+    throw invalidField(
+      'file',
+      'max_pixels',
+      `A picture of ${width} × ${height} pixels is too large: of this kind it may have ${limit / 1e6} megapixels, and ${maxSide} on a side.`,
+    )
   }
   return limit
 }
 
 /** What cannot be read is the client's, unless it took too long. */
-async function readable<T> (reading: Promise<T>): Promise<T> {
+async function readable<T>(reading: Promise<T>): Promise<T> {
   return await reading.catch((error: Error) => {
-    if (/timeout/i.test(error.message)) throw unavailable('It took too long to read the picture; try again, or a smaller one.')
-    throw invalidField('file', 'picture', 'file is cut off or damaged: it cannot be read as the picture that it begins as.')
+    if (/timeout/i.test(error.message))
+      throw unavailable('It took too long to read the picture; try again, or a smaller one.')
+    throw invalidField(
+      'file',
+      'picture',
+      'file is cut off or damaged: it cannot be read as the picture that it begins as.',
+    )
   })
 }
 
 let loading: ReturnType<typeof load> | undefined
 
 /** Only who needs it pays for loading it. Its settings are the process's. */
-async function load () {
+async function load() {
   const { default: sharp } = await import('sharp')
   sharp.cache(false)
   sharp.concurrency(1)
   // Whatever else the library can read, such as SVG or TIFF, it reads for nobody.
   sharp.block({ operation: ['VipsForeignLoad'] })
-  sharp.unblock({ operation: ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'].map((kind) => `VipsForeignLoad${kind}Buffer`) })
+  sharp.unblock({
+    operation: ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'].map((kind) => `VipsForeignLoad${kind}Buffer`),
+  })
   return sharp
 }
 
 const signature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
 /** What a PNG needs to be shown as it should: pixels, colours, transparency, which way is up. */
-const needed = new Set(['IHDR', 'PLTE', 'IDAT', 'IEND', 'tRNS', 'gAMA', 'cHRM', 'sRGB', 'cICP', 'iCCP', 'eXIf'])
+const needed = new Set([
+  'IHDR',
+  'PLTE',
+  'IDAT',
+  'IEND',
+  'tRNS',
+  'gAMA',
+  'cHRM',
+  'sRGB',
+  'cICP',
+  'iCCP',
+  'eXIf',
+])
 
 /**
  * A PNG without its other chunks, anything else as it is: the library unpacks each text in it, up to 8 MB from 8 kB, before it is
  * asked for a pixel.
  */
-function withoutTexts (picture: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
+function withoutTexts(picture: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
   if (!picture.subarray(0, signature.length).equals(signature)) return picture
   const kept: Buffer[] = [signature]
   const seen = new Set<string>()

@@ -10,7 +10,12 @@ import type { Principal } from '../principals.ts'
 import { insertFile, usageOf, type File, type NewFile } from './files.ts'
 
 /** @returns the id of the space: the project's, where the caller may do there what the operation does, or else the caller's own. */
-export async function openSpace (db: Db, { operation, principal }: { operation: OperationInfo, principal: Principal }, projectId: string | null | undefined, options: { lock?: boolean } = {}): Promise<string> {
+export async function openSpace(
+  db: Db,
+  { operation, principal }: { operation: OperationInfo; principal: Principal },
+  projectId: string | null | undefined,
+  options: { lock?: boolean } = {},
+): Promise<string> {
   if (projectId == null) {
     requireOwnSpace(principal)
     return principal.userId
@@ -18,12 +23,17 @@ export async function openSpace (db: Db, { operation, principal }: { operation: 
   return (await openProject(db, { operation, principal, params: { id: projectId } }, options)).id
 }
 
-export function quotaOf (config: Readonly<Config>, projectId: string | null): number {
+export function quotaOf(config: Readonly<Config>, projectId: string | null): number {
   return projectId === null ? config.storageQuotaUser : config.storageQuotaProject
 }
 
 /** A new file of a space that is held, with its event. Its bytes are in the store already. Throws 413 when the space would have more than it may. */
-export async function addFile (tx: Db, { config, events }: { config: Readonly<Config>, events: Emitter }, id: string, fields: NewFile): Promise<File> {
+export async function addFile(
+  tx: Db,
+  { config, events }: { config: Readonly<Config>; events: Emitter },
+  id: string,
+  fields: NewFile,
+): Promise<File> {
   const { projectId, ownerId } = fields
   const file = await insertFile(tx, id, fields)
   const quota = quotaOf(config, projectId)
@@ -33,6 +43,7 @@ export async function addFile (tx: Db, { config, events }: { config: Readonly<Co
 }
 
 /** A file that ends has to end later. */
-export function requireFuture (expiresAt: string | null | undefined): void {
-  if (expiresAt != null && Date.parse(expiresAt) <= Date.now()) throw invalidField('expires_at', 'future', 'expires_at is over already')
+export function requireFuture(expiresAt: string | null | undefined): void {
+  if (expiresAt != null && Date.parse(expiresAt) <= Date.now())
+    throw invalidField('expires_at', 'future', 'expires_at is over already')
 }

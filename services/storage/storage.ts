@@ -12,19 +12,19 @@ export interface Storage {
   /** The bytes of unfinished uploads. */
   staging: Staging
   /** Connected on first use. */
-  blobs (): Promise<Blobs>
+  blobs(): Promise<Blobs>
   /**
    * Keeps what has arrived as `key`, then runs the transaction that makes its row. Where that did nothing, the blob goes
    * again; where nobody knows, because the connection broke at the commit, it stays, and the sweep decides.
    */
-  keep<T> (key: string, received: Received, work: () => Promise<T>): Promise<T>
+  keep<T>(key: string, received: Received, work: () => Promise<T>): Promise<T>
   /** The same for several that belong together, each by its key. */
-  keepAll<T> (received: Map<string, Received>, work: () => Promise<T>): Promise<T>
+  keepAll<T>(received: Map<string, Received>, work: () => Promise<T>): Promise<T>
   /** Notes that a download of the file has begun. The count in the database follows within seconds. */
-  countDownload (fileId: string): void
+  countDownload(fileId: string): void
   /** Throws when the store is out of reach. */
-  ping (): Promise<void>
-  close (): Promise<void>
+  ping(): Promise<void>
+  close(): Promise<void>
 }
 
 export interface StorageOptions {
@@ -37,24 +37,31 @@ const writeCounts = statement(`
   UPDATE files f SET download_count = f.download_count + c.n
   FROM unnest($1::text[], $2::int[]) AS c (id, n) WHERE f.id = c.id`)
 
-async function createBlobs ({ s3, storageDir }: Readonly<Config>): Promise<Blobs> {
+async function createBlobs({ s3, storageDir }: Readonly<Config>): Promise<Blobs> {
   if (s3 === null) return createDiskBlobs(storageDir)
   // Only who uses it pays for loading it.
   const { createS3Blobs } = await import('./s3.ts')
   return createS3Blobs(s3)
 }
 
-export function createStorage (db: Database, config: Readonly<Config>, { onError = () => {}, interval = 2_000 }: StorageOptions = {}): Storage {
+export function createStorage(
+  db: Database,
+  config: Readonly<Config>,
+  { onError = () => {}, interval = 2_000 }: StorageOptions = {},
+): Storage {
   const incoming = createIncoming(config.storageDir)
   const staging = createStaging(config.storageDir)
   let opened: Promise<Blobs> | undefined
-  const blobs = (): Promise<Blobs> => opened ??= createBlobs(config).catch((error) => {
-    opened = undefined
-    throw error
-  })
+  const blobs = (): Promise<Blobs> =>
+    (opened ??= createBlobs(config).catch((error) => {
+      opened = undefined
+      throw error
+    }))
   let counts = new Map<string, number>()
   let writing: Promise<void> = Promise.resolve()
-  const timer = setInterval(() => { if (counts.size > 0) writing = flush() }, interval)
+  const timer = setInterval(() => {
+    if (counts.size > 0) writing = flush()
+  }, interval)
   timer.unref()
 
   return {
@@ -63,17 +70,21 @@ export function createStorage (db: Database, config: Readonly<Config>, { onError
     blobs,
     keep: (key, received, work) => keepAll(new Map([[key, received]]), work),
     keepAll,
-    countDownload (fileId) { counts.set(fileId, (counts.get(fileId) ?? 0) + 1) },
-    async ping () { await (await blobs()).ping() },
-    async close () {
+    countDownload(fileId) {
+      counts.set(fileId, (counts.get(fileId) ?? 0) + 1)
+    },
+    async ping() {
+      await (await blobs()).ping()
+    },
+    async close() {
       clearInterval(timer)
       await writing
       await flush()
       if (opened !== undefined) await (await opened).close()
-    }
+    },
   }
 
-  async function keepAll<T> (received: Map<string, Received>, work: () => Promise<T>): Promise<T> {
+  async function keepAll<T>(received: Map<string, Received>, work: () => Promise<T>): Promise<T> {
     const store = await blobs()
     const kept: string[] = []
     try {
@@ -92,12 +103,12 @@ export function createStorage (db: Database, config: Readonly<Config>, { onError
     }
   }
 
-  async function flush (): Promise<void> {
+  async function flush(): Promise<void> {
     const taken = counts
     counts = new Map()
     if (taken.size === 0) return
     // In one order, so that two processes never wait for each other.
-    const rows = [...taken].sort(([a], [b]) => a < b ? -1 : 1)
+    const rows = [...taken].sort(([a], [b]) => (a < b ? -1 : 1))
     try {
       await db.sql(writeCounts, [rows.map(([id]) => id), rows.map(([, n]) => n)])
     } catch (error) {

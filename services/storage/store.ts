@@ -32,24 +32,52 @@ export interface Reception {
 }
 
 /** What is uploaded, which whoever asks for it discards. Throws 413 as soon as there is more than may be, and what `openSpace` throws. */
-export async function receiveFile (db: Db, { config, storage }: StoreServices, request: StoreRequest, { file, name, projectId, maxBytes }: Reception): Promise<Arrived> {
+export async function receiveFile(
+  db: Db,
+  { config, storage }: StoreServices,
+  request: StoreRequest,
+  { file, name, projectId, maxBytes }: Reception,
+): Promise<Arrived> {
   const spaceId = await openSpace(db, request, projectId)
   const quota = quotaOf(config, projectId)
   // A repetition must come to its answer even where the first has filled the quota.
-  const left = request.headers['idempotency-key'] === undefined ? quota - (await usageOf(db, spaceId)).bytes : Infinity
+  const left =
+    request.headers['idempotency-key'] === undefined ? quota - (await usageOf(db, spaceId)).bytes : Infinity
   const room = Math.min(left, maxBytes)
-  return await storage.incoming.receive(file, { maxBytes: Math.max(0, room), name, tooLarge: () => left < maxBytes ? overQuota(quota) : payloadTooLarge(room) })
+  return await storage.incoming.receive(file, {
+    maxBytes: Math.max(0, room),
+    name,
+    tooLarge: () => (left < maxBytes ? overQuota(quota) : payloadTooLarge(room)),
+  })
 }
 
 export type FileFields = Omit<NewFile, 'ownerId' | 'contentType' | 'bytes' | 'sha256'>
 
 /** Keeps what has arrived as a file of the space. `work` is done in the transaction that makes it: together or not at all. */
-export async function keepFile<T> (db: Db, { config, storage, events }: StoreServices, request: StoreRequest, arrived: Arrived, fields: FileFields, work: (tx: Db, file: File) => Promise<T>): Promise<T> {
+export async function keepFile<T>(
+  db: Db,
+  { config, storage, events }: StoreServices,
+  request: StoreRequest,
+  arrived: Arrived,
+  fields: FileFields,
+  work: (tx: Db, file: File) => Promise<T>,
+): Promise<T> {
   const id = newFileId()
-  return await storage.keep(id, arrived, () => db.transaction(async (tx) => {
-    // It may have taken long: who may, and whether there is room, is asked again.
-    await openSpace(tx, request, fields.projectId, { lock: true })
-    const { bytes, contentType, sha256 } = arrived
-    return await work(tx, await addFile(tx, { config, events }, id, { ...fields, ownerId: request.principal.userId, contentType, bytes, sha256 }))
-  }))
+  return await storage.keep(id, arrived, () =>
+    db.transaction(async (tx) => {
+      // It may have taken long: who may, and whether there is room, is asked again.
+      await openSpace(tx, request, fields.projectId, { lock: true })
+      const { bytes, contentType, sha256 } = arrived
+      return await work(
+        tx,
+        await addFile(tx, { config, events }, id, {
+          ...fields,
+          ownerId: request.principal.userId,
+          contentType,
+          bytes,
+          sha256,
+        }),
+      )
+    }),
+  )
 }

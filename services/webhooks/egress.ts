@@ -25,7 +25,11 @@ export interface EgressOptions {
 }
 
 /** dns.lookup with `all`. */
-export type Lookup = (hostname: string, options: { all: true }, callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void
+export type Lookup = (
+  hostname: string,
+  options: { all: true },
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void
 
 export interface Exchange {
   status: number
@@ -42,7 +46,7 @@ export type EgressReason = 'refused_address' | 'timeout' | 'unknown_host' | 'con
 export class EgressError extends Error {
   reason: EgressReason
 
-  constructor (reason: EgressReason, message: string, options?: ErrorOptions) {
+  constructor(reason: EgressReason, message: string, options?: ErrorOptions) {
     super(message, options)
     this.reason = reason
   }
@@ -54,23 +58,31 @@ export interface Egress {
    * and password in the URL are not sent.
    * @throws EgressError, or the signal's reason, or an Error after close(): these two say nothing about the endpoint.
    */
-  post (url: string, options: { headers: Record<string, string>, body: string, signal?: AbortSignal }): Promise<Exchange>
+  post(
+    url: string,
+    options: { headers: Record<string, string>; body: string; signal?: AbortSignal },
+  ): Promise<Exchange>
   /** Whether a URL names, by address or as localhost, what post() would refuse anyway; a name is only known when it is connected to. */
-  refuses (url: string): boolean
+  refuses(url: string): boolean
   /** Ends the exchanges that are under way. */
-  close (): Promise<void>
+  close(): Promise<void>
 }
 
 /** @throws Error when a network of `allowed` is not in CIDR notation. */
-export function createEgress ({ allowed, timeout = 15_000, lookup = dnsLookup() }: EgressOptions): Egress {
+export function createEgress({ allowed, timeout = 15_000, lookup = dnsLookup() }: EgressOptions): Egress {
   const networks = allowed.map(networkOf)
-  const secure = buildConnector({ allowH2: false, maxCachedSessions: 0, timeout: 0, rejectUnauthorized: true })
+  const secure = buildConnector({
+    allowH2: false,
+    maxCachedSessions: 0,
+    timeout: 0,
+    rejectUnauthorized: true,
+  })
   const underWay = new Map<AbortController, Promise<Exchange>>()
   let closed = false
 
   const permits = (address: string): boolean => isPublic(address) || within(networks, address)
 
-  function refuses (url: string): boolean {
+  function refuses(url: string): boolean {
     const target = URL.parse(url)
     if (target === null || !/^https?:$/.test(target.protocol)) return true
     const host = hostOf(target)
@@ -78,17 +90,31 @@ export function createEgress ({ allowed, timeout = 15_000, lookup = dnsLookup() 
     return isLocalhost(host) && !permits('127.0.0.1') && !permits('::1')
   }
 
-  async function post (url: string, headers: Record<string, string>, body: string, stop: AbortController): Promise<Exchange> {
+  async function post(
+    url: string,
+    headers: Record<string, string>,
+    body: string,
+    stop: AbortController,
+  ): Promise<Exchange> {
     if (refuses(url)) throw refusedAddress()
     const { origin, pathname, search } = new URL(url)
     const client = new Client(origin, {
       connect: (options, connected) => {
-        connection(options, stop.signal).then((socket) => connected(null, socket), (error: Error) => connected(error, null))
+        connection(options, stop.signal).then(
+          (socket) => connected(null, socket),
+          (error: Error) => connected(error, null),
+        )
       },
       headersTimeout: 0,
-      bodyTimeout: 0
+      bodyTimeout: 0,
     })
-    const timer = setTimeout(() => stop.abort(new EgressError('timeout', `There was no complete answer within ${timeout / 1000} seconds.`)), timeout)
+    const timer = setTimeout(
+      () =>
+        stop.abort(
+          new EgressError('timeout', `There was no complete answer within ${timeout / 1000} seconds.`),
+        ),
+      timeout,
+    )
     try {
       return await unlessAborted(stop.signal, exchange(client, pathname + search, headers, body))
     } finally {
@@ -100,7 +126,7 @@ export function createEgress ({ allowed, timeout = 15_000, lookup = dnsLookup() 
   }
 
   /** A connection to an address that may be connected to, ready for a request. */
-  async function connection (options: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
+  async function connection(options: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
     const { hostname, protocol, port } = options
     const addresses = await addressesOf(hostname)
     // The lookup of an exchange that has ended must not open anything.
@@ -122,22 +148,25 @@ export function createEgress ({ allowed, timeout = 15_000, lookup = dnsLookup() 
    * All addresses of a host, of which it is connected to one. One that may not be connected to spoils them all: a name that
    * has public and private ones is no honest endpoint.
    */
-  async function addressesOf (host: string): Promise<LookupAddress[]> {
+  async function addressesOf(host: string): Promise<LookupAddress[]> {
     const found = isIP(host) === 0 ? await lookUp(host) : [host]
     if (!found.every(permits)) throw refusedAddress()
     return found.map((address) => ({ address, family: isIP(address) }))
   }
 
-  function lookUp (name: string): Promise<string[]> {
+  function lookUp(name: string): Promise<string[]> {
     return new Promise((resolve, reject) => {
       lookup(name, { all: true }, (error, addresses) => {
-        if (error !== null || addresses.length === 0) return reject(new EgressError('unknown_host', 'The name of the host could not be resolved.', { cause: error }))
+        if (error !== null || addresses.length === 0)
+          return reject(
+            new EgressError('unknown_host', 'The name of the host could not be resolved.', { cause: error }),
+          )
         resolve(addresses.map(({ address }) => address))
       })
     })
   }
 
-  function secured (socket: Socket, options: buildConnector.Options): Promise<Socket> {
+  function secured(socket: Socket, options: buildConnector.Options): Promise<Socket> {
     return new Promise((resolve, reject) => {
       secure({ ...options, httpSocket: socket }, (error, secured) => {
         if (error !== null) return reject(new EgressError('tls', tlsMessage(error), { cause: error }))
@@ -148,7 +177,7 @@ export function createEgress ({ allowed, timeout = 15_000, lookup = dnsLookup() 
 
   return {
     refuses,
-    async post (url, { headers, body, signal }) {
+    async post(url, { headers, body, signal }) {
       signal?.throwIfAborted()
       if (closed) throw new Error('the egress is closed')
       const stop = new AbortController()
@@ -163,17 +192,17 @@ export function createEgress ({ allowed, timeout = 15_000, lookup = dnsLookup() 
         signal?.removeEventListener('abort', onAbort)
       }
     },
-    async close () {
+    async close() {
       closed = true
       const ending = [...underWay.values()]
       for (const stop of underWay.keys()) stop.abort(new Error('the egress was closed'))
       await Promise.allSettled(ending)
-    }
+    },
   }
 }
 
 /** Connects to one of the addresses, and to nothing else that the name may have by now. */
-function dial (host: string, port: number, addresses: LookupAddress[], signal: AbortSignal): Promise<Socket> {
+function dial(host: string, port: number, addresses: LookupAddress[], signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({
       host,
@@ -182,16 +211,23 @@ function dial (host: string, port: number, addresses: LookupAddress[], signal: A
       noDelay: true,
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: attemptTimeout,
-      lookup: (_host, _options, callback) => callback(null, addresses)
+      lookup: (_host, _options, callback) => callback(null, addresses),
     })
     socket.once('connect', () => resolve(socket))
     // It stays, because the signal may end the connection while nobody else listens.
-    socket.on('error', (error) => reject(new EgressError('connection', 'No connection could be made.', { cause: error })))
+    socket.on('error', (error) =>
+      reject(new EgressError('connection', 'No connection could be made.', { cause: error })),
+    )
   })
 }
 
 /** One request and the beginning of its answer. */
-async function exchange (client: Client, path: string, headers: Record<string, string>, body: string): Promise<Exchange> {
+async function exchange(
+  client: Client,
+  path: string,
+  headers: Record<string, string>,
+  body: string,
+): Promise<Exchange> {
   try {
     const answer = await client.request({ method: 'POST', path, headers, body, reset: true })
     const chunks: Buffer[] = []
@@ -208,7 +244,7 @@ async function exchange (client: Client, path: string, headers: Record<string, s
 }
 
 /** The bytes as text of at most as many bytes in UTF-8. `cut`: there were more, so that an unfinished character at the end is no fault. */
-function textOf (bytes: Buffer, cut: boolean): string {
+function textOf(bytes: Buffer, cut: boolean): string {
   // PostgreSQL's text cannot hold U+0000.
   const text = new TextDecoder().decode(bytes, { stream: cut }).replaceAll('\0', '\ufffd')
   // U+FFFD is longer than most that it stands for.
@@ -216,24 +252,25 @@ function textOf (bytes: Buffer, cut: boolean): string {
 }
 
 /** The work's result, or the signal's reason as soon as there is one. */
-function unlessAborted<T> (signal: AbortSignal, work: Promise<T>): Promise<T> {
+function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
     work.then(resolve, reject)
   })
 }
 
-function refusedAddress (): EgressError {
+function refusedAddress(): EgressError {
   return new EgressError('refused_address', 'The address is not public.')
 }
 
-function cutOff (cause?: Error): EgressError {
+function cutOff(cause?: Error): EgressError {
   return new EgressError('connection', 'The connection was closed before the answer was complete.', { cause })
 }
 
-function answerError (error: Error): Error {
+function answerError(error: Error): Error {
   if (error instanceof EgressError || error instanceof errors.InvalidArgumentError) return error
-  if (error instanceof errors.HeadersOverflowError) return new EgressError('response', 'The headers of the answer are too long.', { cause: error })
+  if (error instanceof errors.HeadersOverflowError)
+    return new EgressError('response', 'The headers of the answer are too long.', { cause: error })
   // undici says the latter of everything that breaks an answer with a Content-Length, its early end among it.
   if (error instanceof errors.HTTPParserError || error instanceof errors.ResponseContentLengthMismatchError) {
     return new EgressError('response', 'The answer is not valid HTTP, or not complete.', { cause: error })
@@ -246,16 +283,19 @@ const certificateFaults: Record<string, string> = {
   CERT_NOT_YET_VALID: 'The certificate is not valid yet.',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate is self-signed.',
   SELF_SIGNED_CERT_IN_CHAIN: 'The certificate comes from an authority that is not trusted.',
-  UNABLE_TO_GET_ISSUER_CERT: 'The certificate comes without the certificates between it and a trusted authority.',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'The certificate comes without the certificates between it and a trusted authority.',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'The certificate comes without the certificates between it and a trusted authority.',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is for another name.'
+  UNABLE_TO_GET_ISSUER_CERT:
+    'The certificate comes without the certificates between it and a trusted authority.',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    'The certificate comes without the certificates between it and a trusted authority.',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    'The certificate comes without the certificates between it and a trusted authority.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is for another name.',
 }
 
-function tlsMessage ({ code = '' }: NodeJS.ErrnoException): string {
+function tlsMessage({ code = '' }: NodeJS.ErrnoException): string {
   return certificateFaults[code] ?? 'No secure connection could be made.'
 }
 
-function hostOf ({ hostname }: URL): string {
+function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '')
 }

@@ -16,9 +16,20 @@ export const isFailing = "coalesce(w.failing_since < now() - interval '30 second
 
 export type EventSelector = EventType | '*'
 
-type Shown = Pick<EndpointRow, 'id' | 'url' | 'description' | 'eventTypes' | 'enabled' | 'disabledReason' | 'allProjects' | 'projectIds' | 'createdAt'>
+type Shown = Pick<
+  EndpointRow,
+  | 'id'
+  | 'url'
+  | 'description'
+  | 'eventTypes'
+  | 'enabled'
+  | 'disabledReason'
+  | 'allProjects'
+  | 'projectIds'
+  | 'createdAt'
+>
 
-export function toWebhookEndpoint (row: Shown): WebhookEndpoint {
+export function toWebhookEndpoint(row: Shown): WebhookEndpoint {
   return {
     id: row.id,
     url: row.url,
@@ -27,12 +38,15 @@ export function toWebhookEndpoint (row: Shown): WebhookEndpoint {
     enabled: row.enabled,
     disabled_reason: row.disabledReason as WebhookEndpoint['disabled_reason'],
     project_ids: row.allProjects ? null : row.projectIds,
-    created_at: row.createdAt.toISOString()
+    created_at: row.createdAt.toISOString(),
   }
 }
 
 /** Whether the key may read all that the endpoint is told of. */
-export function coversEndpoint (principal: Principal, { scopes, projectIds, allProjects }: Pick<Row, 'scopes' | 'projectIds' | 'allProjects'>): boolean {
+export function coversEndpoint(
+  principal: Principal,
+  { scopes, projectIds, allProjects }: Pick<Row, 'scopes' | 'projectIds' | 'allProjects'>,
+): boolean {
   if (!scopes.every((scope) => principal.scopes.has(scope))) return false
   const mine = principal.projectIds
   return mine === null || (!allProjects && projectIds.every((id) => mine.has(id)))
@@ -41,27 +55,38 @@ export function coversEndpoint (principal: Principal, { scopes, projectIds, allP
 const eventScopes = [...new Set(Object.values(eventTypes).map(({ scope }) => scope))]
 
 /** What an endpoint that this key makes is told of: what the key may read now. */
-export function grantOf (principal: Principal): { scopes: string[], projectIds: string[], allProjects: boolean } {
+export function grantOf(principal: Principal): {
+  scopes: string[]
+  projectIds: string[]
+  allProjects: boolean
+} {
   return {
     scopes: eventScopes.filter((scope) => principal.scopes.has(scope)),
     projectIds: principal.projectIds === null ? [] : [...principal.projectIds],
-    allProjects: principal.projectIds === null
+    allProjects: principal.projectIds === null,
   }
 }
 
 /** 403 for a type of event that the endpoint would never be told of. */
-export function requireTold (selectors: EventSelector[], scopes: string[]): void {
-  const beyond = selectors.find((selector) => selector !== '*' && !scopes.includes(eventTypes[selector].scope))
-  if (beyond !== undefined) throw forbidden(`${beyond} needs a key with the scope ${eventTypes[beyond as EventType].scope}.`, 'scope')
+export function requireTold(selectors: EventSelector[], scopes: string[]): void {
+  const beyond = selectors.find(
+    (selector) => selector !== '*' && !scopes.includes(eventTypes[selector].scope),
+  )
+  if (beyond !== undefined)
+    throw forbidden(`${beyond} needs a key with the scope ${eventTypes[beyond as EventType].scope}.`, 'scope')
 }
 
 type ListRow = WebhookEndpoint & { total: number }
-export interface EndpointQuery { order: 'asc' | 'desc', page: number, limit: number }
+export interface EndpointQuery {
+  order: 'asc' | 'desc'
+  page: number
+  limit: number
+}
 
 const own = 'user_id = $1 AND deleted_at IS NULL'
 const pages = { asc: pageIn('ASC'), desc: pageIn('DESC') }
 
-function pageIn (direction: 'ASC' | 'DESC') {
+function pageIn(direction: 'ASC' | 'DESC') {
   return statement<ListRow>(`
     SELECT t.total, x.* FROM (SELECT count(*)::int AS total FROM webhook_endpoints WHERE ${own}) t LEFT JOIN LATERAL (
       SELECT id, url, description, event_types, enabled, disabled_reason, CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, created_at
@@ -70,37 +95,60 @@ function pageIn (direction: 'ASC' | 'DESC') {
 }
 
 /** A page of the caller's endpoints. */
-export async function listEndpoints (db: Db, { userId }: Principal, query: EndpointQuery): Promise<Page<WebhookEndpoint>> {
+export async function listEndpoints(
+  db: Db,
+  { userId }: Principal,
+  query: EndpointQuery,
+): Promise<Page<WebhookEndpoint>> {
   const rows = await db.sql(pages[query.order], [userId, query.limit, offsetOf(query)])
   return pageOfRows(rows, query)
 }
 
-const lockEndpoint = statement<{ id: string }>('SELECT id FROM webhook_endpoints WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE')
+const lockEndpoint = statement<{ id: string }>(
+  'SELECT id FROM webhook_endpoints WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE',
+)
 
 /**
  * The caller's endpoint: 404 when there is none, 403 when it is someone else's or, where it has to be `covered`, this key
  * may read less than it is told of. `lock` holds it against other writers until the transaction ends.
  */
-export async function endpointOf (db: Db, principal: Principal, id: string, { lock = false, covered = true } = {}): Promise<EndpointRow> {
+export async function endpointOf(
+  db: Db,
+  principal: Principal,
+  id: string,
+  { lock = false, covered = true } = {},
+): Promise<EndpointRow> {
   if (lock) await db.sql(lockEndpoint, [id])
   const row = await db.prisma.webhookEndpoint.findUnique({ where: { id } })
   if (row === null || row.deletedAt !== null) throw notFound('webhook endpoint', id)
-  if (row.userId !== principal.userId) throw forbidden('This webhook endpoint is someone else\'s.')
-  if (covered && !coversEndpoint(principal, row)) throw forbidden('This webhook endpoint is told of more than this key may read.', 'scope')
+  if (row.userId !== principal.userId) throw forbidden("This webhook endpoint is someone else's.")
+  if (covered && !coversEndpoint(principal, row))
+    throw forbidden('This webhook endpoint is told of more than this key may read.', 'scope')
   return row
 }
 
 /** What a deleted endpoint is until a job removes it with its deliveries. */
-export function asDeleted () {
-  return { deletedAt: new Date(), enabled: false, disabledReason: null, secret: '', previousSecret: null, previousExpiresAt: null }
+export function asDeleted() {
+  return {
+    deletedAt: new Date(),
+    enabled: false,
+    disabledReason: null,
+    secret: '',
+    previousSecret: null,
+    previousExpiresAt: null,
+  }
 }
 
 /** Refuses what could never be delivered to, before anything is. Names are only known when they are connected to. */
-export function requireUsableUrl (egress: Egress, text: string): void {
-  const wrong = (constraint: string, message: string): never => { throw invalidField('url', constraint, message) }
-  if (!URL.canParse(text)) return wrong('format', 'url must be an address such as https://example.com/webhooks')
+export function requireUsableUrl(egress: Egress, text: string): void {
+  const wrong = (constraint: string, message: string): never => {
+    throw invalidField('url', constraint, message)
+  }
+  if (!URL.canParse(text))
+    return wrong('format', 'url must be an address such as https://example.com/webhooks')
   const url = new URL(text)
-  if (url.username !== '' || url.password !== '') wrong('no_credentials', 'url must hold no user name and no password')
+  if (url.username !== '' || url.password !== '')
+    wrong('no_credentials', 'url must hold no user name and no password')
   if (url.hash !== '') wrong('no_fragment', 'url must have no fragment')
   if (egress.refuses(text)) wrong('public_address', 'url must lead to a public address')
 }

@@ -6,25 +6,31 @@ import type { Slowness } from './slowness.ts'
 
 export interface Lane {
   /** Something may be due. */
-  wake (): void
-  start (): void
+  wake(): void
+  start(): void
   /** Takes nothing more. What is under way goes on. */
-  stop (): Promise<void>
+  stop(): Promise<void>
   /** When nothing is under way any more. */
-  idle (): Promise<void>
+  idle(): Promise<void>
 }
 
 /** Whose work it is, and which of his groups it belongs to. */
-export interface Source { owner: string, group: string }
+export interface Source {
+  owner: string
+  group: string
+}
 
 /** What is under way. */
-export interface Begun { done: Promise<void>, source: Source | null }
+export interface Begun {
+  done: Promise<void>
+  source: Source | null
+}
 
 export interface LaneOptions<Job> {
   /** Takes at most so many jobs that are due, of all groups but some. */
-  take (count: number, except: string[]): Promise<Job[]>
+  take(count: number, except: string[]): Promise<Job[]>
   /** Begins jobs, save those of owners who have their share of what is slow. @returns what is under way then. */
-  begin (jobs: Job[], hasShare: (owner: string) => boolean): Promise<Begun[]>
+  begin(jobs: Job[], hasShare: (owner: string) => boolean): Promise<Begun[]>
   /** Common to the lanes that work for the same owners. */
   slowness: Slowness
   /** Jobs under way at once, without those that gave their slot up. */
@@ -45,7 +51,16 @@ const most = 100
  */
 const share = 1 / 4
 
-export function createLane<Job> ({ take, begin, slowness, slots, slow, patience, interval, onError }: LaneOptions<Job>): Lane {
+export function createLane<Job>({
+  take,
+  begin,
+  slowness,
+  slots,
+  slow,
+  patience,
+  interval,
+  onError,
+}: LaneOptions<Job>): Lane {
   const underWay = new Set<Promise<void>>()
   /** How many jobs have a slot, and how many gave theirs up. */
   const count = { quick: 0, slow: 0 }
@@ -58,23 +73,25 @@ export function createLane<Job> ({ take, begin, slowness, slots, slow, patience,
 
   return {
     wake,
-    start () { loop = run() },
-    async stop () {
+    start() {
+      loop = run()
+    },
+    async stop() {
       stopped = true
       wake()
       await loop
     },
-    async idle () {
+    async idle() {
       while (underWay.size > 0) await Promise.all(underWay)
-    }
+    },
   }
 
-  function wake (): void {
+  function wake(): void {
     woken = true
     wakeUp()
   }
 
-  async function run (): Promise<void> {
+  async function run(): Promise<void> {
     while (!stopped) {
       woken = false
       const free = Math.min(most, slots - count.quick - Math.max(0, count.slow - slow))
@@ -87,7 +104,7 @@ export function createLane<Job> ({ take, begin, slowness, slots, slow, patience,
     }
   }
 
-  async function taken (free: number): Promise<Job[]> {
+  async function taken(free: number): Promise<Job[]> {
     try {
       return await take(free, passedOver())
     } catch (error) {
@@ -97,7 +114,7 @@ export function createLane<Job> ({ take, begin, slowness, slots, slow, patience,
     }
   }
 
-  function pause (milliseconds: number): Promise<void> {
+  function pause(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, milliseconds)
       wakeUp = () => {
@@ -107,32 +124,32 @@ export function createLane<Job> ({ take, begin, slowness, slots, slow, patience,
     })
   }
 
-  async function beginning (jobs: Job[]): Promise<void> {
+  async function beginning(jobs: Job[]): Promise<void> {
     for (const { done, source } of await begin(jobs, hasShare)) follow(done, 1, source)
   }
 
-  function hasShare (owner: string): boolean {
+  function hasShare(owner: string): boolean {
     return (slowOf.get(owner) ?? 0) >= slow * share
   }
 
   /** The slow groups of owners who have their share: what waits for these stays where it is. */
-  function passedOver (): string[] {
+  function passedOver(): string[] {
     return [...slowOf.keys()].filter(hasShare).flatMap(slowness.groupsOf)
   }
 
-  function slowBegins ({ owner, group }: Source): void {
+  function slowBegins({ owner, group }: Source): void {
     slowOf.set(owner, (slowOf.get(owner) ?? 0) + 1)
     slowness.begin(owner, group)
   }
 
-  function slowEnds ({ owner }: Source): void {
+  function slowEnds({ owner }: Source): void {
     const left = slowOf.get(owner)! - 1
     if (left > 0) slowOf.set(owner, left)
     else slowOf.delete(owner)
     slowness.end(owner)
   }
 
-  function follow (work: Promise<void>, jobs: number, source: Source | null = null): void {
+  function follow(work: Promise<void>, jobs: number, source: Source | null = null): void {
     let kind: keyof typeof count = 'quick'
     count.quick += jobs
     const timer = setTimeout(() => {

@@ -16,7 +16,7 @@ export interface Outcome {
   /** Null where nothing was tried. */
   attempt: Attempt | null
   /** Null where nothing was sent. */
-  request: { url: string, headers: Record<string, string> } | null
+  request: { url: string; headers: Record<string, string> } | null
   /** When it is tried again, while it is pending, and as which tier of the queue's. */
   next: Date | null
   tier: string | undefined
@@ -26,7 +26,7 @@ export interface Outcome {
 
 export interface Outcomes {
   /** Resolves when it is written, or given up: then the job expires, and the delivery is sent again. */
-  record (outcome: Outcome): Promise<void>
+  record(outcome: Outcome): Promise<void>
 }
 
 export interface OutcomesOptions {
@@ -54,25 +54,32 @@ const record = statement(`
 // All that is changed below, in one order, so that senders wait for each other instead of dying of it.
 const concerned = statement<{ id: string }>(`
   SELECT id FROM webhook_endpoints WHERE id = ANY($1) OR (id = ANY($2) AND failing_since IS NOT NULL) ORDER BY id FOR NO KEY UPDATE`)
-const nowWell = statement('UPDATE webhook_endpoints SET failing_since = NULL WHERE id = ANY($1) AND failing_since IS NOT NULL')
-const nowFailing = statement('UPDATE webhook_endpoints SET failing_since = now() WHERE id = ANY($1) AND failing_since IS NULL')
+const nowWell = statement(
+  'UPDATE webhook_endpoints SET failing_since = NULL WHERE id = ANY($1) AND failing_since IS NOT NULL',
+)
+const nowFailing = statement(
+  'UPDATE webhook_endpoints SET failing_since = now() WHERE id = ANY($1) AND failing_since IS NULL',
+)
 const disable = statement<{ id: string }>(`
   UPDATE webhook_endpoints SET enabled = false, disabled_reason = CASE WHEN id = ANY($1) THEN 'gone' ELSE 'failing' END
   WHERE enabled AND (id = ANY($1) OR (id = ANY($2) AND failing_since < now() - interval '${failingDays} days')) RETURNING id`)
 
-export function createOutcomes ({ database, deliveries, events, onError }: OutcomesOptions): Outcomes {
-  let waiting: Array<{ outcome: Outcome, written: () => void }> = []
+export function createOutcomes({ database, deliveries, events, onError }: OutcomesOptions): Outcomes {
+  let waiting: Array<{ outcome: Outcome; written: () => void }> = []
   let writing: Promise<void> | null = null
 
   return {
-    record: (outcome) => new Promise((resolve) => {
-      waiting.push({ outcome, written: resolve })
-      writing ??= writeAll().finally(() => { writing = null })
-    })
+    record: (outcome) =>
+      new Promise((resolve) => {
+        waiting.push({ outcome, written: resolve })
+        writing ??= writeAll().finally(() => {
+          writing = null
+        })
+      }),
   }
 
   /** Those that come while others are written are written together. */
-  async function writeAll (): Promise<void> {
+  async function writeAll(): Promise<void> {
     while (waiting.length > 0) {
       const some = waiting.splice(0, most)
       await write(some.map(({ outcome }) => outcome))
@@ -80,7 +87,7 @@ export function createOutcomes ({ database, deliveries, events, onError }: Outco
     }
   }
 
-  async function write (some: Outcome[]): Promise<void> {
+  async function write(some: Outcome[]): Promise<void> {
     for (let tries = 1; tries <= 8; tries++) {
       try {
         return await database.transaction((tx) => settle(tx, some))
@@ -96,25 +103,41 @@ export function createOutcomes ({ database, deliveries, events, onError }: Outco
     }
   }
 
-  async function settle (tx: Db, all: Outcome[]): Promise<void> {
-    const mine = await deliveries.settle(tx, all.map(({ job }) => job))
+  async function settle(tx: Db, all: Outcome[]): Promise<void> {
+    const mine = await deliveries.settle(
+      tx,
+      all.map(({ job }) => job),
+    )
     // A job that has expired under way is somebody else's, and so is what there is to say of it.
     const own = all.filter(({ job }) => mine.has(job.id))
     if (own.length === 0) return
     await tx.sql(record, [
-      own.map(({ deliveryId }) => deliveryId), own.map(({ status }) => status), own.map(({ attempt }) => attempt && JSON.stringify(attempt)),
-      own.map(({ request }) => request && JSON.stringify(request)), own.map(({ next }) => next)
+      own.map(({ deliveryId }) => deliveryId),
+      own.map(({ status }) => status),
+      own.map(({ attempt }) => attempt && JSON.stringify(attempt)),
+      own.map(({ request }) => request && JSON.stringify(request)),
+      own.map(({ next }) => next),
     ])
     const again = own.filter(({ status }) => status === 'pending')
     if (again.length > 0) {
-      await deliveries.add(tx, again.map(({ deliveryId, endpointId, tier, next }) => ({ data: { delivery_id: deliveryId }, group: endpointId, tier, startAfter: next! })))
+      await deliveries.add(
+        tx,
+        again.map(({ deliveryId, endpointId, tier, next }) => ({
+          data: { delivery_id: deliveryId },
+          group: endpointId,
+          tier,
+          startAfter: next!,
+        })),
+      )
     }
     await noteEndpoints(tx, own)
   }
 
-  async function noteEndpoints (tx: Db, outcomes: Outcome[]): Promise<void> {
+  async function noteEndpoints(tx: Db, outcomes: Outcome[]): Promise<void> {
     const well = endpointsOf(outcomes.filter(({ status }) => status === 'succeeded'))
-    const failures = outcomes.filter(({ status, attempt, request }) => status !== 'succeeded' && attempt !== null && request !== null)
+    const failures = outcomes.filter(
+      ({ status, attempt, request }) => status !== 'succeeded' && attempt !== null && request !== null,
+    )
     const failing = endpointsOf(failures)
     const changing = await tx.sql(concerned, [failing, well])
     if (changing.length === 0) return
@@ -123,18 +146,23 @@ export function createOutcomes ({ database, deliveries, events, onError }: Outco
     await tx.sql(nowFailing, [failing])
     const disabled = await tx.sql(disable, [endpointsOf(failures.filter(({ gone }) => gone)), failing])
     if (disabled.length === 0) return
-    for (const row of await tx.prisma.webhookEndpoint.findMany({ where: { id: { in: disabled.map(({ id }) => id) } } })) {
+    for (const row of await tx.prisma.webhookEndpoint.findMany({
+      where: { id: { in: disabled.map(({ id }) => id) } },
+    })) {
       const endpoint = toWebhookEndpoint(row)
-      await events.emit(tx, 'webhook_endpoint.disabled', endpoint, { userId: row.userId, previous: { ...endpoint, enabled: true, disabled_reason: null } })
+      await events.emit(tx, 'webhook_endpoint.disabled', endpoint, {
+        userId: row.userId,
+        previous: { ...endpoint, enabled: true, disabled_reason: null },
+      })
     }
   }
 }
 
 /** Whether the database was out of reach, and another try may succeed. */
-function isUnavailable (error: unknown): boolean {
+function isUnavailable(error: unknown): boolean {
   return error instanceof ApiError && error.status === 503
 }
 
-function endpointsOf (outcomes: Outcome[]): string[] {
+function endpointsOf(outcomes: Outcome[]): string[] {
   return [...new Set(outcomes.map(({ endpointId }) => endpointId))]
 }

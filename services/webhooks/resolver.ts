@@ -6,7 +6,10 @@ import { Resolver } from 'node:dns/promises'
 import { isLocalhost } from './addresses.ts'
 import type { Lookup } from './egress.ts'
 
-const loopback: LookupAddress[] = [{ address: '127.0.0.1', family: 4 }, { address: '::1', family: 6 }]
+const loopback: LookupAddress[] = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+]
 
 export interface DnsOptions {
   /** Instead of the system's name servers, such as `192.0.2.1:53`. */
@@ -15,7 +18,7 @@ export interface DnsOptions {
   timeout?: number
 }
 
-export function dnsLookup ({ servers, timeout = 3_000 }: DnsOptions = {}): Lookup {
+export function dnsLookup({ servers, timeout = 3_000 }: DnsOptions = {}): Lookup {
   return (name, _options, answer) => {
     if (isLocalhost(name)) return answer(null, loopback)
     // One for each question, so that none waits for another's servers.
@@ -23,11 +26,16 @@ export function dnsLookup ({ servers, timeout = 3_000 }: DnsOptions = {}): Looku
     if (servers !== undefined) dns.setServers(servers)
     void Promise.allSettled([dns.resolve4(name), dns.resolve6(name)]).then(([four, six]) => {
       const found = [...addresses(four, 4), ...addresses(six, 6)]
-      answer(found.length > 0 ? null : (four as PromiseRejectedResult).reason ?? new Error('the name has no address'), found)
+      answer(
+        found.length > 0
+          ? null
+          : ((four as PromiseRejectedResult).reason ?? new Error('the name has no address')),
+        found,
+      )
     })
   }
 }
 
-function addresses (found: PromiseSettledResult<string[]>, family: number): LookupAddress[] {
+function addresses(found: PromiseSettledResult<string[]>, family: number): LookupAddress[] {
   return found.status === 'fulfilled' ? found.value.map((address) => ({ address, family })) : []
 }

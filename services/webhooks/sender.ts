@@ -18,10 +18,10 @@ import { createSlowness } from './slowness.ts'
 
 export interface Sender {
   /** Something may be due. */
-  wake (): void
-  start (): void
+  wake(): void
+  start(): void
   /** Takes nothing more, gives what is under way a moment, and the rest back to the queue. */
-  close (): Promise<void>
+  close(): Promise<void>
 }
 
 export interface SenderOptions {
@@ -79,50 +79,85 @@ const load = statement<Loaded>(`
 
 const write = serializers[operations.getEvent.replies[200].serializer!]
 
-export function createSender (options: SenderOptions): Sender {
-  const { database, deliveries, egress, events, concurrency, onError = () => {}, interval = 1_000, grace = 5_000 } = options
+export function createSender(options: SenderOptions): Sender {
+  const {
+    database,
+    deliveries,
+    egress,
+    events,
+    concurrency,
+    onError = () => {},
+    interval = 1_000,
+    grace = 5_000,
+  } = options
   const outcomes = createOutcomes({ database, deliveries, events, onError })
   const cut = new AbortController()
   const slowness = createSlowness(wake)
   const shared = { slowness, slots: concurrency, slow: 4 * concurrency, patience, interval, onError }
-  const usual = createLane({ ...shared, take: (count, except) => deliveries.take(count, { except }), begin: beginFair })
-  const recovered = createLane({ ...shared, take: (count, except) => deliveries.take(count, { tier: 'recovered', except }), begin: beginFair })
-  const slow = createLane({ ...shared, take: (count, except) => deliveries.take(count, { tier: 'slow', except }), begin: (jobs) => begin(jobs, failingTier) })
-  const failing = createLane({ ...shared, take: (count, except) => deliveries.take(count, { tier: 'failing', except }), begin: (jobs) => begin(jobs, () => undefined) })
+  const usual = createLane({
+    ...shared,
+    take: (count, except) => deliveries.take(count, { except }),
+    begin: beginFair,
+  })
+  const recovered = createLane({
+    ...shared,
+    take: (count, except) => deliveries.take(count, { tier: 'recovered', except }),
+    begin: beginFair,
+  })
+  const slow = createLane({
+    ...shared,
+    take: (count, except) => deliveries.take(count, { tier: 'slow', except }),
+    begin: (jobs) => begin(jobs, failingTier),
+  })
+  const failing = createLane({
+    ...shared,
+    take: (count, except) => deliveries.take(count, { tier: 'failing', except }),
+    begin: (jobs) => begin(jobs, () => undefined),
+  })
   const lanes = [usual, recovered, slow, failing]
 
   return {
     wake,
-    start () {
+    start() {
       for (const lane of lanes) lane.start()
     },
-    async close () {
+    async close() {
       await Promise.all(lanes.map((lane) => lane.stop()))
       const timer = setTimeout(() => cut.abort(), grace)
       await Promise.all(lanes.map((lane) => lane.idle()))
       clearTimeout(timer)
-    }
+    },
   }
 
-  function wake (): void {
+  function wake(): void {
     usual.wake()
     recovered.wake()
   }
 
   /** Leaves to their lanes what goes to failing endpoints, and what is due to owners who have their share of this one. */
-  async function beginFair (jobs: Array<Job<DeliveryJob>>, hasShare: (owner: string) => boolean): Promise<Begun[]> {
+  async function beginFair(
+    jobs: Array<Job<DeliveryJob>>,
+    hasShare: (owner: string) => boolean,
+  ): Promise<Begun[]> {
     return await begin(jobs, (due) => failingTier(due) ?? (hasShare(due.owner) ? 'slow' : undefined))
   }
 
   /** What cannot be loaded stays with its job, which another taker gets when it has expired. */
-  async function begin (jobs: Array<Job<DeliveryJob>>, otherTier: (due: Due) => string | undefined): Promise<Begun[]> {
+  async function begin(
+    jobs: Array<Job<DeliveryJob>>,
+    otherTier: (due: Due) => string | undefined,
+  ): Promise<Begun[]> {
     const due = await loaded(jobs)
     const begun: Begun[] = []
-    const away: Array<{ job: Job<DeliveryJob>, delivery?: Due, tier?: string }> = []
+    const away: Array<{ job: Job<DeliveryJob>; delivery?: Due; tier?: string }> = []
     for (const job of jobs) {
       const delivery = due.get(job.data.delivery_id)
       const tier = delivery?.enabled ? otherTier(delivery) : undefined
-      if (delivery !== undefined && tier === undefined) begun.push({ done: attempt(job, delivery), source: { owner: delivery.owner, group: delivery.endpoint_id } })
+      if (delivery !== undefined && tier === undefined)
+        begun.push({
+          done: attempt(job, delivery),
+          source: { owner: delivery.owner, group: delivery.endpoint_id },
+        })
       else away.push({ job, delivery, tier })
       if (delivery !== undefined && tier === 'slow') slowness.suspect(delivery.owner, delivery.endpoint_id)
     }
@@ -131,71 +166,136 @@ export function createSender (options: SenderOptions): Sender {
   }
 
   /** Jobs that are for another lane are put there, untried; what is pending no more, or gone, needs none. */
-  async function putAway (away: Array<{ job: Job<DeliveryJob>, delivery?: Due, tier?: string }>): Promise<void> {
+  async function putAway(
+    away: Array<{ job: Job<DeliveryJob>; delivery?: Due; tier?: string }>,
+  ): Promise<void> {
     await database.transaction(async (tx) => {
-      const mine = await deliveries.settle(tx, away.map(({ job }) => job))
+      const mine = await deliveries.settle(
+        tx,
+        away.map(({ job }) => job),
+      )
       const moving = away.flatMap(({ job, delivery, tier }) =>
-        delivery === undefined || !mine.has(job.id) ? [] : [{ data: job.data, group: delivery.endpoint_id, tier }])
+        delivery === undefined || !mine.has(job.id)
+          ? []
+          : [{ data: job.data, group: delivery.endpoint_id, tier }],
+      )
       if (moving.length > 0) await deliveries.add(tx, moving)
     })
     slow.wake()
     failing.wake()
   }
 
-  async function loaded (jobs: Array<Job<DeliveryJob>>): Promise<Map<string, Due>> {
+  async function loaded(jobs: Array<Job<DeliveryJob>>): Promise<Map<string, Due>> {
     const ids = [jobs.map((job) => job.data.delivery_id)]
     let rows = await database.sql(load, ids)
     if (rows.some((row) => row.sequence === null)) {
       await numberEvents(database)
       rows = await database.sql(load, ids)
     }
-    return new Map(rows.map(({ delivery_id: id, tries, endpoint_id, owner, url, secrets, enabled, failing, allowed, ...event }) =>
-      [id, { id, tries, endpoint_id, owner, url, secrets, enabled, failing, allowed, event }]))
+    return new Map(
+      rows.map(
+        ({
+          delivery_id: id,
+          tries,
+          endpoint_id,
+          owner,
+          url,
+          secrets,
+          enabled,
+          failing,
+          allowed,
+          ...event
+        }) => [id, { id, tries, endpoint_id, owner, url, secrets, enabled, failing, allowed, event }],
+      ),
+    )
   }
 
   /** One attempt, from the look at what stands against it to its record. */
-  async function attempt (job: Job<DeliveryJob>, due: Due): Promise<void> {
-    const refusal = !due.enabled ? 'The endpoint is disabled.' : !due.allowed ? 'The owner of the endpoint may no longer read this event.' : null
+  async function attempt(job: Job<DeliveryJob>, due: Due): Promise<void> {
+    const refusal = !due.enabled
+      ? 'The endpoint is disabled.'
+      : !due.allowed
+        ? 'The owner of the endpoint may no longer read this event.'
+        : null
     const result = refusal === null ? await send(due) : refused(refusal)
-    await outcomes.record({ job, deliveryId: due.id, endpointId: due.endpoint_id, tier: failingTier(due), ...result })
+    await outcomes.record({
+      job,
+      deliveryId: due.id,
+      endpointId: due.endpoint_id,
+      tier: failingTier(due),
+      ...result,
+    })
   }
 
-  async function send (due: Due): Promise<Result> {
+  async function send(due: Due): Promise<Result> {
     const started = Date.now()
     const body = write(due.event)
     const headers: Record<string, string> = {
       'content-type': 'application/json',
       'user-agent': 'Platform-API-Webhooks/1',
-      ...signedHeaders(due.secrets, { id: due.event.id, timestamp: Math.floor(started / 1000), body })
+      ...signedHeaders(due.secrets, { id: due.event.id, timestamp: Math.floor(started / 1000), body }),
     }
     const request = { url: due.url, headers }
-    const attempted = (status: number | null, answer: string | null, error: string | null): Attempt =>
-      ({ started_at: new Date(started).toISOString(), duration_ms: Date.now() - started, response_status: status, response_body: answer, error })
+    const attempted = (status: number | null, answer: string | null, error: string | null): Attempt => ({
+      started_at: new Date(started).toISOString(),
+      duration_ms: Date.now() - started,
+      response_status: status,
+      response_body: answer,
+      error,
+    })
     try {
       const { status, body: answer } = await egress.post(due.url, { headers, body, signal: cut.signal })
-      if (status >= 200 && status < 300) return { status: 'succeeded', attempt: attempted(status, answer, null), request, next: null, gone: false }
-      return failed(due, attempted(status, answer, `The endpoint answered ${status}.`), request, status === 410)
+      if (status >= 200 && status < 300)
+        return {
+          status: 'succeeded',
+          attempt: attempted(status, answer, null),
+          request,
+          next: null,
+          gone: false,
+        }
+      return failed(
+        due,
+        attempted(status, answer, `The endpoint answered ${status}.`),
+        request,
+        status === 410,
+      )
     } catch (error) {
       // A delivery that this stop has cut short was no attempt of the endpoint's.
-      if (cut.signal.aborted) return { status: 'pending', attempt: null, request: null, next: new Date(), gone: false }
+      if (cut.signal.aborted)
+        return { status: 'pending', attempt: null, request: null, next: new Date(), gone: false }
       if (!(error instanceof EgressError)) onError(error as Error)
-      return failed(due, attempted(null, null, error instanceof EgressError ? error.message : 'The request could not be made.'), request, false)
+      return failed(
+        due,
+        attempted(
+          null,
+          null,
+          error instanceof EgressError ? error.message : 'The request could not be made.',
+        ),
+        request,
+        false,
+      )
     }
   }
 }
 
 type Result = Pick<Outcome, 'status' | 'attempt' | 'request' | 'next' | 'gone'>
 
-function failingTier ({ failing }: Due): string | undefined {
+function failingTier({ failing }: Due): string | undefined {
   return failing ? 'failing' : undefined
 }
 
-function refused (error: string): Result {
-  const attempt = { started_at: new Date().toISOString(), duration_ms: 0, response_status: null, response_body: null, error }
+function refused(error: string): Result {
+  const attempt = {
+    started_at: new Date().toISOString(),
+    duration_ms: 0,
+    response_status: null,
+    response_body: null,
+    error,
+  }
   return { status: 'failed', attempt, request: null, next: null, gone: false }
 }
 
-function failed (due: Due, attempt: Attempt, request: Result['request'], gone: boolean): Result {
+function failed(due: Due, attempt: Attempt, request: Result['request'], gone: boolean): Result {
   const delay = gone ? null : delayAfter(due.tries + 1)
   if (delay === null) return { status: 'failed', attempt, request, next: null, gone }
   return { status: 'pending', attempt, request, next: new Date(Date.now() + delay), gone }

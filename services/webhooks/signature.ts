@@ -5,7 +5,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 const prefix = 'whsec_'
 
 /** A new secret: `whsec_` and 32 random bytes in base64. */
-export function newWebhookSecret (): string {
+export function newWebhookSecret(): string {
   return prefix + randomBytes(32).toString('base64')
 }
 
@@ -23,15 +23,22 @@ export interface WebhookMessage {
  * The headers of one message, signed with every secret that is valid now, newest first.
  * @param secrets whole secrets, with their prefix; at least one.
  */
-export function signedHeaders (secrets: string[], { id, timestamp, body }: WebhookMessage): { 'webhook-id': string, 'webhook-timestamp': string, 'webhook-signature': string } {
+export function signedHeaders(
+  secrets: string[],
+  { id, timestamp, body }: WebhookMessage,
+): { 'webhook-id': string; 'webhook-timestamp': string; 'webhook-signature': string } {
   return {
     'webhook-id': id,
     'webhook-timestamp': `${timestamp}`,
-    'webhook-signature': secrets.map((secret) => `v1,${signature(secret, `${id}.${timestamp}.${body}`)}`).join(' ')
+    'webhook-signature': secrets
+      .map((secret) => `v1,${signature(secret, `${id}.${timestamp}.${body}`)}`)
+      .join(' '),
   }
 }
 
-function signature (secret: string, content: string): string {
+function signature(secret: string, content: string): string {
   if (!secret.startsWith(prefix)) throw new Error(`a webhook secret begins with ${prefix}`)
-  return createHmac('sha256', Buffer.from(secret.slice(prefix.length), 'base64')).update(content).digest('base64')
+  return createHmac('sha256', Buffer.from(secret.slice(prefix.length), 'base64'))
+    .update(content)
+    .digest('base64')
 }

@@ -3,36 +3,36 @@
 
 export interface Slowness {
   /** Something has become slow. */
-  begin (owner: string, group: string): void
+  begin(owner: string, group: string): void
   /** It has ended. An owner of whom nothing is slow any more is forgotten. */
-  end (owner: string): void
+  end(owner: string): void
   /** Something of this group had to be put away because of its owner. */
-  suspect (owner: string, group: string): void
+  suspect(owner: string, group: string): void
   /** Something of this group was done quickly. */
-  clear (owner: string, group: string): void
-  groupsOf (owner: string): string[]
+  clear(owner: string, group: string): void
+  groupsOf(owner: string): string[]
 }
 
 /** @param onClear called when a group is passed over no more, because it is quick. */
-export function createSlowness (onClear: () => void): Slowness {
-  const owners = new Map<string, { count: number, groups: Set<string> }>()
+export function createSlowness(onClear: () => void): Slowness {
+  const owners = new Map<string, { count: number; groups: Set<string> }>()
   return {
-    begin (owner, group) {
+    begin(owner, group) {
       const known = owners.get(owner) ?? { count: 0, groups: new Set() }
       owners.set(owner, known)
       known.count++
       known.groups.add(group)
     },
-    end (owner) {
+    end(owner) {
       const known = owners.get(owner)!
       if (--known.count === 0) owners.delete(owner)
     },
-    suspect (owner, group) {
+    suspect(owner, group) {
       owners.get(owner)?.groups.add(group)
     },
-    clear (owner, group) {
+    clear(owner, group) {
       if (owners.get(owner)?.groups.delete(group)) onClear()
     },
-    groupsOf: (owner) => [...owners.get(owner)?.groups ?? []]
+    groupsOf: (owner) => [...(owners.get(owner)?.groups ?? [])],
   }
 }

@@ -2,46 +2,76 @@
 import t from 'tap'
 import type { AskedWord } from '../../services/ai/asked.ts'
 import { cutOff } from '../../services/ai/cut-off.ts'
-import { extractiveAnswer, quotesOf, type ExtractivePiece, type NewCitation } from '../../services/ai/extractive.ts'
+import {
+  extractiveAnswer,
+  quotesOf,
+  type ExtractivePiece,
+  type NewCitation,
+} from '../../services/ai/extractive.ts'
 import type { RetrievedPassage } from '../../services/ai/retrieval.ts'
 import { countTokens } from '../../services/ai/tokens.ts'
 import { folded, wordsOf } from '../../services/ai/words.ts'
 import { newId } from '../../services/ids.ts'
 
 /** Passages of one document, cut at `¶`. */
-function passagesOf (text: string, { name = 'document.md', type = 'text/markdown', heading = null as string | null, score = 0.8 } = {}): { text: string, passages: RetrievedPassage[] } {
+function passagesOf(
+  text: string,
+  { name = 'document.md', type = 'text/markdown', heading = null as string | null, score = 0.8 } = {},
+): { text: string; passages: RetrievedPassage[] } {
   const whole = text.replaceAll('¶', '')
   const [document, base] = [newId('doc'), newId('kb')]
   let at = 0
   const passages = text.split('¶').map((part, i) => ({
-    chunk_id: newId('chunk'), document_id: document, space_id: base, file_id: null, name, heading, page: i + 1, start_index: at, end_index: at += part.length,
-    text: part, score: score / (i + 1), metadata: {}, revision: 3, content_type: type
+    chunk_id: newId('chunk'),
+    document_id: document,
+    space_id: base,
+    file_id: null,
+    name,
+    heading,
+    page: i + 1,
+    start_index: at,
+    end_index: (at += part.length),
+    text: part,
+    score: score / (i + 1),
+    metadata: {},
+    revision: 3,
+    content_type: type,
   }))
   return { text: whole, passages }
 }
 
-const grammar = new Set('a an and are did does for have how i in is it long many much of on the to was what when where which who wo'.split(' '))
+const grammar = new Set(
+  'a an and are did does for have how i in is it long many much of on the to was what when where which who wo'.split(
+    ' ',
+  ),
+)
 
 /** What is asked, all of the same weight. */
-function asked (question: string, passages: RetrievedPassage[]): AskedWord[] {
+function asked(question: string, passages: RetrievedPassage[]): AskedWord[] {
   const all = new Set(passages.flatMap(({ text }) => wordsOf(text).map(folded)))
-  return [...new Set(wordsOf(question).map(folded))].filter((word) => !grammar.has(word)).map((text) => ({ text, weight: 1, known: all.has(text) }))
+  return [...new Set(wordsOf(question).map(folded))]
+    .filter((word) => !grammar.has(word))
+    .map((text) => ({ text, weight: 1, known: all.has(text) }))
 }
 
-function told (pieces: Iterable<ExtractivePiece>): { content: string, citations: NewCitation[] } {
+function told(pieces: Iterable<ExtractivePiece>): { content: string; citations: NewCitation[] } {
   let content = ''
   const citations = []
   for (const piece of pieces) {
     if ('delta' in piece) content += piece.delta
     else {
-      if (!content.endsWith(`“${piece.citation.quote}” [${citations.length + 1}]`)) throw new Error(`cited before it is quoted: ${content}`)
+      if (!content.endsWith(`“${piece.citation.quote}” [${citations.length + 1}]`))
+        throw new Error(`cited before it is quoted: ${content}`)
       citations.push(piece.citation)
     }
   }
   return { content, citations }
 }
 
-function answer (question: string, passages: RetrievedPassage[]): { content: string, citations: NewCitation[] } {
+function answer(
+  question: string,
+  passages: RetrievedPassage[],
+): { content: string; citations: NewCitation[] } {
   return told(extractiveAnswer(quotesOf(asked(question, passages), passages)))
 }
 
@@ -64,18 +94,34 @@ t.test('it quotes the sentence that answers, exactly and where it stands', async
   const { text, passages } = passagesOf(events)
   const { content, citations } = answer('How long are events kept?', passages)
   t.equal(citations[0].quote, 'Events are kept for\nthirty days.')
-  for (const { quote, start_index: start, end_index: end } of citations) t.equal(text.slice(start, end), quote)
-  t.match(citations[0], { document_id: passages[0].document_id, chunk_id: passages[0].chunk_id, file_id: null, name: 'document.md', page: 1, revision: 3 })
+  for (const { quote, start_index: start, end_index: end } of citations)
+    t.equal(text.slice(start, end), quote)
+  t.match(citations[0], {
+    document_id: passages[0].document_id,
+    chunk_id: passages[0].chunk_id,
+    file_id: null,
+    name: 'document.md',
+    page: 1,
+    revision: 3,
+  })
   t.ok(citations.every(({ score }) => score > 0 && score <= 1))
   t.match(content, /no language model/)
   t.notOk(content.includes('thirty days!'), 'not the same thing twice')
-  t.equal(answer('How many seconds does a receiver have?', passages).citations[0].quote, 'A receiver has fifteen seconds.', 'an item without its bullet')
+  t.equal(
+    answer('How many seconds does a receiver have?', passages).citations[0].quote,
+    'A receiver has fifteen seconds.',
+    'an item without its bullet',
+  )
   t.match(answer('how many euros is small', passages).citations[0].quote, /Small \| 10 euros/)
 })
 
 t.test('it says so when nothing bears on the question, and cites nothing', async (t) => {
   const { passages } = passagesOf(events)
-  for (const [question, given] of [['How long?', []], ['submarines', passages], ['???', passages]] as const) {
+  for (const [question, given] of [
+    ['How long?', []],
+    ['submarines', passages],
+    ['???', passages],
+  ] as const) {
     const { content, citations } = answer(question, [...given])
     t.same(citations, [])
     t.match(content, /found nothing.*no language model/s)
@@ -84,17 +130,41 @@ t.test('it says so when nothing bears on the question, and cites nothing', async
 
 t.test('it says so, too, when the passages have too little of what is asked', (t) => {
   const { passages } = passagesOf(events)
-  for (const question of ['Are dogs kept in the office?', 'Which port does the receiver listen on?', 'Who pays for the deliveries of the office printer?']) t.same(answer(question, passages).citations, [], question)
-  t.equal(answer('Are the deliveries tried at weekends or nights?', passages).citations[0].quote, 'Deliveries are tried nine times.', 'and answers what has half of it')
-  t.equal(answer('Which reciever?', passages).citations[0].quote, 'A receiver has fifteen seconds.', 'misspelt words and other forms count')
-  t.equal(answer('How long does the signature hold?', passagesOf('It holds for five minutes.', { heading: 'Signatures' }).passages).citations.length, 1, 'and what stands above a sentence')
+  for (const question of [
+    'Are dogs kept in the office?',
+    'Which port does the receiver listen on?',
+    'Who pays for the deliveries of the office printer?',
+  ])
+    t.same(answer(question, passages).citations, [], question)
+  t.equal(
+    answer('Are the deliveries tried at weekends or nights?', passages).citations[0].quote,
+    'Deliveries are tried nine times.',
+    'and answers what has half of it',
+  )
+  t.equal(
+    answer('Which reciever?', passages).citations[0].quote,
+    'A receiver has fifteen seconds.',
+    'misspelt words and other forms count',
+  )
+  t.equal(
+    answer(
+      'How long does the signature hold?',
+      passagesOf('It holds for five minutes.', { heading: 'Signatures' }).passages,
+    ).citations.length,
+    1,
+    'and what stands above a sentence',
+  )
   t.end()
 })
 
 t.test('a question of many words need not have half of them', (t) => {
   const { passages } = passagesOf(events)
   const chatter = Array.from({ length: 12 }, (_, i) => `blather${i}`).join(' ')
-  t.match(answer(`${chatter} receiver fifteen seconds deliveries tried nine times webhooks signed`, passages).citations[0]?.quote, /Deliveries|receiver/)
+  t.match(
+    answer(`${chatter} receiver fifteen seconds deliveries tried nine times webhooks signed`, passages)
+      .citations[0]?.quote,
+    /Deliveries|receiver/,
+  )
   t.same(answer(`${chatter} receiver`, passages).citations, [])
   t.end()
 })
@@ -108,21 +178,40 @@ t.test('it says how many documents are still to be read, where it found nothing'
 })
 
 t.test('the same question gets the same answer, of four quotes at most', async (t) => {
-  const { passages } = passagesOf(Array.from({ length: 12 }, (_, i) => `The ${['red', 'blue', 'old', 'new', 'tall', 'wide'][i % 6]} vault number ${i} holds ${['gold', 'silver', 'tin', 'paper'][i % 4]} for ${i} kings.`).join(' '))
+  const { passages } = passagesOf(
+    Array.from(
+      { length: 12 },
+      (_, i) =>
+        `The ${['red', 'blue', 'old', 'new', 'tall', 'wide'][i % 6]} vault number ${i} holds ${['gold', 'silver', 'tin', 'paper'][i % 4]} for ${i} kings.`,
+    ).join(' '),
+  )
   const first = answer('what does the vault hold', passages)
   t.ok(first.citations.length > 1 && first.citations.length <= 4)
   t.same(answer('what does the vault hold', passages), first)
 })
 
 t.test('other forms, spellings and languages are understood', async (t) => {
-  const of = (text: string, question: string): string | undefined => answer(question, passagesOf(text).passages).citations[0]?.quote
-  t.equal(of('Nothing here. The committee deliberated in March.', 'When does the comittee deliberate?'), 'The committee deliberated in March.')
-  t.equal(of('Das Haus steht dort. Herr Müller wohnt an der Straße.', 'Wo wohnt Muller?'), 'Herr Müller wohnt an der Straße.')
-  t.equal(of('彼は学生です。私は東京の図書館で本を読みました。', '東京の図書館'), '私は東京の図書館で本を読みました。')
+  const of = (text: string, question: string): string | undefined =>
+    answer(question, passagesOf(text).passages).citations[0]?.quote
+  t.equal(
+    of('Nothing here. The committee deliberated in March.', 'When does the comittee deliberate?'),
+    'The committee deliberated in March.',
+  )
+  t.equal(
+    of('Das Haus steht dort. Herr Müller wohnt an der Straße.', 'Wo wohnt Muller?'),
+    'Herr Müller wohnt an der Straße.',
+  )
+  t.equal(
+    of('彼は学生です。私は東京の図書館で本を読みました。', '東京の図書館'),
+    '私は東京の図書館で本を読みました。',
+  )
 })
 
 t.test('passages that overlap are quoted once', async (t) => {
-  const { text, passages: [passage] } = passagesOf('One sentence is first. The vault opens at nine. Another follows it.')
+  const {
+    text,
+    passages: [passage],
+  } = passagesOf('One sentence is first. The vault opens at nine. Another follows it.')
   const from = text.indexOf('The vault')
   const other = { ...passage, chunk_id: newId('chunk'), start_index: from, text: text.slice(from) }
   t.equal(answer('when does the vault open', [passage, other]).citations.length, 1)
@@ -138,46 +227,75 @@ t.test('a sentence without an end is cut at a blank, and nothing breaks it', asy
   t.ok(solid.every(({ quote }) => quote.isWellFormed()))
 })
 
-t.test('a question of long words that are all but those of the passages is answered as fast as another', async (t) => {
-  const words = (count: number, letters: number, from: number): string[] =>
-    Array.from({ length: count }, (_, i) => `${String.fromCharCode(97 + (from + i) % 26, 97 + (from + Math.floor(i / 26)) % 26)}${'lopadotemachoselachogaleokranioleipsanodrimhypotrimmatosilphio'.slice(0, letters - 4)}${String.fromCharCode(97 + i % 25, 98 + i % 23)}`)
-  for (const letters of [24, 60]) {
-    const { passages } = passagesOf(words(3_000, letters, 0).map((word, i) => i % 6 === 0 ? `\n- ${word}` : word).join(' '))
-    const began = performance.now()
-    answer(words(64, letters, 7).join(' '), passages)
-    const took = performance.now() - began
-    t.comment(`${letters} letters: ${Math.round(took)} ms`)
-    t.ok(took < 2_000, `${Math.round(took)} ms`)
-  }
-})
+t.test(
+  'a question of long words that are all but those of the passages is answered as fast as another',
+  async (t) => {
+    const words = (count: number, letters: number, from: number): string[] =>
+      Array.from(
+        { length: count },
+        (_, i) =>
+          `${String.fromCharCode(97 + ((from + i) % 26), 97 + ((from + Math.floor(i / 26)) % 26))}${'lopadotemachoselachogaleokranioleipsanodrimhypotrimmatosilphio'.slice(0, letters - 4)}${String.fromCharCode(97 + (i % 25), 98 + (i % 23))}`,
+      )
+    for (const letters of [24, 60]) {
+      const { passages } = passagesOf(
+        words(3_000, letters, 0)
+          .map((word, i) => (i % 6 === 0 ? `\n- ${word}` : word))
+          .join(' '),
+      )
+      const began = performance.now()
+      answer(words(64, letters, 7).join(' '), passages)
+      const took = performance.now() - began
+      t.comment(`${letters} letters: ${Math.round(took)} ms`)
+      t.ok(took < 2_000, `${Math.round(took)} ms`)
+    }
+  },
+)
 
-t.test('an answer ends before a stop text, or with the last of its tokens, and cites what is still quoted', (t) => {
-  const { passages } = passagesOf('The red vault holds gold. The blue vault holds tin.')
-  const pieces = [...extractiveAnswer(quotesOf(asked('What does the vault hold?', passages), passages))]
-  const whole = told(pieces)
-  t.equal(whole.citations.length, 2)
-  const cut = (options: Parameters<typeof cutOff>[1]) => {
-    const { pieces: kept, finishReason } = cutOff(pieces, options)
-    return { ...told(kept), finishReason }
-  }
-  t.same(cut({}), { ...whole, finishReason: 'stop' })
-  t.same(cut({ maxTokens: 1_000, stop: ['nowhere'] }), { ...whole, finishReason: 'stop' })
-  t.match(cut({ stop: ['tin', 'blue'] }), { content: whole.content.slice(0, whole.content.indexOf('blue')), citations: [{ quote: 'The red vault holds gold.' }], finishReason: 'stop' })
-  t.equal(cut({ stop: ['tin'] }).citations.length, 1)
-  t.match(cut({ stop: ['\n\nI am no'] }), { content: /\[2\]$/, citations: [{}, {}] })
-  t.match(cut({ stop: ['This', 'These'] }), { content: '', citations: [], finishReason: 'stop' })
-  for (let maxTokens = 1; maxTokens < countTokens(whole.content); maxTokens++) {
-    const { content, citations, finishReason } = cut({ maxTokens })
-    t.ok(whole.content.startsWith(content) && countTokens(content) <= maxTokens && content.isWellFormed(), `${maxTokens} tokens`)
-    t.equal(finishReason, 'length')
-    t.equal(citations.length, (content.match(/” \[\d\]/g) ?? []).length, 'cited is what is quoted as a whole')
-  }
-  t.equal(cut({ maxTokens: 8, stop: ['tin'] }).finishReason, 'length', 'whichever comes first')
-  t.equal(cut({ maxTokens: countTokens(whole.content) }).finishReason, 'stop')
-  t.end()
-})
+t.test(
+  'an answer ends before a stop text, or with the last of its tokens, and cites what is still quoted',
+  (t) => {
+    const { passages } = passagesOf('The red vault holds gold. The blue vault holds tin.')
+    const pieces = [...extractiveAnswer(quotesOf(asked('What does the vault hold?', passages), passages))]
+    const whole = told(pieces)
+    t.equal(whole.citations.length, 2)
+    const cut = (options: Parameters<typeof cutOff>[1]) => {
+      const { pieces: kept, finishReason } = cutOff(pieces, options)
+      return { ...told(kept), finishReason }
+    }
+    t.same(cut({}), { ...whole, finishReason: 'stop' })
+    t.same(cut({ maxTokens: 1_000, stop: ['nowhere'] }), { ...whole, finishReason: 'stop' })
+    t.match(cut({ stop: ['tin', 'blue'] }), {
+      content: whole.content.slice(0, whole.content.indexOf('blue')),
+      citations: [{ quote: 'The red vault holds gold.' }],
+      finishReason: 'stop',
+    })
+    t.equal(cut({ stop: ['tin'] }).citations.length, 1)
+    t.match(cut({ stop: ['\n\nI am no'] }), { content: /\[2\]$/, citations: [{}, {}] })
+    t.match(cut({ stop: ['This', 'These'] }), { content: '', citations: [], finishReason: 'stop' })
+    for (let maxTokens = 1; maxTokens < countTokens(whole.content); maxTokens++) {
+      const { content, citations, finishReason } = cut({ maxTokens })
+      t.ok(
+        whole.content.startsWith(content) && countTokens(content) <= maxTokens && content.isWellFormed(),
+        `${maxTokens} tokens`,
+      )
+      t.equal(finishReason, 'length')
+      t.equal(
+        citations.length,
+        (content.match(/” \[\d\]/g) ?? []).length,
+        'cited is what is quoted as a whole',
+      )
+    }
+    t.equal(cut({ maxTokens: 8, stop: ['tin'] }).finishReason, 'length', 'whichever comes first')
+    t.equal(cut({ maxTokens: countTokens(whole.content) }).finishReason, 'stop')
+    t.end()
+  },
+)
 
-const rows = Array.from({ length: 9 }, (_, i) => `id: ${i}; name: ${['Ada', 'Grace', 'Alan'][i % 3]} ${i}; department: ${i < 5 ? 'Compilers' : 'Kernels'}; salary: ${2_000 + i}`)
+const rows = Array.from(
+  { length: 9 },
+  (_, i) =>
+    `id: ${i}; name: ${['Ada', 'Grace', 'Alan'][i % 3]} ${i}; department: ${i < 5 ? 'Compilers' : 'Kernels'}; salary: ${2_000 + i}`,
+)
 
 t.test('of a table the row is quoted', (t) => {
   const { passages } = passagesOf(rows.join('\n'), { name: 'people.csv', type: 'text/csv' })
@@ -185,19 +303,35 @@ t.test('of a table the row is quoted', (t) => {
   t.equal(citations[0].quote, rows[4])
   t.ok(citations.every(({ quote }) => rows.includes(quote)))
   const wide = `name: Ada; ${Array.from({ length: 40 }, (_, i) => `column${i}: value of the column ${i}`).join('; ')}; salary: 2100; shoes: 38`
-  const [{ quote }] = answer('Which salary?', passagesOf(wide, { name: 'wide.csv', type: 'text/csv' }).passages).citations
+  const [{ quote }] = answer(
+    'Which salary?',
+    passagesOf(wide, { name: 'wide.csv', type: 'text/csv' }).passages,
+  ).citations
   t.equal(quote, 'salary: 2100', 'of one that is longer than a quote the values that were asked for')
   t.end()
 })
 
 t.test('of JSON the smallest object or entry is quoted that bears on the question', (t) => {
-  const json = ['server › http: host: localhost; port: 8080; workers: 4; banner: Welcome to the machine', 'plans › 1: name: Free; price: 0', 'plans › 2: name: Team; price: 20', 'owner: Ada; started: 1843'].join('\n')
+  const json = [
+    'server › http: host: localhost; port: 8080; workers: 4; banner: Welcome to the machine',
+    'plans › 1: name: Free; price: 0',
+    'plans › 2: name: Team; price: 20',
+    'owner: Ada; started: 1843',
+  ].join('\n')
   const { passages } = passagesOf(json, { name: 'settings.json', type: 'application/json' })
   const first = (question: string): string => answer(question, passages).citations[0].quote
   t.equal(first('Which port is it?'), 'port: 8080')
   t.equal(first('How many workers, on which port?'), 'port: 8080; workers: 4')
-  t.equal(first('What is the price of Team?'), 'plans › 2: name: Team; price: 20', 'one of a list belongs together')
-  t.equal(first('the http server'), 'server › http: host: localhost; port: 8080; workers: 4; banner: Welcome to the machine', 'an object that is asked for by its name')
+  t.equal(
+    first('What is the price of Team?'),
+    'plans › 2: name: Team; price: 20',
+    'one of a list belongs together',
+  )
+  t.equal(
+    first('the http server'),
+    'server › http: host: localhost; port: 8080; workers: 4; banner: Welcome to the machine',
+    'an object that is asked for by its name',
+  )
   t.equal(first('Who is the owner?'), 'owner: Ada')
   t.end()
 })

@@ -11,10 +11,15 @@ import { openDatabase, statement } from '../../services/database.ts'
 import { applyMigrations } from '../../services/postgres/migrations.ts'
 import { addBase, addDocument, addPerson } from '../support/collection/shelf.ts'
 
-const postgres = await PGlite.create({ extensions: { vector, unaccent, pg_trgm: trigrams, btree_gin: btreeGin } })
+const postgres = await PGlite.create({
+  extensions: { vector, unaccent, pg_trgm: trigrams, btree_gin: btreeGin },
+})
 const server = new PGLiteSocketServer({ db: postgres, host: '127.0.0.1', port: 0 })
 await server.start()
-t.teardown(async () => { await server.stop(); await postgres.close() })
+t.teardown(async () => {
+  await server.stop()
+  await postgres.close()
+})
 
 const url = `postgres://postgres@${server.getServerConn()}/postgres`
 await applyMigrations(url)
@@ -31,7 +36,8 @@ t.test('pgvector finds what comparing in plain SQL finds, with the same scores',
   const anyVector = (): number[] => Array.from({ length: 32 }, random)
   const ada = await addPerson(db)
   const base = await addBase(db, ada)
-  for (let i = 0; i < 60; i++) await addDocument(db, base, `What is written in number ${i}, and no other.`, { embed: anyVector })
+  for (let i = 0; i < 60; i++)
+    await addDocument(db, base, `What is written in number ${i}, and no other.`, { embed: anyVector })
   await addDocument(db, base, 'A passage without a vector.')
   await addDocument(db, base, 'A passage of another model.', { embed: () => [1, 2, 3] })
 
@@ -45,11 +51,18 @@ t.test('pgvector finds what comparing in plain SQL finds, with the same scores',
     return answers
   }
 
-  t.same(await db.sql(extension, []), [{ extname: 'vector' }], 'the migrations have made use of what is there')
+  t.same(
+    await db.sql(extension, []),
+    [{ extname: 'vector' }],
+    'the migrations have made use of what is there',
+  )
   const byExtension = await ask()
   await db.sql(dropExtension, [])
   const plain = await ask()
   t.same(byExtension, plain)
   t.equal(new Set(plain.map((found) => found[0][0])).size > 1, true, 'each question has its own best')
-  t.notOk(plain.flat().some(([text]) => text === 'A passage of another model.'), 'whose vectors compare with none')
+  t.notOk(
+    plain.flat().some(([text]) => text === 'A passage of another model.'),
+    'whose vectors compare with none',
+  )
 })

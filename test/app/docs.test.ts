@@ -4,11 +4,21 @@ import { chromium, type Locator, type Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { startServer, type TestServer } from '../support/server.ts'
 
-const browserPath = [process.env['CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-  .find((path) => path !== undefined && existsSync(path))
+const browserPath = [
+  process.env['CHROMIUM'],
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find((path) => path !== undefined && existsSync(path))
 const browserArgs = [
-  '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync'
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
 ]
 
 t.test('the page and its script come whole from this server, to be kept', async (t) => {
@@ -43,89 +53,143 @@ t.test('the page and its script come whole from this server, to be kept', async 
   t.equal(await known.text(), '')
 })
 
-t.test('a reader finds every operation and tries one with a key', { skip: browserPath === undefined && 'no Chromium' }, async (t) => {
-  const server = await startServer(t)
-  const { page, requests, complaints } = await openPage(t, server)
+t.test(
+  'a reader finds every operation and tries one with a key',
+  { skip: browserPath === undefined && 'no Chromium' },
+  async (t) => {
+    const server = await startServer(t)
+    const { page, requests, complaints } = await openPage(t, server)
 
-  const closed = page.getByRole('button', { name: /^Open Group - (?!Models)/ })
-  while (await closed.count() > 0) await closed.first().click()
-  const contract = await (await fetch(`${server.url}/openapi.json`)).json() as { paths: Record<string, Record<string, { operationId?: string, summary: string }>> }
-  const summaries = Object.values(contract.paths).flatMap((item) => Object.values(item)).filter((entry) => entry.operationId !== undefined).map((entry) => entry.summary)
-  const links = (await page.getByRole('link').allTextContents()).join('\n')
-  t.same(summaries.filter((summary) => !links.includes(summary)), [], 'all are listed')
+    const closed = page.getByRole('button', { name: /^Open Group - (?!Models)/ })
+    while ((await closed.count()) > 0) await closed.first().click()
+    const contract = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
+      paths: Record<string, Record<string, { operationId?: string; summary: string }>>
+    }
+    const summaries = Object.values(contract.paths)
+      .flatMap((item) => Object.values(item))
+      .filter((entry) => entry.operationId !== undefined)
+      .map((entry) => entry.summary)
+    const links = (await page.getByRole('link').allTextContents()).join('\n')
+    t.same(
+      summaries.filter((summary) => !links.includes(summary)),
+      [],
+      'all are listed',
+    )
 
-  await keyField(page).fill(server.key)
-  await tryProfile(page)
-  await page.getByText('200 OK').waitFor()
-  await page.getByText('"admin@example.com"').waitFor()
-  await page.getByRole('button', { name: /^Response Headers/ }).click()
-  await page.getByText('X-Request-Id', { exact: true }).waitFor()
+    await keyField(page).fill(server.key)
+    await tryProfile(page)
+    await page.getByText('200 OK').waitFor()
+    await page.getByText('"admin@example.com"').waitFor()
+    await page.getByRole('button', { name: /^Response Headers/ }).click()
+    await page.getByText('X-Request-Id', { exact: true }).waitFor()
 
-  t.ok(requests.includes(`GET ${server.url}/v1/user/profile`))
-  t.same(requests.filter((request) => !request.includes(` ${server.url}/`)), [], 'no request goes elsewhere')
-  t.notMatch(requests.join('\n') + page.url(), server.key, 'the key is in no URL')
-  t.notMatch(await stored(page), server.key, 'the key is not stored')
-  t.same(complaints, [])
+    t.ok(requests.includes(`GET ${server.url}/v1/user/profile`))
+    t.same(
+      requests.filter((request) => !request.includes(` ${server.url}/`)),
+      [],
+      'no request goes elsewhere',
+    )
+    t.notMatch(requests.join('\n') + page.url(), server.key, 'the key is in no URL')
+    t.notMatch(await stored(page), server.key, 'the key is not stored')
+    t.same(complaints, [])
 
-  await page.reload()
-  await keyField(page).waitFor()
-  t.equal(await keyField(page).inputValue(), '', 'the key is gone with the page')
-})
+    await page.reload()
+    await keyField(page).waitFor()
+    t.equal(await keyField(page).inputValue(), '', 'the key is gone with the page')
+  },
+)
 
-t.test('a reader sees how an operation is called in each language, what comes back, and the catalogues', { skip: browserPath === undefined && 'no Chromium' }, async (t) => {
-  const server = await startServer(t)
-  const { page, complaints } = await openPage(t, server, { viewport: { width: 1200, height: 900 } })
-  const operation = page.locator('[id="platform-api/tag/user/GET/user/profile"]')
-  await operation.scrollIntoViewIfNeeded()
-  await operation.filter({ hasText: 'curl "$PLATFORM_URL/v1/user/profile"' }).waitFor()
-  await operation.filter({ hasText: 'Wrote the first program.' }).waitFor()
-  await operation.getByRole('button', { name: 'curl' }).click()
-  t.same(await page.getByRole('option').allTextContents(), ['curl', 'TypeScript', 'Python'])
-  await page.getByRole('option', { name: 'Python' }).click()
-  await operation.filter({ hasText: 'requests.get(' }).waitFor()
-  for (const [link, heading] of [['errors', 'INVALID_REQUEST'], ['events', 'project.created']]) {
-    await follow(page, `/docs/${link}`)
-    await page.getByRole('heading', { name: heading, exact: true }).waitFor()
+t.test(
+  'a reader sees how an operation is called in each language, what comes back, and the catalogues',
+  { skip: browserPath === undefined && 'no Chromium' },
+  async (t) => {
+    const server = await startServer(t)
+    const { page, complaints } = await openPage(t, server, { viewport: { width: 1200, height: 900 } })
+    const operation = page.locator('[id="platform-api/tag/user/GET/user/profile"]')
+    await operation.scrollIntoViewIfNeeded()
+    await operation.filter({ hasText: 'curl "$PLATFORM_URL/v1/user/profile"' }).waitFor()
+    await operation.filter({ hasText: 'Wrote the first program.' }).waitFor()
+    await operation.getByRole('button', { name: 'curl' }).click()
+    t.same(await page.getByRole('option').allTextContents(), ['curl', 'TypeScript', 'Python'])
+    await page.getByRole('option', { name: 'Python' }).click()
+    await operation.filter({ hasText: 'requests.get(' }).waitFor()
+    for (const [link, heading] of [
+      ['errors', 'INVALID_REQUEST'],
+      ['events', 'project.created'],
+    ]) {
+      await follow(page, `/docs/${link}`)
+      await page.getByRole('heading', { name: heading, exact: true }).waitFor()
+      t.equal(
+        await page.evaluate('document.documentElement.scrollWidth - innerWidth'),
+        0,
+        'nothing sticks out',
+      )
+      await page.goBack()
+    }
+    t.same(complaints, [])
+  },
+)
+
+t.test(
+  'a wrong key is answered with 401',
+  { skip: browserPath === undefined && 'no Chromium' },
+  async (t) => {
+    const server = await startServer(t)
+    const { page, complaints } = await openPage(t, server)
+    await keyField(page).fill('plat_test_wrong')
+    await tryProfile(page)
+    await page.getByText('401 Unauthorized').waitFor()
+    await page.getByText('"UNAUTHORIZED"').waitFor()
+    t.equal(complaints.length, 1, 'the browser mentions the 401 and nothing else')
+    t.match(complaints[0], /status of 401/)
+  },
+)
+
+t.test(
+  'a phone and the dark show the same page',
+  { skip: browserPath === undefined && 'no Chromium' },
+  async (t) => {
+    const server = await startServer(t)
+    const { page, complaints } = await openPage(t, server, {
+      viewport: { width: 390, height: 844 },
+      colorScheme: 'dark',
+    })
     t.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0, 'nothing sticks out')
-    await page.goBack()
-  }
-  t.same(complaints, [])
-})
+    t.match(await page.evaluate('document.body.className'), /dark-mode/)
+    await keyField(page).fill(server.key)
+    await tryProfile(page)
+    await page.getByText('200 OK').waitFor()
+    t.same(complaints, [])
+  },
+)
 
-t.test('a wrong key is answered with 401', { skip: browserPath === undefined && 'no Chromium' }, async (t) => {
-  const server = await startServer(t)
-  const { page, complaints } = await openPage(t, server)
-  await keyField(page).fill('plat_test_wrong')
-  await tryProfile(page)
-  await page.getByText('401 Unauthorized').waitFor()
-  await page.getByText('"UNAUTHORIZED"').waitFor()
-  t.equal(complaints.length, 1, 'the browser mentions the 401 and nothing else')
-  t.match(complaints[0], /status of 401/)
-})
+interface Opened {
+  page: Page
+  /** Method and URL of each. */ requests: string[]
+  /** Errors and warnings of the console, and what was thrown. */ complaints: string[]
+}
 
-t.test('a phone and the dark show the same page', { skip: browserPath === undefined && 'no Chromium' }, async (t) => {
-  const server = await startServer(t)
-  const { page, complaints } = await openPage(t, server, { viewport: { width: 390, height: 844 }, colorScheme: 'dark' })
-  t.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0, 'nothing sticks out')
-  t.match(await page.evaluate('document.body.className'), /dark-mode/)
-  await keyField(page).fill(server.key)
-  await tryProfile(page)
-  await page.getByText('200 OK').waitFor()
-  t.same(complaints, [])
-})
-
-interface Opened { page: Page, /** Method and URL of each. */ requests: string[], /** Errors and warnings of the console, and what was thrown. */ complaints: string[] }
-
-async function openPage (t: Test, { url }: TestServer, options: { viewport?: { width: number, height: number }, colorScheme?: 'dark' } = {}): Promise<Opened> {
+async function openPage(
+  t: Test,
+  { url }: TestServer,
+  options: { viewport?: { width: number; height: number }; colorScheme?: 'dark' } = {},
+): Promise<Opened> {
   const browser = await chromium.launch({ executablePath: browserPath!, args: browserArgs })
   t.teardown(() => browser.close())
   const context = await browser.newContext(options)
   const requests: string[] = []
   const complaints: string[] = []
-  context.on('request', (request) => { if (!request.url().startsWith('data:')) requests.push(`${request.method()} ${request.url()}`) })
-  await context.route((to) => to.origin !== url, (route) => route.abort())
+  context.on('request', (request) => {
+    if (!request.url().startsWith('data:')) requests.push(`${request.method()} ${request.url()}`)
+  })
+  await context.route(
+    (to) => to.origin !== url,
+    (route) => route.abort(),
+  )
   const page = await context.newPage()
-  page.on('console', (message) => { if (['error', 'warning'].includes(message.type())) complaints.push(message.text()) })
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
   page.on('pageerror', (error) => complaints.push(String(error)))
   await page.goto(`${url}/docs`)
   await page.getByRole('heading', { name: 'Platform API' }).waitFor()
@@ -133,24 +197,33 @@ async function openPage (t: Test, { url }: TestServer, options: { viewport?: { w
 }
 
 /** Follows a link of the reference, whose parts are drawn as they come into sight: where one moves the link away under a press, that is lost, and a reader presses again. */
-async function follow (page: Page, href: string): Promise<void> {
+async function follow(page: Page, href: string): Promise<void> {
   for (let presses = 1; ; presses++) {
     await page.locator(`a[href="${href}"]`).click()
-    const arrived = await page.waitForURL(`**${href}`, { waitUntil: 'commit' }).then(() => true, () => false)
+    const arrived = await page.waitForURL(`**${href}`, { waitUntil: 'commit' }).then(
+      () => true,
+      () => false,
+    )
     if (arrived) return
     if (presses === 3) throw new Error(`the link to ${href} leads nowhere`)
   }
 }
 
-function keyField (page: Page): Locator {
+function keyField(page: Page): Locator {
   return page.getByPlaceholder('Token').first()
 }
 
-async function tryProfile (page: Page): Promise<void> {
-  await page.locator('[id="platform-api/tag/user/GET/user/profile"]').getByRole('button', { name: 'Test Request' }).click()
+async function tryProfile(page: Page): Promise<void> {
+  await page
+    .locator('[id="platform-api/tag/user/GET/user/profile"]')
+    .getByRole('button', { name: 'Test Request' })
+    .click()
   await page.locator('[data-addressbar-action=send]').locator('visible=true').click()
 }
 
-async function stored (page: Page): Promise<string> {
-  return await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])') + JSON.stringify(await page.context().storageState({ indexedDB: true }))
+async function stored(page: Page): Promise<string> {
+  return (
+    (await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])')) +
+    JSON.stringify(await page.context().storageState({ indexedDB: true }))
+  )
 }

@@ -3,7 +3,19 @@ import { Writable } from 'node:stream'
 import t from 'tap'
 import { EventStream, SlowReaderError } from '../../app/event-stream.ts'
 import { openStream } from '../support/event-stream.ts'
-import { caughtUp, copyLast, follow, idsIn, lastOf, listed, namesIn, newProject, rename, typesIn, type Following } from '../support/following.ts'
+import {
+  caughtUp,
+  copyLast,
+  follow,
+  idsIn,
+  lastOf,
+  listed,
+  namesIn,
+  newProject,
+  rename,
+  typesIn,
+  type Following,
+} from '../support/following.ts'
 import { startServer, type Person } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -25,7 +37,7 @@ t.test('a stream', async (t) => {
       'x-accel-buffering': 'no',
       'x-request-id': 'mine',
       'transfer-encoding': 'chunked',
-      connection: 'close'
+      connection: 'close',
     })
     let expected = `: connected\nid: ${before}\n\n`
     await waitUntil(() => stream.text.length >= expected.length)
@@ -41,14 +53,23 @@ t.test('a stream', async (t) => {
 
     // What is for others moves the position, which is told in a silence.
     await newProject(other)
-    await waitUntil(() => stream.text.includes(`: ping\nid: ${before + 2}\n\n: ping\nid: ${before + 2}\n\n`), 'two pings')
-    t.match(stream.text.slice(expected.length), new RegExp(`^(: ping\nid: ${before + 1}\n\n)*(: ping\nid: ${before + 2}\n\n)+$`))
+    await waitUntil(
+      () => stream.text.includes(`: ping\nid: ${before + 2}\n\n: ping\nid: ${before + 2}\n\n`),
+      'two pings',
+    )
+    t.match(
+      stream.text.slice(expected.length),
+      new RegExp(`^(: ping\nid: ${before + 1}\n\n)*(: ping\nid: ${before + 2}\n\n)+$`),
+    )
     stream.close()
     await waitUntil(() => server.services.tail.streams === 0)
   })
 
   t.test('is not opened by HEAD, which is answered at once', async (t) => {
-    const answer = await fetch(`${server.url}/v1/events/stream`, { method: 'HEAD', headers: { authorization: `Bearer ${person.key}` } })
+    const answer = await fetch(`${server.url}/v1/events/stream`, {
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${person.key}` },
+    })
     t.equal(answer.status, 200)
     t.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8')
     t.equal(answer.headers.get('cache-control'), 'no-store')
@@ -56,15 +77,22 @@ t.test('a stream', async (t) => {
   })
 
   t.test('is for those who accept one', async (t) => {
-    for (const accept of ['text/event-stream', 'text/*', '*/*', 'application/json;q=0.9, text/event-stream;q=0.1']) {
+    for (const accept of [
+      'text/event-stream',
+      'text/*',
+      '*/*',
+      'application/json;q=0.9, text/event-stream;q=0.1',
+    ]) {
       const stream = await follow(t, server, person.key, { headers: { accept } })
       t.equal(stream.answer.statusCode, 200, accept)
       stream.close()
     }
     for (const accept of ['application/json', 'text/html, application/*', 'text/event-stream;q=0']) {
-      const answer = await fetch(`${server.url}/v1/events/stream`, { headers: { accept, authorization: `Bearer ${person.key}` } })
+      const answer = await fetch(`${server.url}/v1/events/stream`, {
+        headers: { accept, authorization: `Bearer ${person.key}` },
+      })
       t.equal(answer.status, 406, accept)
-      t.equal((await answer.json() as any).error.code, 'NOT_ACCEPTABLE')
+      t.equal(((await answer.json()) as any).error.code, 'NOT_ACCEPTABLE')
     }
     await waitUntil(() => server.services.tail.streams === 0)
   })
@@ -83,13 +111,23 @@ t.test('a stream', async (t) => {
     t.same(namesIn(ahead), ['6'], 'nothing is told that was not asked for')
     t.same(namesIn(byHeader), ['3', '4', '5', '6'], 'the header counts more')
     t.same(namesIn(byQuery), ['2', '3', '4', '5', '6'])
-    t.same(whole.told.map(({ data }) => data), await listed(person, 0))
+    t.same(
+      whole.told.map(({ data }) => data),
+      await listed(person, 0),
+    )
   })
 
   t.test('is refused after what is no id', async (t) => {
     for (const id of ['-1', '1.5', 'abc', '1e3', '0x1', '9007199254740992', '1,2', 'NaN']) {
-      t.equal((await openStream(server.url, person.key, { lastEventId: id })).status, 400, `Last-Event-ID: ${id}`)
-      const { status, body } = await openStream(server.url, person.key, { path: `/events/stream?after=${encodeURIComponent(id)}`, lastEventId: '1' })
+      t.equal(
+        (await openStream(server.url, person.key, { lastEventId: id })).status,
+        400,
+        `Last-Event-ID: ${id}`,
+      )
+      const { status, body } = await openStream(server.url, person.key, {
+        path: `/events/stream?after=${encodeURIComponent(id)}`,
+        lastEventId: '1',
+      })
       t.equal(status, 400, `after=${id}`)
       t.equal(body.error.details.field, 'after')
     }
@@ -98,7 +136,14 @@ t.test('a stream', async (t) => {
   t.test('tells of one type, or of one project, when asked to', async (t) => {
     const after = await lastOf(server)
     const second = await newProject(person)
-    const filters = ['', '?type=project.updated', '?type=profile.updated', '?type=member.added', `?project_id=${second}`, `?project_id=${project}&type=project.updated`]
+    const filters = [
+      '',
+      '?type=project.updated',
+      '?type=profile.updated',
+      '?type=member.added',
+      `?project_id=${second}`,
+      `?project_id=${project}&type=project.updated`,
+    ]
     const live = await Promise.all(filters.map((query) => follow(t, server, person.key, { query })))
     const from = await lastOf(server)
     for (let i = 0; i < 3; i++) {
@@ -109,18 +154,38 @@ t.test('a stream', async (t) => {
     await caughtUp(server, ...live, ...resumed)
     for (const [i, filter] of filters.entries()) {
       const query = filter.replace('?', '&')
-      t.same(live[i].told.map(({ data }) => data), await listed(person, from, query), `live ${filter}`)
-      t.same(resumed[i].told.map(({ data }) => data), await listed(person, after, query), `resumed ${filter}`)
+      t.same(
+        live[i].told.map(({ data }) => data),
+        await listed(person, from, query),
+        `live ${filter}`,
+      )
+      t.same(
+        resumed[i].told.map(({ data }) => data),
+        await listed(person, after, query),
+        `resumed ${filter}`,
+      )
     }
-    t.equal((await openStream(server.url, other.key, { path: `/events/stream?project_id=${second}` })).status, 403)
-    t.equal((await openStream(server.url, person.key, { path: '/events/stream?project_id=prj_01h455vb4pex5vsknk084sn02q' })).status, 404)
+    t.equal(
+      (await openStream(server.url, other.key, { path: `/events/stream?project_id=${second}` })).status,
+      403,
+    )
+    t.equal(
+      (
+        await openStream(server.url, person.key, {
+          path: '/events/stream?project_id=prj_01h455vb4pex5vsknk084sn02q',
+        })
+      ).status,
+      404,
+    )
   })
 
   t.test('from far behind catches up over many pages while more is written', async (t) => {
     const after = await lastOf(server)
     await rename(person, project, 'first')
     await copyLast(server, 3_000)
-    const streams = await Promise.all(Array.from({ length: 4 }, () => follow(t, server, person.key, { after })))
+    const streams = await Promise.all(
+      Array.from({ length: 4 }, () => follow(t, server, person.key, { after })),
+    )
     for (let i = 0; i < 20; i++) await rename(person, project, `meanwhile ${i}`)
     await caughtUp(server, ...streams)
     const expected = (await listed(person, after)).map(({ sequence }) => sequence)
@@ -130,7 +195,7 @@ t.test('a stream', async (t) => {
 
   t.test('does not begin where events are no longer kept', async (t) => {
     const { prisma } = server.services.database
-    const removed = await lastOf(server) - 2
+    const removed = (await lastOf(server)) - 2
     await prisma.event.deleteMany({ where: { sequence: { lte: removed } } })
     await prisma.eventLog.updateMany({ data: { removedThrough: removed } })
     const { status, body } = await openStream(server.url, person.key, { lastEventId: `${removed - 1}` })
@@ -191,15 +256,21 @@ t.test('what a stream may tell is what its reader may read at that moment', asyn
 
   t.test('only what the scopes and projects of the key are for', async (t) => {
     const second = await newProject(owner)
-    const key = async (fields: object): Promise<string> => (await owner.client.post('/user/api-keys', { name: 'x', ...fields })).body.key
+    const key = async (fields: object): Promise<string> =>
+      (await owner.client.post('/user/api-keys', { name: 'x', ...fields })).body.key
     const profile = await follow(t, server, await key({ scopes: ['user:read'] }))
     const projects = await follow(t, server, await key({ scopes: ['projects:read'] }))
-    const one = await follow(t, server, await key({ scopes: ['projects:read', 'user:read'], project_ids: [second] }))
+    const one = await follow(
+      t,
+      server,
+      await key({ scopes: ['projects:read', 'user:read'], project_ids: [second] }),
+    )
     const from = await lastOf(server)
     await owner.client.put('/user/profile', { name: 'X' })
     for (const id of [project, second]) await rename(owner, id, 'x')
     await caughtUp(server, profile, projects, one)
-    const since = (stream: Following): string[] => stream.told.filter(({ id }) => id > from).map(({ data }) => `${data.type} ${data.project_id}`)
+    const since = (stream: Following): string[] =>
+      stream.told.filter(({ id }) => id > from).map(({ data }) => `${data.type} ${data.project_id}`)
     t.same(since(profile), ['profile.updated null'])
     t.same(since(projects), [`project.updated ${project}`, `project.updated ${second}`])
     t.same(since(one), ['profile.updated null', `project.updated ${second}`])
@@ -218,28 +289,40 @@ t.test('what a stream may tell is what its reader may read at that moment', asyn
     t.equal(stream.ended, null)
   })
 
-  t.test('nothing by a key that is revoked, nor after its owner is disabled or deleted: it ends at once', async (t) => {
-    const person = await server.person()
-    const { body } = await person.client.post('/user/api-keys', { name: 'x', scopes: ['user:read', 'projects:read'] })
-    const [revoked, kept] = [await follow(t, server, body.key), await follow(t, server, person.key)]
-    await person.client.delete(`/user/api-keys/${body.id}`)
-    await person.client.put('/user/profile', { name: 'after' })
-    t.equal(await ended(revoked), 'unauthorized')
-    t.notOk(typesIn(revoked).includes('profile.updated'))
-    await caughtUp(server, kept)
-    t.same(typesIn(kept), ['api_key.revoked', 'profile.updated'])
-    await server.admin.client.put(`/users/${person.id}`, { status: 'disabled' })
-    t.equal(await ended(kept), 'unauthorized')
-    const deleted = await server.person()
-    const stream = await follow(t, server, deleted.key)
-    await server.admin.client.delete(`/users/${deleted.id}`)
-    t.equal(await ended(stream), 'unauthorized')
-    t.same(stream.told.map(({ event }) => event), ['end'])
-  })
+  t.test(
+    'nothing by a key that is revoked, nor after its owner is disabled or deleted: it ends at once',
+    async (t) => {
+      const person = await server.person()
+      const { body } = await person.client.post('/user/api-keys', {
+        name: 'x',
+        scopes: ['user:read', 'projects:read'],
+      })
+      const [revoked, kept] = [await follow(t, server, body.key), await follow(t, server, person.key)]
+      await person.client.delete(`/user/api-keys/${body.id}`)
+      await person.client.put('/user/profile', { name: 'after' })
+      t.equal(await ended(revoked), 'unauthorized')
+      t.notOk(typesIn(revoked).includes('profile.updated'))
+      await caughtUp(server, kept)
+      t.same(typesIn(kept), ['api_key.revoked', 'profile.updated'])
+      await server.admin.client.put(`/users/${person.id}`, { status: 'disabled' })
+      t.equal(await ended(kept), 'unauthorized')
+      const deleted = await server.person()
+      const stream = await follow(t, server, deleted.key)
+      await server.admin.client.delete(`/users/${deleted.id}`)
+      t.equal(await ended(stream), 'unauthorized')
+      t.same(
+        stream.told.map(({ event }) => event),
+        ['end'],
+      )
+    },
+  )
 
   t.test('and however little happens, it ends within a ping', async (t) => {
     const took: number[] = []
-    const [revoked, expiring] = [await server.person(), await server.person({ expiresAt: new Date(Date.now() + 1_500) })]
+    const [revoked, expiring] = [
+      await server.person(),
+      await server.person({ expiresAt: new Date(Date.now() + 1_500) }),
+    ]
     const streams = [await follow(t, server, revoked.key), await follow(t, server, expiring.key)]
     const since = [Date.now(), Date.now() + 1_500]
     await prisma.apiKey.updateMany({ where: { userId: revoked.id }, data: { revokedAt: new Date() } })
@@ -272,7 +355,10 @@ t.test('one user may have so many streams open', async (t) => {
   const opened = asked.filter(({ status }) => status === 200)
   t.equal(opened.length, 3, 'however many are asked for at once')
   for (const { status, body, headers } of asked.filter((stream) => !opened.includes(stream))) {
-    t.match({ status, body }, { status: 429, body: { error: { code: 'RATE_LIMITED', details: { constraint: 'max_open' } } } })
+    t.match(
+      { status, body },
+      { status: 429, body: { error: { code: 'RATE_LIMITED', details: { constraint: 'max_open' } } } },
+    )
     t.ok(Number(headers.get('retry-after')) > 0)
   }
   t.equal((await open(other.key)).status, 200, 'others may open theirs')
@@ -289,7 +375,8 @@ t.test('one user may have so many streams open', async (t) => {
   await waitUntil(() => server.services.tail.streams === 3)
   // An event that breaks the spec breaks the stream.
   await newProject(person)
-  await server.services.database.prisma.$executeRaw`UPDATE events SET data = '{"object": 1, "previous_attributes": {}}' WHERE project_id IS NOT NULL`
+  await server.services.database.prisma
+    .$executeRaw`UPDATE events SET data = '{"object": 1, "previous_attributes": {}}' WHERE project_id IS NOT NULL`
   for (const stream of opened.slice(1)) await stream.close()
   await waitUntil(() => server.services.tail.streams === 1)
   const broken = await Promise.all([0, 0, 0].map((after) => follow(t, server, person.key, { after })))
@@ -304,7 +391,9 @@ t.test('what a client does not take', async (t) => {
   t.teardown(() => clearInterval(alive))
 
   /** Pipes events to a client that takes one piece of what it is sent, and answers why that was given up. */
-  async function unread (events: () => AsyncGenerator<{ event: string, id?: string, data: unknown }>): Promise<{ error: Error, stream: EventStream, most: number }> {
+  async function unread(
+    events: () => AsyncGenerator<{ event: string; id?: string; data: unknown }>,
+  ): Promise<{ error: Error; stream: EventStream; most: number }> {
     let most = 0
     const stream = new EventStream({
       start: events,
@@ -313,7 +402,7 @@ t.test('what a client does not take', async (t) => {
         return JSON.stringify(data)
       },
       ping: 20,
-      patience: 200
+      patience: 200,
     })
     const error = await new Promise<Error>((resolve) => {
       stream.on('error', resolve).pipe(new Writable({ highWaterMark: 1, write: () => {} }))
@@ -324,7 +413,7 @@ t.test('what a client does not take', async (t) => {
   t.test('is not asked of the handler', async (t) => {
     let asked = 0
     let left = false
-    const { error, most } = await unread(async function * () {
+    const { error, most } = await unread(async function* () {
       try {
         for (;;) yield { event: 'message', id: `${++asked}`, data: 'x'.repeat(1_000) }
       } finally {
@@ -339,13 +428,13 @@ t.test('what a client does not take', async (t) => {
 
   t.test('is given up, even if it is little, or the end', async (t) => {
     const started = performance.now()
-    const little = await unread(async function * () {
+    const little = await unread(async function* () {
       yield { event: 'message', data: 1 }
       yield { event: 'message', data: 2 }
       await new Promise(() => {})
     })
     t.type(little.error, SlowReaderError)
-    const end = await unread(async function * () {
+    const end = await unread(async function* () {
       yield { event: 'message', data: 1 }
       yield { event: 'end', data: {} }
     })

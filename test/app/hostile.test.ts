@@ -15,7 +15,10 @@ t.test('a body with forty thousand mistakes costs no more than its size', async 
     ['/projects', { name: 'x', tags: many(() => 1) }],
     ['/projects', { name: 'x', tags: many((i) => `tag ${i}`) }],
     ['/projects', Object.fromEntries(many((i) => [`unknown${i}`, 1]) as Array<[string, number]>)],
-    ['/projects', { name: 'x', metadata: Object.fromEntries(many((i) => [`k${i}`, 1]) as Array<[string, number]>) }]
+    [
+      '/projects',
+      { name: 'x', metadata: Object.fromEntries(many((i) => [`k${i}`, 1]) as Array<[string, number]>) },
+    ],
   ]
   /** The least of two, in seconds of CPU. */
   const costOf = async (path: string, body: unknown): Promise<number> => {
@@ -30,7 +33,9 @@ t.test('a body with forty thousand mistakes costs no more than its size', async 
     }
     return least
   }
-  const [few, all] = [2_500, 40_000].map((length) => bodiesOf((value) => Array.from({ length }, (_, i) => value(i))))
+  const [few, all] = [2_500, 40_000].map((length) =>
+    bodiesOf((value) => Array.from({ length }, (_, i) => value(i))),
+  )
   for (const [i, [path, body]] of all.entries()) {
     const small = await costOf(...few[i])
     const large = await costOf(path, body)
@@ -42,7 +47,10 @@ t.test('a body with forty thousand mistakes costs no more than its size', async 
 t.test('equal items are found whatever their form', async (t) => {
   const server = await startServer(t)
   const { client } = await server.person()
-  t.equal((await client.post('/projects', { name: 'x', tags: ['a', 'b', 'a'] })).body.error.details.constraint, 'uniqueItems')
+  t.equal(
+    (await client.post('/projects', { name: 'x', tags: ['a', 'b', 'a'] })).body.error.details.constraint,
+    'uniqueItems',
+  )
   t.equal((await client.post('/projects', { name: 'x', tags: ['a', 'A'] })).status, 201)
 })
 
@@ -53,7 +61,9 @@ t.test('readers who never read hold little', async (t) => {
   await (await fetch(server.url + script)).arrayBuffer()
   const before = process.memoryUsage().rss
   const sockets: Socket[] = []
-  t.teardown(() => { for (const socket of sockets) socket.destroy() })
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+  })
   for (let i = 0; i < 100; i++) {
     const socket = connect(Number(port), '127.0.0.1')
     socket.on('error', () => {})

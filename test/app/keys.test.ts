@@ -57,7 +57,10 @@ t.test('two instances on one database', async (t) => {
   t.test('a key revoked on an instance is refused there in the very next request', async (t) => {
     const person = await first.person()
     for (let i = 0; i < 20; i++) {
-      const made = await person.client.post('/user/api-keys', { name: 'x', scopes: ['user:read', 'keys:write'] })
+      const made = await person.client.post('/user/api-keys', {
+        name: 'x',
+        scopes: ['user:read', 'keys:write'],
+      })
       const own = createClient(first.url, made.body.key)
       await own.get('/user/profile')
       await own.delete(`/user/api-keys/${made.body.id}`)
@@ -84,11 +87,16 @@ t.test('two instances on one database', async (t) => {
     const other = onSecond(person.key)
     await other.get('/user/profile')
     const { prisma } = first.services.database
-    await prisma.$executeRawUnsafe("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'platform listener' AND datname = current_database()")
+    await prisma.$executeRawUnsafe(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'platform listener' AND datname = current_database()",
+    )
     await waitUntil(() => !second.services.principals.listening, 'the loss to be noticed')
     second.statements.length = 0
     await other.get('/user/profile')
-    t.ok(second.statements.some((text) => text.includes('api_keys')), 'the key was looked up')
+    t.ok(
+      second.statements.some((text) => text.includes('api_keys')),
+      'the key was looked up',
+    )
     await waitUntil(() => second.services.principals.listening, 'listening again')
     t.equal((await other.get('/user/profile')).status, 200)
   })
@@ -101,10 +109,18 @@ t.test('what is kept of a key', async (t) => {
   const { prisma } = server.services.database
 
   t.test('the secret is in the answer that makes it and nowhere else', async (t) => {
-    t.match(made.body, { name: 'secret', start: made.body.key.slice(0, 14), last_used_at: null, revoked_at: null })
+    t.match(made.body, {
+      name: 'secret',
+      start: made.body.key.slice(0, 14),
+      last_used_at: null,
+      revoked_at: null,
+    })
     t.notOk('key' in (await client.get(`/user/api-keys/${made.body.id}`)).body)
     t.notOk((await client.get('/user/api-keys')).text.includes(made.body.key))
-    const row = await prisma.apiKey.findUniqueOrThrow({ where: { id: made.body.id }, omit: { digest: false } })
+    const row = await prisma.apiKey.findUniqueOrThrow({
+      where: { id: made.body.id },
+      omit: { digest: false },
+    })
     t.equal(Buffer.from(row.digest).toString('hex'), hash('sha256', made.body.key, 'hex'))
     t.notOk(JSON.stringify(row).includes(made.body.key))
   })
@@ -114,7 +130,10 @@ t.test('what is kept of a key', async (t) => {
     const first = await client.post('/user/api-keys', { name: 'idem', scopes: ['user:read'] }, { headers })
     const record = await prisma.idempotencyRecord.findFirstOrThrow({ where: { ownerId: id } })
     t.notOk(Buffer.from(record.answer).includes(first.body.key))
-    t.equal((await client.post('/user/api-keys', { name: 'idem', scopes: ['user:read'] }, { headers })).body.key, first.body.key)
+    t.equal(
+      (await client.post('/user/api-keys', { name: 'idem', scopes: ['user:read'] }, { headers })).body.key,
+      first.body.key,
+    )
   })
 
   t.test('a key that may do less does not get it by repeating the request', async (t) => {
@@ -147,14 +166,20 @@ t.test('what is kept of a key', async (t) => {
     const { body: old } = await client.get(`/user/api-keys/${made.body.id}`)
     t.ok(Date.parse(old.expires_at) > Date.now())
     const again = await client.post(`/user/api-keys/${rotated.body.id}/rotate`)
-    t.equal((await createClient(server.url, rotated.body.key).get('/user/profile')).body.error.details.reason, 'revoked')
+    t.equal(
+      (await createClient(server.url, rotated.body.key).get('/user/profile')).body.error.details.reason,
+      'revoked',
+    )
     t.equal((await client.post(`/user/api-keys/${rotated.body.id}/rotate`)).status, 409)
     t.equal((await createClient(server.url, again.body.key).get('/user/profile')).status, 200)
   })
 
   t.test('a key makes none that may do more than itself', async (t) => {
     const narrow = await server.person({ scopes: ['keys:write', 'user:read'] })
-    t.equal((await narrow.client.post('/user/api-keys', { name: 'x', scopes: ['user:read', 'user:write'] })).status, 403)
+    t.equal(
+      (await narrow.client.post('/user/api-keys', { name: 'x', scopes: ['user:read', 'user:write'] })).status,
+      403,
+    )
     t.equal((await client.post('/user/api-keys', { name: 'x', scopes: ['admin'] })).status, 403)
     t.equal((await narrow.client.post('/user/api-keys', { name: 'x', scopes: ['user:read'] })).status, 201)
   })
@@ -162,20 +187,35 @@ t.test('what is kept of a key', async (t) => {
   t.test('a key for one project touches no other', async (t) => {
     const one = (await client.post('/projects', { name: 'one' })).body
     const two = (await client.post('/projects', { name: 'two' })).body
-    const made = await client.post('/user/api-keys', { name: 'x', scopes: ['projects:read', 'projects:write', 'keys:write'], project_ids: [one.id] })
+    const made = await client.post('/user/api-keys', {
+      name: 'x',
+      scopes: ['projects:read', 'projects:write', 'keys:write'],
+      project_ids: [one.id],
+    })
     const bound = createClient(server.url, made.body.key)
-    t.same((await bound.get('/projects')).body.data.map((p: any) => p.id), [one.id])
+    t.same(
+      (await bound.get('/projects')).body.data.map((p: any) => p.id),
+      [one.id],
+    )
     t.equal((await bound.get('/projects')).body.pagination.total, 1)
     t.equal((await bound.get(`/projects/${one.id}`)).status, 200)
     t.equal((await bound.get(`/projects/${two.id}`)).status, 403)
     t.equal((await bound.delete(`/projects/${two.id}`)).status, 403)
     t.equal((await bound.post('/projects', { name: 'three' })).status, 403)
     t.equal((await bound.post('/user/api-keys', { name: 'y', scopes: ['projects:read'] })).status, 403)
-    t.equal((await bound.post('/user/api-keys', { name: 'y', scopes: ['projects:read'], project_ids: [two.id] })).status, 403)
-    t.equal((await bound.post('/user/api-keys', { name: 'y', scopes: ['projects:read'], project_ids: [one.id] })).status, 201)
+    t.equal(
+      (await bound.post('/user/api-keys', { name: 'y', scopes: ['projects:read'], project_ids: [two.id] }))
+        .status,
+      403,
+    )
+    t.equal(
+      (await bound.post('/user/api-keys', { name: 'y', scopes: ['projects:read'], project_ids: [one.id] }))
+        .status,
+      201,
+    )
   })
 
-  t.test('someone else\'s key is 403 and stays as it is', async (t) => {
+  t.test("someone else's key is 403 and stays as it is", async (t) => {
     const other = await server.person()
     t.equal((await other.client.get(`/user/api-keys/${made.body.id}`)).status, 403)
     t.equal((await other.client.delete(`/user/api-keys/${made.body.id}`)).status, 403)

@@ -4,7 +4,9 @@ import { createClient } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
 
 t.test('in memory', async (t) => {
-  const server = await startServer(t, { env: { RATE_LIMIT_DEFAULT: '5', RATE_LIMIT_WRITE: '2', RATE_LIMIT_ADDRESS: '3' } })
+  const server = await startServer(t, {
+    env: { RATE_LIMIT_DEFAULT: '5', RATE_LIMIT_WRITE: '2', RATE_LIMIT_ADDRESS: '3' },
+  })
 
   t.test('each policy counts by itself, and says so in its headers', async (t) => {
     const { client } = await server.person()
@@ -22,7 +24,7 @@ t.test('in memory', async (t) => {
     t.equal((await client.post('/projects', { name: 'x' })).status, 429)
   })
 
-  t.test('one key does not use up another\'s', async (t) => {
+  t.test("one key does not use up another's", async (t) => {
     const { client } = await server.person()
     t.equal((await client.get('/projects')).status, 200)
   })
@@ -31,7 +33,10 @@ t.test('in memory', async (t) => {
     const stranger = createClient(server.url, null)
     const statuses: number[] = []
     for (let i = 0; i < 1000; i++) {
-      statuses.push((await stranger.get('/projects', { headers: { 'x-forwarded-for': `10.0.${i >> 8}.${i & 255}` } })).status)
+      statuses.push(
+        (await stranger.get('/projects', { headers: { 'x-forwarded-for': `10.0.${i >> 8}.${i & 255}` } }))
+          .status,
+      )
     }
     t.same(statuses.slice(0, 3), [401, 401, 401])
     t.ok(statuses.slice(3).every((status) => status === 429))
@@ -46,13 +51,20 @@ t.test('behind a trusted proxy the forwarded address counts', async (t) => {
   t.equal((await stranger.get('/projects', { headers: { 'x-forwarded-for': '192.0.2.1' } })).status, 401)
   t.equal((await stranger.get('/projects', { headers: { 'x-forwarded-for': '192.0.2.1' } })).status, 429)
   t.equal((await stranger.get('/projects', { headers: { 'x-forwarded-for': '192.0.2.2' } })).status, 401)
-  t.equal((await stranger.get('/projects', { headers: { 'x-forwarded-for': '::ffff:192.0.2.2' } })).status, 429, 'however it is written')
+  t.equal(
+    (await stranger.get('/projects', { headers: { 'x-forwarded-for': '::ffff:192.0.2.2' } })).status,
+    429,
+    'however it is written',
+  )
 })
 
 t.test('a network of IPv6 counts as one', async (t) => {
-  const server = await startServer(t, { env: { RATE_LIMIT_ADDRESS: '1', RATE_LIMIT_DEFAULT: '1', TRUST_PROXY: '127.0.0.1' } })
+  const server = await startServer(t, {
+    env: { RATE_LIMIT_ADDRESS: '1', RATE_LIMIT_DEFAULT: '1', TRUST_PROXY: '127.0.0.1' },
+  })
   const stranger = createClient(server.url, null)
-  const from = async (address: string, path = '/projects'): Promise<number> => (await stranger.get(path, { headers: { 'x-forwarded-for': address } })).status
+  const from = async (address: string, path = '/projects'): Promise<number> =>
+    (await stranger.get(path, { headers: { 'x-forwarded-for': address } })).status
   t.equal(await from('2001:db8:1:2::1'), 401)
   t.equal(await from('2001:0db8:0001:0002:ffff:ffff:ffff:ffff'), 429)
   t.equal(await from('2001:db8:1:3::1'), 401)

@@ -5,11 +5,11 @@ import type { Reply } from '../support/client.ts'
 
 const racers = 50
 
-function race (call: (i: number) => Promise<Reply>): Promise<Reply[]> {
+function race(call: (i: number) => Promise<Reply>): Promise<Reply[]> {
   return Promise.all(Array.from({ length: racers }, (_, i) => call(i)))
 }
 
-function tally (replies: Reply[]): Record<string, number> {
+function tally(replies: Reply[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { status, body } of replies) {
     const name = `${status} ${body?.error?.details.constraint ?? ''}`.trim()
@@ -18,11 +18,17 @@ function tally (replies: Reply[]): Record<string, number> {
   return counts
 }
 
-async function projectWithOwners (server: TestServer, count: number): Promise<{ id: string, owners: Person[], memberIds: string[] }> {
+async function projectWithOwners(
+  server: TestServer,
+  count: number,
+): Promise<{ id: string; owners: Person[]; memberIds: string[] }> {
   const owners = await Promise.all(Array.from({ length: count }, () => server.person()))
   const { body: project } = await owners[0].client.post('/projects', { name: 'shared' })
-  for (const owner of owners.slice(1)) await owners[0].client.post(`/projects/${project.id}/members`, { user_id: owner.id, role: 'owner' })
-  const { body: { data } } = await owners[0].client.get(`/projects/${project.id}/members?limit=100`)
+  for (const owner of owners.slice(1))
+    await owners[0].client.post(`/projects/${project.id}/members`, { user_id: owner.id, role: 'owner' })
+  const {
+    body: { data },
+  } = await owners[0].client.get(`/projects/${project.id}/members?limit=100`)
   const memberIds = owners.map((owner) => data.find((m: any) => m.user.id === owner.id).id)
   return { id: project.id, owners, memberIds }
 }
@@ -44,25 +50,41 @@ t.test('with 50 racers', async (t) => {
 
   t.test('of two owners who demote each other at once, one stays owner', async (t) => {
     const { id, owners, memberIds } = await projectWithOwners(server, 2)
-    const replies = await race((i) => owners[i % 2].client.put(`/projects/${id}/members/${memberIds[(i + 1) % 2]}`, { role: 'viewer' }))
-    t.ok(replies.every((r) => [200, 403, 409].includes(r.status)), JSON.stringify(tally(replies)))
+    const replies = await race((i) =>
+      owners[i % 2].client.put(`/projects/${id}/members/${memberIds[(i + 1) % 2]}`, { role: 'viewer' }),
+    )
+    t.ok(
+      replies.every((r) => [200, 403, 409].includes(r.status)),
+      JSON.stringify(tally(replies)),
+    )
     t.equal(await prisma.member.count({ where: { projectId: id, role: 'owner' } }), 1)
   })
 
   t.test('one user is added once', async (t) => {
     const owner = await server.person()
     const guest = await server.person()
-    const { body: { id } } = await owner.client.post('/projects', { name: 'one' })
-    const replies = await race(() => owner.client.post(`/projects/${id}/members`, { user_id: guest.id, role: 'editor' }))
+    const {
+      body: { id },
+    } = await owner.client.post('/projects', { name: 'one' })
+    const replies = await race(() =>
+      owner.client.post(`/projects/${id}/members`, { user_id: guest.id, role: 'editor' }),
+    )
     t.same(tally(replies), { 201: 1, '409 member_exists': racers - 1 })
     t.equal((await prisma.project.findUniqueOrThrow({ where: { id } })).memberCount, 2)
-    t.equal((await prisma.projectCount.findFirstOrThrow({ where: { userId: guest.id, status: 'active' } })).count, 1)
+    t.equal(
+      (await prisma.projectCount.findFirstOrThrow({ where: { userId: guest.id, status: 'active' } })).count,
+      1,
+    )
   })
 
   t.test('one address is invited once', async (t) => {
     const owner = await server.person()
-    const { body: { id } } = await owner.client.post('/projects', { name: 'one' })
-    const replies = await race(() => owner.client.post(`/projects/${id}/members`, { email: 'new@example.com', role: 'editor' }))
+    const {
+      body: { id },
+    } = await owner.client.post('/projects', { name: 'one' })
+    const replies = await race(() =>
+      owner.client.post(`/projects/${id}/members`, { email: 'new@example.com', role: 'editor' }),
+    )
     t.same(tally(replies), { 202: 1, '409 invitation_exists': racers - 1 })
   })
 
@@ -74,7 +96,10 @@ t.test('with 50 racers', async (t) => {
     t.ok(made.length >= 1)
     t.equal(new Set(made.map((r) => r.text)).size, 1, 'every success is the same to the letter')
     t.equal(made.filter((r) => r.headers.get('idempotent-replayed') === null).length, 1)
-    t.ok(replies.every((r) => r.status === 201 || r.body.error.details.constraint === 'in_progress'), JSON.stringify(tally(replies)))
+    t.ok(
+      replies.every((r) => r.status === 201 || r.body.error.details.constraint === 'in_progress'),
+      JSON.stringify(tally(replies)),
+    )
     t.equal(await prisma.project.count({ where: { ownerId: id } }), 1)
     const again = await client.post('/projects', { name: 'once' }, { headers })
     t.equal(again.text, made[0].text)
@@ -85,7 +110,9 @@ t.test('with 50 racers', async (t) => {
     const { client } = await server.person()
     const made = await client.post('/projects', { name: 'v0' })
     const etag = made.headers.get('etag')!
-    const replies = await race((i) => client.put(`/projects/${made.body.id}`, { name: `v${i}` }, { headers: { 'if-match': etag } }))
+    const replies = await race((i) =>
+      client.put(`/projects/${made.body.id}`, { name: `v${i}` }, { headers: { 'if-match': etag } }),
+    )
     t.same(tally(replies), { 200: 1, '412 etag': racers - 1 })
     const { body } = await client.get(`/projects/${made.body.id}`)
     t.equal(body.version, 2)
@@ -95,21 +122,34 @@ t.test('with 50 racers', async (t) => {
   t.test('changes without If-Match are each kept', async (t) => {
     const { client } = await server.person()
     const made = await client.post('/projects', { name: 'v0' })
-    const replies = await race((i) => client.put(`/projects/${made.body.id}`, i % 2 === 0 ? { description: `d${i}` } : { category: `c${i}` }))
+    const replies = await race((i) =>
+      client.put(`/projects/${made.body.id}`, i % 2 === 0 ? { description: `d${i}` } : { category: `c${i}` }),
+    )
     t.same(tally(replies), { 200: racers })
     t.equal((await client.get(`/projects/${made.body.id}`)).body.version, racers + 1)
   })
 
   t.test('one project is archived once', async (t) => {
     const { client } = await server.person()
-    const { body: { id } } = await client.post('/projects', { name: 'a' })
-    t.same(tally(await race(() => client.post(`/projects/${id}/archive`))), { 200: 1, '409 archived': racers - 1 })
+    const {
+      body: { id },
+    } = await client.post('/projects', { name: 'a' })
+    t.same(tally(await race(() => client.post(`/projects/${id}/archive`))), {
+      200: 1,
+      '409 archived': racers - 1,
+    })
   })
 
   t.test('of all admins who delete each other at once, one stays', async (t) => {
-    const admins = [server.admin, ...await Promise.all(Array.from({ length: 9 }, () => server.person({ role: 'admin' })))]
+    const admins = [
+      server.admin,
+      ...(await Promise.all(Array.from({ length: 9 }, () => server.person({ role: 'admin' })))),
+    ]
     const replies = await race((i) => admins[i % 10].client.delete(`/users/${admins[(i + 1) % 10].id}`))
-    t.ok(replies.every((r) => [204, 401, 404, 409].includes(r.status)), JSON.stringify(tally(replies)))
-    t.ok(await prisma.user.count({ where: { role: 'admin', status: 'active' } }) >= 1)
+    t.ok(
+      replies.every((r) => [204, 401, 404, 409].includes(r.status)),
+      JSON.stringify(tally(replies)),
+    )
+    t.ok((await prisma.user.count({ where: { role: 'admin', status: 'active' } })) >= 1)
   })
 })

@@ -9,12 +9,19 @@ t.test('no secret, body, address or header stands in the log', async (t) => {
   const server = await startServer(t, { env: { LOG_LEVEL: 'trace' } })
   const { client, key, email } = await server.person()
   const canary = 'canary-7f3a'
-  const made = await client.post('/user/api-keys', { name: canary, scopes: ['user:read'] }, { headers: { 'idempotency-key': `${canary}-key` } })
+  const made = await client.post(
+    '/user/api-keys',
+    { name: canary, scopes: ['user:read'] },
+    { headers: { 'idempotency-key': `${canary}-key` } },
+  )
   await client.post('/projects', { name: canary, description: canary })
   await client.get(`/projects?q=${canary}`)
   await client.put('/user/profile', { bio: canary })
   await client.post('/projects', { name: canary, unknown: canary })
-  await client.post('/projects', undefined, { raw: `{"name": "${canary}`, headers: { 'content-type': 'application/json' } })
+  await client.post('/projects', undefined, {
+    raw: `{"name": "${canary}`,
+    headers: { 'content-type': 'application/json' },
+  })
   await createClient(server.url, 'plat_live_canary-7f3a').get('/user/profile')
   await client.get('/user/profile', { headers: { cookie: canary, referer: canary, 'user-agent': canary } })
   await server.services.lastUsed.flush()
@@ -33,12 +40,16 @@ t.test('a database that fails is logged without what it was given', async (t) =>
     ALTER TABLE users ADD CONSTRAINT refusing CHECK (locale <> 'de') NOT VALID`)
   const fields = { path: 'refused', metadata: JSON.stringify({ secret: canary }), tags: canary }
   t.equal((await upload(client, { name: canary, fields })).status, 500)
-  t.equal((await client.put(`/storage/files/${file.id}`, { path: 'refused', metadata: { secret: canary } })).status, 500)
+  t.equal(
+    (await client.put(`/storage/files/${file.id}`, { path: 'refused', metadata: { secret: canary } })).status,
+    500,
+  )
   t.equal((await client.put('/user/profile', { locale: 'de', bio: canary })).status, 500)
   const failures = server.logs.map((text) => JSON.parse(text)).filter(({ msg }) => msg === 'request failed')
   t.equal(failures.length, 3)
   t.match(failures[0].err, { code: '23514', table: 'files', constraint: 'refusing', stack: /insertFile/ })
-  for (const secret of [canary, id]) t.notOk(JSON.stringify(failures.map(({ err }) => err)).includes(secret), secret)
+  for (const secret of [canary, id])
+    t.notOk(JSON.stringify(failures.map(({ err }) => err)).includes(secret), secret)
 })
 
 t.test('a line break in X-Request-ID makes no line of the log', async (t) => {
@@ -54,7 +65,14 @@ t.test('a line break in X-Request-ID makes no line of the log', async (t) => {
 })
 
 t.test('what is unforeseen is a SERVER_ERROR that says nothing, and the log has it all', async (t) => {
-  const server = await startServer(t, { handlers: { ...handlers, async getProfile () { throw new Error('password=hunter2 at 10.0.0.5') } } })
+  const server = await startServer(t, {
+    handlers: {
+      ...handlers,
+      async getProfile() {
+        throw new Error('password=hunter2 at 10.0.0.5')
+      },
+    },
+  })
   const { client } = await server.person()
   const { status, body, headers } = await client.get('/user/profile')
   t.equal(status, 500)
@@ -66,10 +84,13 @@ t.test('what is unforeseen is a SERVER_ERROR that says nothing, and the log has 
 })
 
 t.test('an undeclared field of a row is left out in production', async (t) => {
-  const leak = { ...handlers, async getProfile (request: any, services: any) {
-    const answer = await handlers.getProfile(request, services) as any
-    return { ...answer, body: { ...answer.body, password_hash: 'x' } }
-  } }
+  const leak = {
+    ...handlers,
+    async getProfile(request: any, services: any) {
+      const answer = (await handlers.getProfile(request, services)) as any
+      return { ...answer, body: { ...answer.body, password_hash: 'x' } }
+    },
+  }
   const production = await startServer(t, { handlers: leak, env: { VALIDATE_RESPONSES: 'false' } })
   const { client } = await production.person()
   const { status, body } = await client.get('/user/profile')
@@ -77,5 +98,9 @@ t.test('an undeclared field of a row is left out in production', async (t) => {
   t.notOk('password_hash' in body)
 
   const strict = await startServer(t, { handlers: leak })
-  t.equal((await (await strict.person()).client.get('/user/profile')).status, 500, 'and is an error under VALIDATE_RESPONSES')
+  t.equal(
+    (await (await strict.person()).client.get('/user/profile')).status,
+    500,
+    'and is an error under VALIDATE_RESPONSES',
+  )
 })

@@ -9,7 +9,10 @@ import { startServer } from '../support/server.ts'
 t.test('CORS is off, and never reflects an origin', async (t) => {
   const server = await startServer(t)
   for (const origin of ['https://evil.example', 'null', 'http://localhost:3000']) {
-    const preflight = await fetch(`${server.url}/v1/projects`, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } })
+    const preflight = await fetch(`${server.url}/v1/projects`, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST' },
+    })
     t.equal(preflight.status, 405)
     t.equal(preflight.headers.get('access-control-allow-origin'), null)
     const simple = await fetch(`${server.url}/healthz`, { headers: { origin } })
@@ -18,11 +21,27 @@ t.test('CORS is off, and never reflects an origin', async (t) => {
 })
 
 t.test('with CORS_ORIGINS only those are let in', async (t) => {
-  const server = await startServer(t, { env: { CORS_ORIGINS: 'https://app.example.com, https://b.example.com' } })
-  const preflight = async (origin: string) => (await fetch(`${server.url}/v1/projects`, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' } }))
-  t.equal((await preflight('https://app.example.com')).headers.get('access-control-allow-origin'), 'https://app.example.com')
+  const server = await startServer(t, {
+    env: { CORS_ORIGINS: 'https://app.example.com, https://b.example.com' },
+  })
+  const preflight = async (origin: string) =>
+    await fetch(`${server.url}/v1/projects`, {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization',
+      },
+    })
+  t.equal(
+    (await preflight('https://app.example.com')).headers.get('access-control-allow-origin'),
+    'https://app.example.com',
+  )
   t.equal((await preflight('https://evil.example')).headers.get('access-control-allow-origin'), null)
-  t.equal((await preflight('https://app.example.com.evil.example')).headers.get('access-control-allow-origin'), null)
+  t.equal(
+    (await preflight('https://app.example.com.evil.example')).headers.get('access-control-allow-origin'),
+    null,
+  )
 })
 
 t.test('metrics are there on request only', async (t) => {
@@ -41,7 +60,10 @@ t.test('a bad setting is named, and its secrets are not repeated', async (t) => 
     [{ PORT: '70000' }, /^PORT must be a whole number from 0 to 65535/],
     [{ PORT: '-1' }, /^PORT/],
     [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be one of/],
-    [{ DATABASE_URL: 'mysql://u:hunter2@h/d' }, /^DATABASE_URL must be an address that starts with postgres:\/\//],
+    [
+      { DATABASE_URL: 'mysql://u:hunter2@h/d' },
+      /^DATABASE_URL must be an address that starts with postgres:\/\//,
+    ],
     [{ REDIS_URL: 'hunter2' }, /^REDIS_URL/],
     [{ PUBLIC_URL: 'ftp://x' }, /^PUBLIC_URL/],
     [{ BOOTSTRAP_API_KEY: 'plat_live_hunter2' }, /^BOOTSTRAP_API_KEY/],
@@ -51,10 +73,16 @@ t.test('a bad setting is named, and its secrets are not repeated', async (t) => 
     [{ METRICS: 'yes' }, /^METRICS must be one of true, false/],
     [{ RATE_LIMIT_WRITE: '0' }, /^RATE_LIMIT_WRITE/],
     [{ PAYMENT_GATEWAY: 'barter' }, /^PAYMENT_GATEWAY must be one of sandbox, stripe/],
-    [{ PAYMENT_GATEWAY: 'stripe' }, /^PAYMENT_GATEWAY=stripe needs STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET/],
+    [
+      { PAYMENT_GATEWAY: 'stripe' },
+      /^PAYMENT_GATEWAY=stripe needs STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET/,
+    ],
     [{ PAYMENT_GATEWAY: 'stripe', ...stripe, STRIPE_SECRET_KEY: 'pk_hunter2' }, /^STRIPE_SECRET_KEY/],
     [{ PAYMENT_GATEWAY: 'stripe', ...stripe, STRIPE_WEBHOOK_SECRET: 'sk_hunter2' }, /^STRIPE_WEBHOOK_SECRET/],
-    [{ PAYMENT_GATEWAY: 'stripe', ...stripe, STRIPE_API_BASE: 'http://localhost/hunter2' }, /^STRIPE_API_BASE/]
+    [
+      { PAYMENT_GATEWAY: 'stripe', ...stripe, STRIPE_API_BASE: 'http://localhost/hunter2' },
+      /^STRIPE_API_BASE/,
+    ],
   ]
   for (const [env, message] of cases) {
     try {
@@ -70,12 +98,27 @@ t.test('a bad setting is named, and its secrets are not repeated', async (t) => 
 
 t.test('every setting of the code stands in .env.example, and no other', async (t) => {
   const root = join(import.meta.dirname, '../..')
-  const documented = new Set([...readFileSync(join(root, '.env.example'), 'utf8').matchAll(/^#?\s?([A-Z][A-Z0-9_]+)=/gm)].map((m) => m[1]))
+  const documented = new Set(
+    [...readFileSync(join(root, '.env.example'), 'utf8').matchAll(/^#?\s?([A-Z][A-Z0-9_]+)=/gm)].map(
+      (m) => m[1],
+    ),
+  )
   const read = new Set<string>()
   // Some are read only where others ask for them.
-  const settings: Array<Record<string, string>> = [{ BOOTSTRAP_API_KEY: newSecret('live') }, { STORAGE: 's3', S3_BUCKET: 'files' }, { PAYMENT_GATEWAY: 'stripe', ...stripe }]
+  const settings: Array<Record<string, string>> = [
+    { BOOTSTRAP_API_KEY: newSecret('live') },
+    { STORAGE: 's3', S3_BUCKET: 'files' },
+    { PAYMENT_GATEWAY: 'stripe', ...stripe },
+  ]
   for (const env of settings) {
-    readConfig(new Proxy(env, { get (target, name: string) { read.add(name); return target[name] } }))
+    readConfig(
+      new Proxy(env, {
+        get(target, name: string) {
+          read.add(name)
+          return target[name]
+        },
+      }),
+    )
   }
   t.same([...documented].sort(), [...read].sort())
 })

@@ -17,9 +17,9 @@ t.test('SIGTERM under load cuts no accepted request', async (t) => {
         const response = await fetch(`${server.url}/v1/projects`, {
           method: 'POST',
           headers: { authorization: `Bearer ${bootstrapKey}`, 'content-type': 'application/json' },
-          body: JSON.stringify({ name: 'under load' })
+          body: JSON.stringify({ name: 'under load' }),
         })
-        const body = await response.json() as any
+        const body = (await response.json()) as any
         if (response.status === 201) acknowledged.push(body.id)
         else cut.push(`${response.status}`)
       } catch (error) {
@@ -44,8 +44,10 @@ t.test('SIGTERM under load cuts no accepted request', async (t) => {
   t.ok(acknowledged.length > 0)
 
   const again = await spawnServer(t, { DATABASE_URL: databaseUrl })
-  const list = await fetch(`${again.url}/v1/projects?limit=1`, { headers: { authorization: `Bearer ${bootstrapKey}` } })
-  t.ok((await list.json() as any).pagination.total >= acknowledged.length)
+  const list = await fetch(`${again.url}/v1/projects?limit=1`, {
+    headers: { authorization: `Bearer ${bootstrapKey}` },
+  })
+  t.ok(((await list.json()) as any).pagination.total >= acknowledged.length)
 })
 
 t.test('a client that holds its connection does not hold up the stop', async (t) => {
@@ -54,8 +56,15 @@ t.test('a client that holds its connection does not hold up the stop', async (t)
   const { port } = new URL(server.url)
   const socket = connect(Number(port), '127.0.0.1')
   socket.on('error', () => {})
-  t.teardown(() => { socket.destroy() })
-  await new Promise<void>((resolve) => socket.write('POST /v1/projects HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{', () => resolve()))
+  t.teardown(() => {
+    socket.destroy()
+  })
+  await new Promise<void>((resolve) =>
+    socket.write(
+      'POST /v1/projects HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{',
+      () => resolve(),
+    ),
+  )
   const ended = await server.end('SIGTERM')
   t.same(ended, { code: 0, signal: null })
 })

@@ -10,43 +10,69 @@ t.test('500 dribbling sockets', async (t) => {
   const server = await startServer(t, { env: { REQUEST_TIMEOUT: '2' } })
   const { client, key } = await server.person()
   const { port } = new URL(server.url)
-  const sockets: Array<{ socket: Socket, answer: string, closed: boolean }> = []
+  const sockets: Array<{ socket: Socket; answer: string; closed: boolean }> = []
   for (let i = 0; i < dribblers; i++) {
     const socket = connect(Number(port), '127.0.0.1')
     const state = { socket, answer: '', closed: false }
     sockets.push(state)
-    socket.on('data', (chunk) => { state.answer += chunk })
-    socket.on('close', () => { state.closed = true })
+    socket.on('data', (chunk) => {
+      state.answer += chunk
+    })
+    socket.on('close', () => {
+      state.closed = true
+    })
     socket.on('error', () => {})
     // Half of them never finish their head, half never their body.
-    socket.write(i % 2 === 0
-      ? 'GET /v1/projects HTTP/1.1\r\nhost: x\r\nx-slow: '
-      : `POST /v1/projects HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{`)
+    socket.write(
+      i % 2 === 0
+        ? 'GET /v1/projects HTTP/1.1\r\nhost: x\r\nx-slow: '
+        : `POST /v1/projects HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{`,
+    )
   }
-  const dribble = setInterval(() => { for (const { socket, closed } of sockets) if (!closed) socket.write(' ') }, 300)
-  t.teardown(() => { clearInterval(dribble); for (const { socket } of sockets) socket.destroy() })
+  const dribble = setInterval(() => {
+    for (const { socket, closed } of sockets) if (!closed) socket.write(' ')
+  }, 300)
+  t.teardown(() => {
+    clearInterval(dribble)
+    for (const { socket } of sockets) socket.destroy()
+  })
 
   for (let i = 0; i < 20; i++) t.equal((await client.post('/projects', { name: 'meanwhile' })).status, 201)
   await waitUntil(() => sockets.every(({ closed }) => closed), 'all dribblers to be cut off')
-  const answered = sockets.filter(({ answer }) => answer.includes('HTTP/1.1 408') && answer.includes('"code":"REQUEST_TIMEOUT"'))
-  t.equal(answered.length, dribblers, `${answered.length} were told 408; another answer was: ${sockets.find((s) => !s.answer.includes('408'))?.answer}`)
+  const answered = sockets.filter(
+    ({ answer }) => answer.includes('HTTP/1.1 408') && answer.includes('"code":"REQUEST_TIMEOUT"'),
+  )
+  t.equal(
+    answered.length,
+    dribblers,
+    `${answered.length} were told 408; another answer was: ${sockets.find((s) => !s.answer.includes('408'))?.answer}`,
+  )
   t.equal((await client.get('/projects')).body.pagination.total, 20)
 })
 
 t.test('what is no HTTP, or too much of it, is answered in the one shape', async (t) => {
   const server = await startServer(t)
   const { port } = new URL(server.url)
-  const send = async (text: string): Promise<string> => await new Promise((resolve) => {
-    const socket = connect(Number(port), '127.0.0.1')
-    let answer = ''
-    socket.on('data', (chunk) => { answer += chunk })
-    socket.on('close', () => resolve(answer))
-    socket.on('error', () => {})
-    socket.write(text)
-  })
+  const send = async (text: string): Promise<string> =>
+    await new Promise((resolve) => {
+      const socket = connect(Number(port), '127.0.0.1')
+      let answer = ''
+      socket.on('data', (chunk) => {
+        answer += chunk
+      })
+      socket.on('close', () => resolve(answer))
+      socket.on('error', () => {})
+      socket.write(text)
+    })
   t.match(await send('nonsense\r\n\r\n'), /^HTTP\/1\.1 400 [^]*"code":"INVALID_REQUEST"/)
-  t.match(await send(`GET / HTTP/1.1\r\nhost: x\r\nx-large: ${'x'.repeat(20_000)}\r\n\r\n`), /^HTTP\/1\.1 431 [^]*"code":"INVALID_REQUEST"/)
-  t.match(await send('GET /v1/projects/%zz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'), /^HTTP\/1\.1 400 [^]*"code":"INVALID_REQUEST"/)
+  t.match(
+    await send(`GET / HTTP/1.1\r\nhost: x\r\nx-large: ${'x'.repeat(20_000)}\r\n\r\n`),
+    /^HTTP\/1\.1 431 [^]*"code":"INVALID_REQUEST"/,
+  )
+  t.match(
+    await send('GET /v1/projects/%zz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'),
+    /^HTTP\/1\.1 400 [^]*"code":"INVALID_REQUEST"/,
+  )
 })
 
 t.test('a body that does not come to its end', async (t) => {
@@ -59,18 +85,27 @@ t.test('a body that does not come to its end', async (t) => {
     'refused with 400': 'POST /v1/projects/%zz HTTP/1.1\r\nhost: x\r\n',
     'refused with 415': `POST /v1/storage/upload HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`,
     'read by nobody, answered': `GET /v1/projects HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`,
-    'read by nobody, beside a stream': `GET /v1/events/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`
+    'read by nobody, beside a stream': `GET /v1/events/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`,
   }
   const sockets = Object.entries(requests).map(([what, head]) => {
     const state = { what, socket: connect(Number(port), '127.0.0.1'), answer: '', closed: false }
-    state.socket.on('data', (chunk) => { state.answer += chunk })
-    state.socket.on('close', () => { state.closed = true })
+    state.socket.on('data', (chunk) => {
+      state.answer += chunk
+    })
+    state.socket.on('close', () => {
+      state.closed = true
+    })
     state.socket.on('error', () => {})
     state.socket.write(`${head}content-type: application/json\r\ncontent-length: 1000\r\n\r\n{`)
     return state
   })
-  const dribble = setInterval(() => { for (const { socket, closed } of sockets) if (!closed) socket.write(' ') }, 100)
-  t.teardown(() => { clearInterval(dribble); for (const { socket } of sockets) socket.destroy() })
+  const dribble = setInterval(() => {
+    for (const { socket, closed } of sockets) if (!closed) socket.write(' ')
+  }, 100)
+  t.teardown(() => {
+    clearInterval(dribble)
+    for (const { socket } of sockets) socket.destroy()
+  })
   for (const state of sockets) {
     await waitUntil(() => state.closed, `the end of the connection that was ${state.what}`)
     t.match(state.answer, /^HTTP\/1\.1 (200|40[0145]|415) /, state.what)

@@ -22,17 +22,35 @@ for (const { id, ifMatch } of infos.filter((info) => info.ifMatch !== null)) {
   t.test(`${id} refuses an If-Match that is not the resource's`, async (t) => {
     const { ask, read, etag } = await made()
     const before = await dump()
-    for (const value of [unseen, `W/${etag}`, `${unseen}, W/${etag}`, etag.replaceAll('"', ''), `"${etag}"`, etag.toLowerCase() === etag ? unseen : etag.toLowerCase(), '"*"', 'nothing']) {
+    for (const value of [
+      unseen,
+      `W/${etag}`,
+      `${unseen}, W/${etag}`,
+      etag.replaceAll('"', ''),
+      `"${etag}"`,
+      etag.toLowerCase() === etag ? unseen : etag.toLowerCase(),
+      '"*"',
+      'nothing',
+    ]) {
       const reply = await send(ask, { headers: { 'if-match': value } })
       t.equal(reply.status, 412, value)
-      t.match(reply.body.error, { code: 'PRECONDITION_FAILED', details: { field: 'If-Match', constraint: 'etag' } }, value)
+      t.match(
+        reply.body.error,
+        { code: 'PRECONDITION_FAILED', details: { field: 'If-Match', constraint: 'etag' } },
+        value,
+      )
     }
     t.same(await dump(), before, 'nothing changes')
     t.equal((await read()).headers.get('etag'), etag)
   })
 
   t.test(`${id} takes an If-Match that is the resource's`, async (t) => {
-    for (const value of [(etag: string) => etag, () => '*', (etag: string) => `${unseen}, ${etag}`, (etag: string) => `W/${unseen},${etag}`]) {
+    for (const value of [
+      (etag: string) => etag,
+      () => '*',
+      (etag: string) => `${unseen}, ${etag}`,
+      (etag: string) => `W/${unseen},${etag}`,
+    ]) {
       const { ask, read, etag } = await made()
       const reply = await send(ask, { headers: { 'if-match': value(etag) } })
       t.equal(reply.status, successOf(id), `${value(etag)} ${reply.text.slice(0, 200)}`)
@@ -45,10 +63,15 @@ for (const { id, ifMatch } of infos.filter((info) => info.ifMatch !== null)) {
 
   t.test(`${id} by two who have seen the same lets one through`, async (t) => {
     const { ask, etag } = await made()
-    const replies = await Promise.all(Array.from({ length: 4 }, () => send(ask, { headers: { 'if-match': etag } })))
+    const replies = await Promise.all(
+      Array.from({ length: 4 }, () => send(ask, { headers: { 'if-match': etag } })),
+    )
     const statuses = replies.map(({ status }) => status)
     t.equal(statuses.filter((status) => status === successOf(id)).length, 1, String(statuses))
-    t.ok(statuses.every((status) => [successOf(id), 412, 404, 403, 401].includes(status)), String(statuses))
+    t.ok(
+      statuses.every((status) => [successOf(id), 412, 404, 403, 401].includes(status)),
+      String(statuses),
+    )
   })
 }
 
@@ -73,7 +96,12 @@ for (const { id, produces, scopes, replies } of infos.filter((info) => info.etag
       t.equal(reply.status, 200, value)
       if (volatile.length === 0) t.equal(reply.text, first.text, value)
     }
-    if (scopes !== null) t.equal((await send(ask, { key: null, headers: { 'if-none-match': '*' } })).status, 401, 'nothing for who has no key')
+    if (scopes !== null)
+      t.equal(
+        (await send(ask, { key: null, headers: { 'if-none-match': '*' } })).status,
+        401,
+        'nothing for who has no key',
+      )
     if (!binary) t.equal(first.headers.get('content-type'), `${produces[0]}; charset=utf-8`)
   })
 }
@@ -86,13 +114,28 @@ for (const { id } of infos.filter((info) => info.replies[200]?.binary === true))
     const later = new Date(Date.parse(modified) + 1000).toUTCString()
     const earlier = new Date(Date.parse(modified) - 1000).toUTCString()
     for (const [status, headers] of [
-      [304, { 'if-modified-since': modified }], [304, { 'if-modified-since': later }], [200, { 'if-modified-since': earlier }], [200, { 'if-modified-since': 'nothing' }],
-      [200, { 'if-modified-since': later, 'if-none-match': unseen }], [304, { 'if-modified-since': earlier, 'if-none-match': etag }],
-      [206, { range: 'bytes=0-0' }], [206, { range: 'bytes=-1' }], [206, { range: 'bytes=1-' }], [206, { range: 'bytes=0-99999999' }],
-      [200, { range: 'bytes=0-0,2-3' }], [200, { range: 'lines=0-1' }], [200, { range: 'bytes=3-1' }], [200, { range: 'bytes=x' }],
-      [416, { range: 'bytes=99999999-' }], [304, { range: 'bytes=0-0', 'if-none-match': etag }],
-      [206, { range: 'bytes=0-0', 'if-range': etag }], [200, { range: 'bytes=0-0', 'if-range': unseen }], [200, { range: 'bytes=0-0', 'if-range': `W/${etag}` }],
-      [206, { range: 'bytes=0-0', 'if-range': modified }], [200, { range: 'bytes=0-0', 'if-range': later }], [200, { range: 'bytes=99999999-', 'if-range': unseen }]
+      [304, { 'if-modified-since': modified }],
+      [304, { 'if-modified-since': later }],
+      [200, { 'if-modified-since': earlier }],
+      [200, { 'if-modified-since': 'nothing' }],
+      [200, { 'if-modified-since': later, 'if-none-match': unseen }],
+      [304, { 'if-modified-since': earlier, 'if-none-match': etag }],
+      [206, { range: 'bytes=0-0' }],
+      [206, { range: 'bytes=-1' }],
+      [206, { range: 'bytes=1-' }],
+      [206, { range: 'bytes=0-99999999' }],
+      [200, { range: 'bytes=0-0,2-3' }],
+      [200, { range: 'lines=0-1' }],
+      [200, { range: 'bytes=3-1' }],
+      [200, { range: 'bytes=x' }],
+      [416, { range: 'bytes=99999999-' }],
+      [304, { range: 'bytes=0-0', 'if-none-match': etag }],
+      [206, { range: 'bytes=0-0', 'if-range': etag }],
+      [200, { range: 'bytes=0-0', 'if-range': unseen }],
+      [200, { range: 'bytes=0-0', 'if-range': `W/${etag}` }],
+      [206, { range: 'bytes=0-0', 'if-range': modified }],
+      [200, { range: 'bytes=0-0', 'if-range': later }],
+      [200, { range: 'bytes=99999999-', 'if-range': unseen }],
     ] as Array<[number, Record<string, string>]>) {
       const reply = await send(ask, { headers })
       const what = JSON.stringify(headers)
@@ -100,7 +143,9 @@ for (const { id } of infos.filter((info) => info.replies[200]?.binary === true))
       if (status === 200) t.same(reply.bytes, bytes, `${what}: the whole`)
       if (status === 304) t.equal(reply.text, '', `${what}: nothing`)
       if (status !== 206) continue
-      const [, start, end, length] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(reply.headers.get('content-range')!)!.map(Number)
+      const [, start, end, length] = /^bytes (\d+)-(\d+)\/(\d+)$/
+        .exec(reply.headers.get('content-range')!)!
+        .map(Number)
       t.equal(length, bytes.length, what)
       t.same(reply.bytes, bytes.subarray(start, end + 1), `${what}: these bytes`)
     }
@@ -109,33 +154,62 @@ for (const { id } of infos.filter((info) => info.replies[200]?.binary === true))
 
 /** How what others move is moved. */
 const moved: Partial<Record<OperationId, (id: string) => Promise<unknown>>> = {
-  getApiKey: (id) => server.services.database.prisma.apiKey.update({ where: { id }, data: { lastUsedAt: new Date() } }),
-  getFile: (id) => server.services.database.prisma.file.update({ where: { id }, data: { downloadCount: { increment: 1 } } }),
-  getFileLink: (id) => server.services.database.prisma.fileLink.update({ where: { id }, data: { downloadCount: { increment: 1 } } }),
-  getSession: (id) => server.services.database.prisma.session.update({ where: { id }, data: { messageCount: { increment: 1 }, lastMessageAt: new Date(), promptTokens: { increment: 1 }, updatedAt: new Date(Date.now() + 1_000) } }),
+  getApiKey: (id) =>
+    server.services.database.prisma.apiKey.update({ where: { id }, data: { lastUsedAt: new Date() } }),
+  getFile: (id) =>
+    server.services.database.prisma.file.update({ where: { id }, data: { downloadCount: { increment: 1 } } }),
+  getFileLink: (id) =>
+    server.services.database.prisma.fileLink.update({
+      where: { id },
+      data: { downloadCount: { increment: 1 } },
+    }),
+  getSession: (id) =>
+    server.services.database.prisma.session.update({
+      where: { id },
+      data: {
+        messageCount: { increment: 1 },
+        lastMessageAt: new Date(),
+        promptTokens: { increment: 1 },
+        updatedAt: new Date(Date.now() + 1_000),
+      },
+    }),
   getKnowledgeBase: (id) => insertedDocument(server, id),
   getTestClock: async () => {
     const before = await paymentsNow(server.services.database)
-    await waitUntil(async () => await paymentsNow(server.services.database) > before, 'the clock goes on')
-  }
+    await waitUntil(async () => (await paymentsNow(server.services.database)) > before, 'the clock goes on')
+  },
 }
 
-for (const { id, replies } of infos.filter(({ method, replies }) => method === 'GET' && replies[200]?.volatile !== undefined)) {
-  t.test(`${id} has the same ETag, and takes it in If-Match, while only what others move is another`, async (t) => {
-    const writes = infos.filter(({ ifMatch }) => ifMatch === id)
-    for (const write of writes.length === 0 ? [{ id }] : writes) {
-      const ask = await askFor(server, write.id)
-      const read = async () => await send({ ...ask, id, body: undefined })
-      const before = await read()
-      const etag = before.headers.get('etag')!
-      await moved[id]!(Object.values(ask.params ?? {}).at(-1) ?? '')
-      const after = await read()
-      for (const field of replies[200].volatile!) t.notSame(after.body[field], before.body[field], `${field} is another`)
-      t.equal(after.headers.get('etag'), etag, 'the ETag is the same')
-      t.equal((await send({ ...ask, id, body: undefined }, { headers: { 'if-none-match': etag } })).status, 304)
-      if (writes.length > 0) t.equal((await send(ask, { headers: { 'if-match': etag } })).status, successOf(write.id), `${write.id} takes it`)
-    }
-  })
+for (const { id, replies } of infos.filter(
+  ({ method, replies }) => method === 'GET' && replies[200]?.volatile !== undefined,
+)) {
+  t.test(
+    `${id} has the same ETag, and takes it in If-Match, while only what others move is another`,
+    async (t) => {
+      const writes = infos.filter(({ ifMatch }) => ifMatch === id)
+      for (const write of writes.length === 0 ? [{ id }] : writes) {
+        const ask = await askFor(server, write.id)
+        const read = async () => await send({ ...ask, id, body: undefined })
+        const before = await read()
+        const etag = before.headers.get('etag')!
+        await moved[id]!(Object.values(ask.params ?? {}).at(-1) ?? '')
+        const after = await read()
+        for (const field of replies[200].volatile!)
+          t.notSame(after.body[field], before.body[field], `${field} is another`)
+        t.equal(after.headers.get('etag'), etag, 'the ETag is the same')
+        t.equal(
+          (await send({ ...ask, id, body: undefined }, { headers: { 'if-none-match': etag } })).status,
+          304,
+        )
+        if (writes.length > 0)
+          t.equal(
+            (await send(ask, { headers: { 'if-match': etag } })).status,
+            successOf(write.id),
+            `${write.id} takes it`,
+          )
+      }
+    },
+  )
 }
 
 t.test('HEAD is GET without the body, for every operation that reads', async (t) => {
@@ -145,14 +219,17 @@ t.test('HEAD is GET without the body, for every operation that reads', async (t)
     await send(ask)
     await server.services.lastUsed.flush()
     const get = await send(ask)
-    const head = (key: string | null, headers: Record<string, string> = {}) => createClient(server.url, key).call('HEAD', pathOf(ask), { headers })
+    const head = (key: string | null, headers: Record<string, string> = {}) =>
+      createClient(server.url, key).call('HEAD', pathOf(ask), { headers })
     const { status, headers, text } = await head(ask.caller.key)
     t.equal(status, successOf(info.id), info.id)
     t.equal(text, '', info.id)
-    for (const name of ['etag', 'content-type', 'link', 'cache-control', 'x-content-type-options']) t.equal(headers.get(name), get.headers.get(name), `${info.id} ${name}`)
+    for (const name of ['etag', 'content-type', 'link', 'cache-control', 'x-content-type-options'])
+      t.equal(headers.get(name), get.headers.get(name), `${info.id} ${name}`)
     const length = info.replies[successOf(info.id)].events === undefined ? String(get.bytes.length) : null
     t.equal(headers.get('content-length'), length, `${info.id} says how long it would be, if it would end`)
-    if (info.etag) t.equal((await head(ask.caller.key, { 'if-none-match': headers.get('etag')! })).status, 304, info.id)
+    if (info.etag)
+      t.equal((await head(ask.caller.key, { 'if-none-match': headers.get('etag')! })).status, 304, info.id)
     if (info.scopes !== null) t.equal((await head(null)).status, 401, info.id)
   }
 })

@@ -19,9 +19,15 @@ const last: OperationId[] = ['advanceTestClock']
 
 t.test('the example request of every operation is answered as its example says', async (t) => {
   const server = await startServer(t)
-  for (const { id } of [...served.filter(({ id }) => !last.includes(id)), ...served.filter(({ id }) => last.includes(id))]) {
+  for (const { id } of [
+    ...served.filter(({ id }) => !last.includes(id)),
+    ...served.filter(({ id }) => last.includes(id)),
+  ]) {
     const { status, body, headers } = await send(await exampleRequest(server, id))
-    t.ok(status < 400, `${id} is answered with ${status}: ${status < 400 ? 'a success' : JSON.stringify(body)}`)
+    t.ok(
+      status < 400,
+      `${id} is answered with ${status}: ${status < 400 ? 'a success' : JSON.stringify(body)}`,
+    )
     if (status >= 400) continue
     const example = examples[id].replies[status]
     if (headers.get('content-type')?.startsWith('application/json') !== true) continue
@@ -32,12 +38,23 @@ t.test('the example request of every operation is answered as its example says',
 
 t.test('the example of every answer is one that the contract allows', async (t) => {
   for (const id of operationIds) {
-    for (const [status, { contentType, serializer, events }] of Object.entries((operations[id] as OperationInfo).replies)) {
-      if (Number(status) >= 300 || contentType === null || (contentType !== 'application/json' && events === undefined)) continue
+    for (const [status, { contentType, serializer, events }] of Object.entries(
+      (operations[id] as OperationInfo).replies,
+    )) {
+      if (
+        Number(status) >= 300 ||
+        contentType === null ||
+        (contentType !== 'application/json' && events === undefined)
+      )
+        continue
       const example = examples[id].replies[status]
       if (events !== undefined) {
         const shown = [...String(example).matchAll(/^event: (.+)\ndata: (.+)$/gm)]
-        t.same(shown.map(([, name]) => name), Object.keys(events), `${id} shows each of its events`)
+        t.same(
+          shown.map(([, name]) => name),
+          Object.keys(events),
+          `${id} shows each of its events`,
+        )
         for (const [, name, data] of shown) allows(t, events[name], JSON.parse(data), `${id} ${name}`)
       } else if (serializer !== undefined) {
         allows(t, serializer, example, `${id} ${status}`)
@@ -47,11 +64,20 @@ t.test('the example of every answer is one that the contract allows', async (t) 
 })
 
 t.test('the example of every event is one that the contract allows', async (t) => {
-  t.same(events.map(({ type }) => type), Object.keys(eventTypes))
+  t.same(
+    events.map(({ type }) => type),
+    Object.keys(eventTypes),
+  )
   for (const { type, example } of events) {
     allows(t, eventTypes[type as EventType].payload, example, type)
-    for (const [field, former] of Object.entries(example.data.previous_attributes)) t.notSame(example.data.object[field], former, `${type} shows another ${field} than before`)
-    if (type.endsWith('.updated')) t.not(Object.keys(example.data.previous_attributes).length, type === 'avatar.updated' ? -1 : 0, `${type} shows what was changed`)
+    for (const [field, former] of Object.entries(example.data.previous_attributes))
+      t.notSame(example.data.object[field], former, `${type} shows another ${field} than before`)
+    if (type.endsWith('.updated'))
+      t.not(
+        Object.keys(example.data.previous_attributes).length,
+        type === 'avatar.updated' ? -1 : 0,
+        `${type} shows what was changed`,
+      )
   }
 })
 
@@ -71,41 +97,72 @@ t.test('the example of every error is what the server says in such a case', asyn
     Conflict: await send(archived),
     PreconditionFailed: await client.put(path, { name: 'New' }, { headers: { 'if-match': '"other"' } }),
     PayloadTooLarge: await client.put(path, { name: 'x'.repeat(1024 * 1024) }),
-    UnsupportedMediaType: await client.call('PUT', path, { raw: 'name=New', headers: { 'content-type': 'text/plain' } }),
+    UnsupportedMediaType: await client.call('PUT', path, {
+      raw: 'name=New',
+      headers: { 'content-type': 'text/plain' },
+    }),
     IdempotencyMismatch: await (async () => {
       await client.post('/projects', { name: 'One' }, { headers: { 'idempotency-key': 'once' } })
       return await client.post('/projects', { name: 'Two' }, { headers: { 'idempotency-key': 'once' } })
-    })()
+    })(),
   }
-  for (const [name, { body: { error } }] of Object.entries(answered)) {
+  for (const [
+    name,
+    {
+      body: { error },
+    },
+  ] of Object.entries(answered)) {
     const example = (contract.components.responses as Json)[name].content['application/json'].example.error
     const { request_id: _shown, ...shown } = example.details
     const { request_id: _told, ...told } = error.details
     t.same({ code: error.code, details: told }, { code: example.code, details: shown }, name)
-    t.equal(error.message.replace(/_[0-9a-hjkmnp-tv-z]{26}/g, '_01jd6y8m5qe8btc4y5w1r0n3fz'), example.message, name)
+    t.equal(
+      error.message.replace(/_[0-9a-hjkmnp-tv-z]{26}/g, '_01jd6y8m5qe8btc4y5w1r0n3fz'),
+      example.message,
+      name,
+    )
   }
 })
 
-function allows (t: Test, serializer: string, value: Json, name: string): void {
+function allows(t: Test, serializer: string, value: Json, name: string): void {
   const validate = replies[serializer] as ValidateFunction
   t.ok(validate(value), `${name}: ${JSON.stringify(validate.errors)}`)
 }
 
-function schemaOf (id: OperationId, status: number): Json {
-  const item: Json = Object.values<Json>(contract.paths).find((item) => item[operations[id].method.toLowerCase()]?.operationId === id)
-  return resolve(contract, item[operations[id].method.toLowerCase()].responses[status]).content['application/json'].schema
+function schemaOf(id: OperationId, status: number): Json {
+  const item: Json = Object.values<Json>(contract.paths).find(
+    (item) => item[operations[id].method.toLowerCase()]?.operationId === id,
+  )
+  return resolve(contract, item[operations[id].method.toLowerCase()].responses[status]).content[
+    'application/json'
+  ].schema
 }
 
 /** Where two answers of one schema have other fields, or other types. What may be null or may be missing may be so in one of them. */
-function differences (example: Json, answer: Json, given: Json, at: string): string[] {
+function differences(example: Json, answer: Json, given: Json, at: string): string[] {
   if (example === null || answer === null) return []
-  if (typeof example !== typeof answer || Array.isArray(example) !== Array.isArray(answer)) return [`${at} is ${typeof answer}, and ${typeof example} in the example`]
+  if (typeof example !== typeof answer || Array.isArray(example) !== Array.isArray(answer))
+    return [`${at} is ${typeof answer}, and ${typeof example} in the example`]
   const schema = resolve(contract, given) ?? {}
   const inner = schema.anyOf ?? schema.oneOf
-  if (schema.properties === undefined && inner !== undefined) return differences(example, answer, inner[0], at)
-  if (Array.isArray(example)) return example.length === 0 || answer.length === 0 ? [] : differences(example[0], answer[0], schema.items, `${at}[]`)
+  if (schema.properties === undefined && inner !== undefined)
+    return differences(example, answer, inner[0], at)
+  if (Array.isArray(example))
+    return example.length === 0 || answer.length === 0
+      ? []
+      : differences(example[0], answer[0], schema.items, `${at}[]`)
   if (typeof example !== 'object' || schema.properties === undefined) return []
-  const missing = Object.keys(example).filter((key) => !Object.hasOwn(answer, key) && schema.required?.includes(key)).map((key) => `${at}.${key} is in the example alone`)
-  const unshown = Object.keys(answer).filter((key) => !Object.hasOwn(example, key)).map((key) => `${at}.${key} is not in the example`)
-  return [...missing, ...unshown, ...Object.keys(example).filter((key) => Object.hasOwn(answer, key)).flatMap((key) => differences(example[key], answer[key], schema.properties[key], `${at}.${key}`))]
+  const missing = Object.keys(example)
+    .filter((key) => !Object.hasOwn(answer, key) && schema.required?.includes(key))
+    .map((key) => `${at}.${key} is in the example alone`)
+  const unshown = Object.keys(answer)
+    .filter((key) => !Object.hasOwn(example, key))
+    .map((key) => `${at}.${key} is not in the example`)
+  return [
+    ...missing,
+    ...unshown,
+    ...Object.keys(example)
+      .filter((key) => Object.hasOwn(answer, key))
+      .flatMap((key) => differences(example[key], answer[key], schema.properties[key], `${at}.${key}`)),
+  ]
 }

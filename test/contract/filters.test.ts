@@ -2,8 +2,24 @@
 import t, { type Test } from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { askFor, infos, send, type Ask } from '../support/contract.ts'
-import { insertedOrder, insertedPrice, insertedProduct, insertedRefund, insertedSubscription } from '../support/contract-purchases.ts'
-import { insertedDelivery, insertedDocument, insertedFile, insertedInvitation, insertedKnowledgeBase, insertedMember, insertedProject, insertedSession, insertedUser } from '../support/contract-rows.ts'
+import {
+  insertedOrder,
+  insertedPrice,
+  insertedProduct,
+  insertedRefund,
+  insertedSubscription,
+} from '../support/contract-purchases.ts'
+import {
+  insertedDelivery,
+  insertedDocument,
+  insertedFile,
+  insertedInvitation,
+  insertedKnowledgeBase,
+  insertedMember,
+  insertedProject,
+  insertedSession,
+  insertedUser,
+} from '../support/contract-rows.ts'
 import { cursorLists, queryOf } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
 
@@ -13,21 +29,28 @@ const everywhere = ['page', 'limit', 'sort', 'order', 'after']
 const tried = new Set<string>()
 
 /** The query finds exactly these. */
-async function finds (t: Test, ask: Ask, query: Record<string, string>, ids: string[]): Promise<void> {
+async function finds(t: Test, ask: Ask, query: Record<string, string>, ids: string[]): Promise<void> {
   for (const name of Object.keys(query)) tried.add(`${ask.id} ${name}`)
   const reply = await send({ ...ask, query })
   const what = JSON.stringify(query)
   t.equal(reply.status, 200, what)
   t.same(reply.body.data.map(({ id }: { id: string }) => id).sort(), [...ids].sort(), what)
-  if (reply.body.pagination !== undefined) t.equal(reply.body.pagination.total, ids.length, `${what} is counted`)
+  if (reply.body.pagination !== undefined)
+    t.equal(reply.body.pagination.total, ids.length, `${what} is counted`)
 }
 
 t.test('projects are found by status, category, tag and text', async (t) => {
   const { id: callerId, ...caller } = await server.person()
   const ask: Ask = { id: 'listProjects', server, caller: { id: callerId, ...caller } }
-  const make = async (fields: Record<string, unknown>) => (await caller.client.post('/projects', fields)).body.id as string
+  const make = async (fields: Record<string, unknown>) =>
+    (await caller.client.post('/projects', fields)).body.id as string
   const launch = await make({ name: 'Launch 100%', category: 'ai', tags: ['q4', 'big'] })
-  const other = await make({ name: 'Other', description: 'Before the LAUNCH_day', category: 'AI', tags: ['q4x'] })
+  const other = await make({
+    name: 'Other',
+    description: 'Before the LAUNCH_day',
+    category: 'AI',
+    tags: ['q4x'],
+  })
   const archived = await make({ name: 'Old', category: 'ai', tags: ['q4'] })
   const deleted = await make({ name: 'Gone launch', category: 'ai', tags: ['q4'] })
   await caller.client.post(`/projects/${archived}/archive`)
@@ -52,9 +75,12 @@ t.test('projects are found by status, category, tag and text', async (t) => {
 
 t.test('users are found by status, role and text', async (t) => {
   const ask = await askFor(server, 'listUsers')
-  const make = async (fields: { name: string, status?: 'active' | 'disabled', role?: 'user' | 'admin' }) => {
+  const make = async (fields: { name: string; status?: 'active' | 'disabled'; role?: 'user' | 'admin' }) => {
     const id = await insertedUser(server)
-    await prisma.user.update({ where: { id }, data: { ...fields, email: `${fields.name.split(' ')[0].toLowerCase()}@found.example` } })
+    await prisma.user.update({
+      where: { id },
+      data: { ...fields, email: `${fields.name.split(' ')[0].toLowerCase()}@found.example` },
+    })
     return id
   }
   const ada = await make({ name: 'Ada Lovelace' })
@@ -77,7 +103,13 @@ t.test('text is searched for as it is, with no wildcards', async (t) => {
   const id = await insertedUser(server)
   await prisma.user.update({ where: { id }, data: { name: 'Only 50%_\\' } })
   await insertedUser(server)
-  for (const q of ['50%', '%_\\', '50%_\\']) t.ok((await send({ ...ask, query: { q, limit: '100' } })).body.data.some((user: { id: string }) => user.id === id), q)
+  for (const q of ['50%', '%_\\', '50%_\\'])
+    t.ok(
+      (await send({ ...ask, query: { q, limit: '100' } })).body.data.some(
+        (user: { id: string }) => user.id === id,
+      ),
+      q,
+    )
   for (const q of ['5_%', 'O%y', '_nly']) await finds(t, ask, { q }, [])
 })
 
@@ -86,7 +118,9 @@ t.test('members are found by role', async (t) => {
   const { id } = ask.params!
   const viewer = await insertedMember(server, id, await insertedUser(server), 'viewer')
   const editor = await insertedMember(server, id, await insertedUser(server), 'editor')
-  const owners = (await prisma.member.findMany({ where: { projectId: id, role: 'owner' } })).map((row) => row.id)
+  const owners = (await prisma.member.findMany({ where: { projectId: id, role: 'owner' } })).map(
+    (row) => row.id,
+  )
   await finds(t, ask, {}, [viewer, editor, ...owners])
   await finds(t, ask, { role: 'viewer' }, [viewer])
   await finds(t, ask, { role: 'editor' }, [editor])
@@ -132,8 +166,13 @@ t.test('events are found by type and by project, within those that one may read'
 t.test('deliveries are found by status', async (t) => {
   const ask = await askFor(server, 'listWebhookDeliveries')
   await prisma.webhookDelivery.deleteMany({ where: { endpointId: ask.params!.id } })
-  const make = (status: 'pending' | 'succeeded' | 'failed') => insertedDelivery(server, ask.caller.id, { status, endpointId: ask.params!.id })
-  const all = { pending: [await make('pending'), await make('pending')], succeeded: [await make('succeeded')], failed: [await make('failed')] }
+  const make = (status: 'pending' | 'succeeded' | 'failed') =>
+    insertedDelivery(server, ask.caller.id, { status, endpointId: ask.params!.id })
+  const all = {
+    pending: [await make('pending'), await make('pending')],
+    succeeded: [await make('succeeded')],
+    failed: [await make('failed')],
+  }
   await finds(t, ask, {}, Object.values(all).flat())
   for (const [status, ids] of Object.entries(all)) await finds(t, ask, { status }, ids)
 })
@@ -142,14 +181,40 @@ t.test('files are found by project, type, visibility, tag, folder and name', asy
   const caller = await server.person()
   const ask: Ask = { id: 'listFiles', server, caller }
   const project = await insertedProject({ server, caller, rank: 'viewer' })
-  const [one, two] = [await insertedFile(server, server.admin.id, { projectId: project }), await insertedFile(server, caller.id, { projectId: project, tags: ['q4'] })]
+  const [one, two] = [
+    await insertedFile(server, server.admin.id, { projectId: project }),
+    await insertedFile(server, caller.id, { projectId: project, tags: ['q4'] }),
+  ]
   const make = (fields: Parameters<typeof insertedFile>[2]) => insertedFile(server, caller.id, fields)
-  const report = await make({ name: 'Report 100%.pdf', path: 'reports/2026', contentType: 'application/pdf', tags: ['q4', 'big'] })
-  const photo = await make({ name: 'photo_1.PNG', path: 'reports/2026/may', contentType: 'image/png', visibility: 'public', tags: ['q4x'] })
+  const report = await make({
+    name: 'Report 100%.pdf',
+    path: 'reports/2026',
+    contentType: 'application/pdf',
+    tags: ['q4', 'big'],
+  })
+  const photo = await make({
+    name: 'photo_1.PNG',
+    path: 'reports/2026/may',
+    contentType: 'image/png',
+    visibility: 'public',
+    tags: ['q4x'],
+  })
   const notes = await make({ name: 'reporting.txt', path: 'reports/2026x', contentType: 'text/plain' })
-  const wild = await make({ name: 'wild', path: 'reports/202_', contentType: 'image/p%', visibility: 'public' })
+  const wild = await make({
+    name: 'wild',
+    path: 'reports/202_',
+    contentType: 'image/p%',
+    visibility: 'public',
+  })
   const top = await make({ name: 'top.txt', contentType: 'text/plain' })
-  await make({ name: 'report gone', path: 'reports/2026', contentType: 'image/png', visibility: 'public', tags: ['q4'], expiresAt: new Date(Date.now() - 1000).toISOString() })
+  await make({
+    name: 'report gone',
+    path: 'reports/2026',
+    contentType: 'image/png',
+    visibility: 'public',
+    tags: ['q4'],
+    expiresAt: new Date(Date.now() - 1000).toISOString(),
+  })
   await insertedFile(server, server.admin.id, { tags: ['q4'], visibility: 'public' })
 
   await finds(t, ask, {}, [report, photo, notes, wild, top])
@@ -173,14 +238,22 @@ t.test('files are found by project, type, visibility, tag, folder and name', asy
   await finds(t, ask, { q: '100%' }, [report])
   await finds(t, ask, { q: '_' }, [photo])
   await finds(t, ask, { q: "' OR 1=1 --" }, [])
-  await finds(t, ask, { q: 'report', path: 'reports/2026', tag: 'big', content_type: 'application/', visibility: 'private' }, [report])
+  await finds(
+    t,
+    ask,
+    { q: 'report', path: 'reports/2026', tag: 'big', content_type: 'application/', visibility: 'private' },
+    [report],
+  )
 })
 
 t.test('sessions are found by project, status and title', async (t) => {
   const caller = await server.person()
   const ask: Ask = { id: 'listSessions', server, caller }
   const project = await insertedProject({ server, caller, rank: 'viewer' })
-  const theirs = [await insertedSession(server, server.admin.id, { projectId: project, title: 'Launch' }), await insertedSession(server, caller.id, { projectId: project })]
+  const theirs = [
+    await insertedSession(server, server.admin.id, { projectId: project, title: 'Launch' }),
+    await insertedSession(server, caller.id, { projectId: project }),
+  ]
   const launch = await insertedSession(server, caller.id, { title: 'Launch 100%' })
   const other = await insertedSession(server, caller.id, { title: 'Before the LAUNCH_day' })
   const archived = await insertedSession(server, caller.id, { title: 'Old launch' })
@@ -203,9 +276,15 @@ t.test('knowledge bases are found by project, name and description', async (t) =
   const caller = await server.person()
   const ask: Ask = { id: 'listKnowledgeBases', server, caller }
   const project = await insertedProject({ server, caller, rank: 'viewer' })
-  const theirs = [await insertedKnowledgeBase(server, server.admin.id, { projectId: project, name: 'Handbook' }), await insertedKnowledgeBase(server, caller.id, { projectId: project })]
+  const theirs = [
+    await insertedKnowledgeBase(server, server.admin.id, { projectId: project, name: 'Handbook' }),
+    await insertedKnowledgeBase(server, caller.id, { projectId: project }),
+  ]
   const handbook = await insertedKnowledgeBase(server, caller.id, { name: 'Handbook 100%' })
-  const other = await insertedKnowledgeBase(server, caller.id, { name: 'Other', description: 'Not the HANDBOOK_2026' })
+  const other = await insertedKnowledgeBase(server, caller.id, {
+    name: 'Other',
+    description: 'Not the HANDBOOK_2026',
+  })
   await finds(t, ask, {}, [handbook, other])
   await finds(t, ask, { project_id: project }, theirs)
   await finds(t, ask, { project_id: project, q: 'handbook' }, [theirs[0]])
@@ -223,7 +302,10 @@ t.test('documents are found by status and name', async (t) => {
   const ask: Ask = { id: 'listDocuments', server, caller, params: { id: base } }
   const queued = await insertedDocument(server, base, { status: 'queued', name: 'Report 100%.md' })
   const processing = await insertedDocument(server, base, { status: 'processing', name: 'notes_1.md' })
-  const ready = [await insertedDocument(server, base, { name: 'reporting.md' }), await insertedDocument(server, base)]
+  const ready = [
+    await insertedDocument(server, base, { name: 'reporting.md' }),
+    await insertedDocument(server, base),
+  ]
   const failed = await insertedDocument(server, base, { status: 'failed' })
   await finds(t, ask, {}, [queued, processing, ...ready, failed])
   await finds(t, ask, { status: 'queued' }, [queued])
@@ -271,7 +353,10 @@ t.test('orders are found by project, status and subscription', async (t) => {
   const caller = await server.person()
   const ask: Ask = { id: 'listOrders', server, caller }
   const project = await insertedProject({ server, caller, rank: 'viewer' })
-  const theirs = [await insertedOrder(server, server.admin.id, { projectId: project }), await insertedOrder(server, caller.id, { projectId: project, status: 'paid' })]
+  const theirs = [
+    await insertedOrder(server, server.admin.id, { projectId: project }),
+    await insertedOrder(server, caller.id, { projectId: project, status: 'paid' }),
+  ]
   const pending = await insertedOrder(server, caller.id)
   const paid = await insertedOrder(server, caller.id, { status: 'paid' })
   const partly = await insertedOrder(server, caller.id, { status: 'paid' })
@@ -300,9 +385,15 @@ t.test('subscriptions are found by project and status', async (t) => {
   const caller = await server.person()
   const ask: Ask = { id: 'listSubscriptions', server, caller }
   const project = await insertedProject({ server, caller, rank: 'viewer' })
-  const theirs = [await insertedSubscription(server, server.admin.id, { projectId: project }), await insertedSubscription(server, caller.id, { projectId: project, status: 'canceled' })]
+  const theirs = [
+    await insertedSubscription(server, server.admin.id, { projectId: project }),
+    await insertedSubscription(server, caller.id, { projectId: project, status: 'canceled' }),
+  ]
   const incomplete = await insertedSubscription(server, caller.id, { status: 'incomplete' })
-  const active = [await insertedSubscription(server, caller.id), await insertedSubscription(server, caller.id, { status: 'ending' })]
+  const active = [
+    await insertedSubscription(server, caller.id),
+    await insertedSubscription(server, caller.id, { status: 'ending' }),
+  ]
   const overdue = await insertedSubscription(server, caller.id)
   await prisma.subscription.update({ where: { id: overdue }, data: { status: 'past_due' } })
   const canceled = await insertedSubscription(server, caller.id, { status: 'canceled' })
@@ -319,7 +410,16 @@ t.test('subscriptions are found by project and status', async (t) => {
 })
 
 t.test('every filter that the spec declares is tried here', async (t) => {
-  const declared = [...infos.filter((info) => info.paged).map(({ id }) => id as OperationId), ...cursorLists].flatMap((id) =>
-    queryOf(id).filter(({ name }) => !everywhere.includes(name)).map(({ name }) => `${id} ${name}`))
-  t.same(declared.filter((filter) => !tried.has(filter)), [])
+  const declared = [
+    ...infos.filter((info) => info.paged).map(({ id }) => id as OperationId),
+    ...cursorLists,
+  ].flatMap((id) =>
+    queryOf(id)
+      .filter(({ name }) => !everywhere.includes(name))
+      .map(({ name }) => `${id} ${name}`),
+  )
+  t.same(
+    declared.filter((filter) => !tried.has(filter)),
+    [],
+  )
 })

@@ -17,8 +17,12 @@ const once = posts.filter(({ id }) => ![...questions, ...anew].includes(id))
 const keyed = (key: string) => ({ headers: { 'idempotency-key': key } })
 
 t.test('every POST with a key takes an Idempotency-Key', async (t) => {
-  t.same(posts.filter(({ idempotent }) => !idempotent).map(({ id }) => id), [...questions, ...anew])
-  for (const id of [...questions, ...anew]) t.equal((await send(await askFor(server, id), keyed('two words'))).status, 400, id)
+  t.same(
+    posts.filter(({ idempotent }) => !idempotent).map(({ id }) => id),
+    [...questions, ...anew],
+  )
+  for (const id of [...questions, ...anew])
+    t.equal((await send(await askFor(server, id), keyed('two words'))).status, 400, id)
 })
 
 for (const id of questions) {
@@ -32,7 +36,11 @@ for (const id of questions) {
     t.equal(again.text, first.text)
     t.equal(again.headers.get('idempotent-replayed'), null)
     const { secret } = await insertedKey(server, ask.caller.id, { projectIds: [] })
-    t.equal((await send(ask, { ...keyed('once'), key: secret })).status, 403, 'a key that may not ask is refused')
+    t.equal(
+      (await send(ask, { ...keyed('once'), key: secret })).status,
+      403,
+      'a key that may not ask is refused',
+    )
   })
 }
 
@@ -56,22 +64,33 @@ for (const { id, scopes, secretAnswer } of once) {
     t.equal(first.headers.get('idempotent-replayed'), null)
     const after = await dump()
     // An answer with a secret is repeated only to a key that may do as much as the first.
-    const { secret } = await insertedKey(server, ask.caller.id, { scopes: secretAnswer ? [...allScopes] : scopes as Scope[] })
+    const { secret } = await insertedKey(server, ask.caller.id, {
+      scopes: secretAnswer ? [...allScopes] : (scopes as Scope[]),
+    })
     const withSpare = await dump()
     for (const key of [ask.caller.key, secret]) {
       const again = await send(ask, { ...keyed('once'), key })
       t.equal(again.status, first.status, 'also by another key of the same owner')
       t.equal(again.text, first.text, 'byte by byte')
       t.equal(again.headers.get('idempotent-replayed'), 'true')
-      for (const name of ['location', 'etag', 'content-type']) t.equal(again.headers.get(name), first.headers.get(name), name)
-      t.not(again.headers.get('x-request-id'), first.headers.get('x-request-id'), 'but under its own request id')
+      for (const name of ['location', 'etag', 'content-type'])
+        t.equal(again.headers.get(name), first.headers.get(name), name)
+      t.not(
+        again.headers.get('x-request-id'),
+        first.headers.get('x-request-id'),
+        'but under its own request id',
+      )
     }
     t.same(await dump(), withSpare, 'nothing is written again')
     t.match({ ...withSpare, api_keys: 0 }, { ...after, api_keys: 0 })
     if (!secretAnswer) return
     const { secret: less } = await insertedKey(server, ask.caller.id, { scopes: scopes as Scope[] })
     const withLess = await dump()
-    t.match(await send(ask, { ...keyed('once'), key: less }), { status: 403, body: { error: { details: { constraint: 'scope' } } } }, 'a key that may do less does not get the secret')
+    t.match(
+      await send(ask, { ...keyed('once'), key: less }),
+      { status: 403, body: { error: { details: { constraint: 'scope' } } } },
+      'a key that may do less does not get the secret',
+    )
     t.same(await dump(), withLess, 'and has no effect either')
   })
 
@@ -106,6 +125,10 @@ t.test('an Idempotency-Key is 1 to 255 visible characters', async (t) => {
   for (const key of ['', 'x'.repeat(256), 'two words', 'é', 'a\tb']) {
     const reply = await send(ask, keyed(key))
     t.equal(reply.status, 400, JSON.stringify(key.slice(0, 20)))
-    t.match(reply.body.error.details.errors, [{ field: 'idempotency-key', location: 'header' }], JSON.stringify(key.slice(0, 20)))
+    t.match(
+      reply.body.error.details.errors,
+      [{ field: 'idempotency-key', location: 'header' }],
+      JSON.stringify(key.slice(0, 20)),
+    )
   }
 })

@@ -16,7 +16,12 @@ const sent = () => server.statements.filter((text) => !/last_used_at = u\.at|num
 const scopesOf = (id: string) => secured.find((info) => info.id === id)!.scopes!
 
 /** Every operation refuses the credentials with 401 and the reason, and nothing changes. */
-async function refuses (t: Test, reason: string, authorization: (ask: Ask) => string | null | Promise<string | null>, { lookUp }: { lookUp: boolean }): Promise<void> {
+async function refuses(
+  t: Test,
+  reason: string,
+  authorization: (ask: Ask) => string | null | Promise<string | null>,
+  { lookUp }: { lookUp: boolean },
+): Promise<void> {
   const headers: Array<Record<string, string>> = []
   for (const ask of asks) {
     const value = await authorization(ask)
@@ -28,9 +33,15 @@ async function refuses (t: Test, reason: string, authorization: (ask: Ask) => st
     const reply = await send(ask, { key: null, headers: headers[i] })
     t.equal(reply.status, 401, ask.id)
     t.match(reply.body, { error: { code: 'UNAUTHORIZED', details: { reason } } }, ask.id)
-    t.equal(reply.headers.get('www-authenticate'), reason === 'missing' ? 'Bearer' : 'Bearer error="invalid_token"', ask.id)
+    t.equal(
+      reply.headers.get('www-authenticate'),
+      reason === 'missing' ? 'Bearer' : 'Bearer error="invalid_token"',
+      ask.id,
+    )
     // Without a key at all it takes a look at the file to know that it is not public.
-    const looks = lookUp || (operations[ask.id] as OperationInfo).keyOptional === true && headers[i].authorization === undefined
+    const looks =
+      lookUp ||
+      ((operations[ask.id] as OperationInfo).keyOptional === true && headers[i].authorization === undefined)
     t.same(sent().length, looks ? 1 : 0, `${ask.id} asks the database ${looks ? 'once' : 'nothing'}`)
   }
   t.same(await dump(), before, 'nothing is written')
@@ -47,8 +58,12 @@ t.test('a malformed key is 401 malformed and never looked up', async (t) => {
   await refuses(t, 'malformed', ({ caller }) => `Basic ${caller.key}`, { lookUp: false })
   await refuses(t, 'malformed', () => 'Bearer', { lookUp: false })
   await refuses(t, 'malformed', ({ caller }) => `Bearer ${flipped(caller.key)}`, { lookUp: false })
-  await refuses(t, 'malformed', ({ caller }) => `Bearer ${caller.key.replace('test', 'live')}`, { lookUp: false })
-  await refuses(t, 'malformed', ({ caller }) => `Bearer ${caller.key}, Bearer ${caller.key}`, { lookUp: false })
+  await refuses(t, 'malformed', ({ caller }) => `Bearer ${caller.key.replace('test', 'live')}`, {
+    lookUp: false,
+  })
+  await refuses(t, 'malformed', ({ caller }) => `Bearer ${caller.key}, Bearer ${caller.key}`, {
+    lookUp: false,
+  })
 })
 
 t.test('a well-formed key that was never given out is 401 unknown', async (t) => {
@@ -56,11 +71,22 @@ t.test('a well-formed key that was never given out is 401 unknown', async (t) =>
 })
 
 t.test('a revoked key is 401 revoked', async (t) => {
-  await refuses(t, 'revoked', async ({ caller }) => `Bearer ${(await insertedKey(server, caller.id, { revoked: true })).secret}`, { lookUp: true })
+  await refuses(
+    t,
+    'revoked',
+    async ({ caller }) => `Bearer ${(await insertedKey(server, caller.id, { revoked: true })).secret}`,
+    { lookUp: true },
+  )
 })
 
 t.test('an expired key is 401 expired', async (t) => {
-  await refuses(t, 'expired', async ({ caller }) => `Bearer ${(await insertedKey(server, caller.id, { expiresAt: new Date(Date.now() - 1) })).secret}`, { lookUp: true })
+  await refuses(
+    t,
+    'expired',
+    async ({ caller }) =>
+      `Bearer ${(await insertedKey(server, caller.id, { expiresAt: new Date(Date.now() - 1) })).secret}`,
+    { lookUp: true },
+  )
 })
 
 t.test('the key of a disabled owner is 401 disabled', async (t) => {
@@ -69,10 +95,17 @@ t.test('the key of a disabled owner is 401 disabled', async (t) => {
   await refuses(t, 'disabled', () => `Bearer ${owner.key}`, { lookUp: true })
 })
 
-t.test('a key with every scope but the operation\'s is 403, and nothing changes', async (t) => {
+t.test("a key with every scope but the operation's is 403, and nothing changes", async (t) => {
   const keys = new Map<Ask, string>()
   for (const ask of asks.filter(({ id }) => scopesOf(id).length > 0)) {
-    keys.set(ask, (await insertedKey(server, ask.caller.id, { scopes: allScopes.filter((scope) => !scopesOf(ask.id).includes(scope)) })).secret)
+    keys.set(
+      ask,
+      (
+        await insertedKey(server, ask.caller.id, {
+          scopes: allScopes.filter((scope) => !scopesOf(ask.id).includes(scope)),
+        })
+      ).secret,
+    )
   }
   const before = await dump()
   for (const [ask, key] of keys) {
@@ -93,18 +126,20 @@ t.test('the scope admin is nothing in the hands of a user who is none', async (t
   t.same(await dump(), before, 'nothing is written')
 })
 
-t.test('a key with the operation\'s scope alone is enough, and with that of what it is about', async (t) => {
+t.test("a key with the operation's scope alone is enough, and with that of what it is about", async (t) => {
   for (const { id, scopes: declared } of secured) {
     const caller = declared!.includes('admin') ? server.admin : await server.person()
     const { reads = [] }: Fixture = fixtures[id]
-    const scopes = [...declared as Scope[], ...reads]
+    const scopes = [...(declared as Scope[]), ...reads]
     const { secret } = await insertedKey(server, caller.id, { scopes })
     const ask = await askFor(server, id, { caller })
     // A key makes none that may do more than itself.
     if (id === 'createApiKey') ask.body = { name: 'mine', scopes }
     if (id === 'rotateApiKey') ask.params = { id: (await insertedKey(server, caller.id, { scopes })).id }
     for (const missing of reads) {
-      const { secret: less } = await insertedKey(server, caller.id, { scopes: scopes.filter((scope) => scope !== missing) })
+      const { secret: less } = await insertedKey(server, caller.id, {
+        scopes: scopes.filter((scope) => scope !== missing),
+      })
       t.equal((await send(ask, { key: less })).status, 403, `${id} without ${missing}`)
     }
     const reply = await send(ask, { key: secret })
@@ -119,7 +154,7 @@ t.test('a key that was good a moment ago is refused from the next request on', a
     ['revoked', 'revoked', (keyId: string) => get.caller.client.delete(`/user/api-keys/${keyId}`)],
     ['rotated', 'revoked', (keyId: string) => get.caller.client.post(`/user/api-keys/${keyId}/rotate`)],
     ['its owner disabled', 'disabled', () => client.put(`/users/${get.caller.id}`, { status: 'disabled' })],
-    ['its owner deleted', 'unknown', () => client.delete(`/users/${get.caller.id}`)]
+    ['its owner deleted', 'unknown', () => client.delete(`/users/${get.caller.id}`)],
   ] as const) {
     const { id, secret } = await insertedKey(server, get.caller.id)
     t.equal((await send(get, { key: secret })).status, 200, `${how}: good before`)

@@ -37,21 +37,30 @@ t.test('what breaks one constraint is refused for that one', { timeout: 300_000 
   const server = await startServer(t)
   const send = createSender(server.url)
   const counts = { sites: 0, alone: 0, with: new Map<Rule, number>(), not: new Map<Rule, number>() }
-  const count = (map: Map<Rule, number>, rule: Rule): void => { map.set(rule, (map.get(rule) ?? 0) + 1) }
+  const count = (map: Map<Rule, number>, rule: Rule): void => {
+    map.set(rule, (map.get(rule) ?? 0) + 1)
+  }
   const known = new Set<string>(served.map(({ id }) => id))
 
   for (const operation of operationsOf(document).filter(({ id }) => known.has(id))) {
-    for (const root of requestRoots(document, operation)) await holdAgainst(root, await askFor(server, operation.id as OperationId, { form: root.part === 'form' }))
+    for (const root of requestRoots(document, operation))
+      await holdAgainst(
+        root,
+        await askFor(server, operation.id as OperationId, { form: root.part === 'form' }),
+      )
     if (operation.body?.required === true && !operation.body.raw) await holdWithoutBody(operation)
   }
   const total = (map: Map<Rule, number>): number => [...map.values()].reduce((sum, each) => sum + each, 0)
-  const says = (map: Map<Rule, number>): string => [...map].map(([rule, times]) => `${rule} ${times}`).join(', ')
-  t.comment(`${counts.sites} constraints where they hold: ${counts.alone} broken alone; ${total(counts.with)} with others (${says(counts.with)}); ${total(counts.not)} that nothing breaks (${says(counts.not)})`)
+  const says = (map: Map<Rule, number>): string =>
+    [...map].map(([rule, times]) => `${rule} ${times}`).join(', ')
+  t.comment(
+    `${counts.sites} constraints where they hold: ${counts.alone} broken alone; ${total(counts.with)} with others (${says(counts.with)}); ${total(counts.not)} that nothing breaks (${says(counts.not)})`,
+  )
   // Of what can be sent at all.
   t.ok(counts.alone / (counts.sites - total(counts.not)) > 0.89, 'nine of ten are broken alone')
   t.ok(total(counts.not) / counts.sites < 0.2, 'four of five can be broken')
 
-  async function holdAgainst (root: Root, ask: Ask): Promise<void> {
+  async function holdAgainst(root: Root, ask: Ask): Promise<void> {
     const given = givenIn(ask, root.part)
     t.same(check(root, given ?? {}), [], `the ${root.part} of ${root.operation} is allowed before it is bent`)
     const broken = createBreaker(document, check, root, given)
@@ -69,13 +78,14 @@ t.test('what breaks one constraint is refused for that one', { timeout: 300_000 
         if (reply.status !== 412) t.same(said(reply), found.expected, name)
         continue
       }
-      if (JSON.stringify(said(reply)) !== JSON.stringify(found.expected)) t.same(said(reply), found.expected, `${name}: ${JSON.stringify(found.value)?.slice(0, 200)}`)
+      if (JSON.stringify(said(reply)) !== JSON.stringify(found.expected))
+        t.same(said(reply), found.expected, `${name}: ${JSON.stringify(found.value)?.slice(0, 200)}`)
       if (found.alone === true) counts.alone++
       else count(counts.with, found.alone)
     }
   }
 
-  async function holdWithoutBody ({ id, body }: Operation): Promise<void> {
+  async function holdWithoutBody({ id, body }: Operation): Promise<void> {
     // Bytes without a type are refused for that.
     if (body!.streamed && body!.form === null) return
     const reply = await send(await askFor(server, id as OperationId), 'body', undefined)
@@ -83,26 +93,36 @@ t.test('what breaks one constraint is refused for that one', { timeout: 300_000 
   }
 })
 
-t.test('what breaks one constraint of an answer is refused by what the tests hold answers against', async (t) => {
-  const listed = readConstraints(readFileSync(listFile, 'utf8'))
-  const document = withConstraints((await readSpec(spec)).document, listed)
-  const { answers } = casesOf(document, createChecks(document), listed)
-  t.ok(answers.length > 1000)
-  for (const { root, site, value, expected } of answers) {
-    const validate = replies[validatorName(root)] as ValidateFunction
-    const said = validate(value) ? [] : saidOf(validate.errors!, value, 'answer')
-    if (JSON.stringify(said) !== JSON.stringify(expected)) t.same(said, expected, `${root.operation} ${root.status} ${nameOf(site.constraint)}: ${JSON.stringify(value)}`)
-  }
-})
+t.test(
+  'what breaks one constraint of an answer is refused by what the tests hold answers against',
+  async (t) => {
+    const listed = readConstraints(readFileSync(listFile, 'utf8'))
+    const document = withConstraints((await readSpec(spec)).document, listed)
+    const { answers } = casesOf(document, createChecks(document), listed)
+    t.ok(answers.length > 1000)
+    for (const { root, site, value, expected } of answers) {
+      const validate = replies[validatorName(root)] as ValidateFunction
+      const said = validate(value) ? [] : saidOf(validate.errors!, value, 'answer')
+      if (JSON.stringify(said) !== JSON.stringify(expected))
+        t.same(
+          said,
+          expected,
+          `${root.operation} ${root.status} ${nameOf(site.constraint)}: ${JSON.stringify(value)}`,
+        )
+    }
+  },
+)
 
-function validatorName ({ operation, status, event }: Root): string {
+function validatorName({ operation, status, event }: Root): string {
   if (status === undefined) return eventTypes[event as EventType].payload
   const { serializer, events } = operations[operation as OperationId].replies[status]
   return event === undefined ? serializer! : events![event]
 }
 
 /** The problems that a 400 tells; anything else as it is. */
-function said ({ status, body, text }: Reply): string[] {
+function said({ status, body, text }: Reply): string[] {
   if (status !== 400 || body?.error?.code !== 'INVALID_REQUEST') return [`${status}: ${text.slice(0, 200)}`]
-  return body.error.details.errors.map(({ field, constraint }: { field: string, constraint: string }) => `${field} ${constraint}`).sort()
+  return body.error.details.errors
+    .map(({ field, constraint }: { field: string; constraint: string }) => `${field} ${constraint}`)
+    .sort()
 }

@@ -11,18 +11,25 @@ const dump = await createDump(t, server)
 /** What moves with every change. */
 const moving = ['updated_at', 'version']
 const still = (entity: Record<string, unknown>, ...names: string[]) =>
-  Object.fromEntries(Object.entries(entity).filter(([name]) => !moving.includes(name) && !names.includes(name)))
+  Object.fromEntries(
+    Object.entries(entity).filter(([name]) => !moving.includes(name) && !names.includes(name)),
+  )
 
 /** What merges by itself, as paths of one or two names: a group that is given whole or not at all is one. */
-function leaves ({ properties = {} }: Schema): Array<{ path: string[], schema: Schema }> {
-  return Object.entries(properties).flatMap(([name, schema]) => schema.properties === undefined || schema.required?.length === Object.keys(schema.properties).length
-    ? [{ path: [name], schema }]
-    : leaves(schema).map(({ path, schema: inner }) => ({ path: [name, ...path], schema: inner })))
+function leaves({ properties = {} }: Schema): Array<{ path: string[]; schema: Schema }> {
+  return Object.entries(properties).flatMap(([name, schema]) =>
+    schema.properties === undefined || schema.required?.length === Object.keys(schema.properties).length
+      ? [{ path: [name], schema }]
+      : leaves(schema).map(({ path, schema: inner }) => ({ path: [name, ...path], schema: inner })),
+  )
 }
 const at = (value: any, path: string[]) => path.reduce((inner, name) => inner?.[name], value)
-const bodyWith = (path: string[], value: unknown): any => path.reduceRight((inner: unknown, name) => ({ [name]: inner }), value)
-const grown = (before: any, [name, ...rest]: string[], value: unknown): any =>
-  ({ ...before, [name]: rest.length === 0 ? value : grown(before[name], rest, value) })
+const bodyWith = (path: string[], value: unknown): any =>
+  path.reduceRight((inner: unknown, name) => ({ [name]: inner }), value)
+const grown = (before: any, [name, ...rest]: string[], value: unknown): any => ({
+  ...before,
+  [name]: rest.length === 0 ? value : grown(before[name], rest, value),
+})
 
 for (const { id, ifMatch } of infos.filter((info) => info.method === 'PUT')) {
   const get = ifMatch as OperationId
@@ -53,7 +60,10 @@ for (const { id, ifMatch } of infos.filter((info) => info.method === 'PUT')) {
       } else {
         t.equal(cleared.status, 400, `${name} is never null`)
         t.match(cleared.body.error.details, { field: name, constraint: 'type' })
-        t.ok(cleared.body.error.details.errors.every((e: { field: string }) => e.field === name), `${name} is the only problem`)
+        t.ok(
+          cleared.body.error.details.errors.every((e: { field: string }) => e.field === name),
+          `${name} is the only problem`,
+        )
         t.same(await dump(), untouched, `${name}: nothing is written`)
       }
     }

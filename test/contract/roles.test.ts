@@ -1,7 +1,17 @@
 // What each role may do in a project is what the spec's x-project-access says, for every operation that has it.
 import t from 'tap'
 import { ranks } from '../../services/access.ts'
-import { askFor, fixtures, infos, projectOf, send, successOf, type Ask, type Fixture, type Rank } from '../support/contract.ts'
+import {
+  askFor,
+  fixtures,
+  infos,
+  projectOf,
+  send,
+  successOf,
+  type Ask,
+  type Fixture,
+  type Rank,
+} from '../support/contract.ts'
 import { catalogueOf, pages } from '../support/contract-purchases.ts'
 import { createDump, insertedKey, insertedProject } from '../support/contract-rows.ts'
 import { startServer } from '../support/server.ts'
@@ -20,7 +30,11 @@ for (const info of onProjects) {
       if (ranks[rank] >= ranks[needed]) {
         const { whenMember }: Fixture = fixtures[id]
         const reply = await send(ask)
-        t.equal(reply.status, (rank === 'none' ? undefined : whenMember) ?? successOf(id), `${rank} may: ${reply.text.slice(0, 200)}`)
+        t.equal(
+          reply.status,
+          (rank === 'none' ? undefined : whenMember) ?? successOf(id),
+          `${rank} may: ${reply.text.slice(0, 200)}`,
+        )
         continue
       }
       const before = await dump()
@@ -32,49 +46,85 @@ for (const info of onProjects) {
   })
 }
 
-t.test('a project in another state than the operation is for is 409 for whoever may, 404 when it is deleted', async (t) => {
-  const asks: Array<[Ask, 'active' | 'archived' | 'deleted']> = []
-  for (const { id, projectAccess } of onProjects) {
-    const allowed = projectAccess!.states ?? ['active', 'archived']
-    for (const status of ['active', 'archived', 'deleted'] as const) {
-      if (allowed.includes(status)) continue
-      const ask = await askFor(server, id, { caller })
-      const at = new Date()
-      await server.services.database.prisma.project.update({
-        where: { id: projectOf(ask) },
-        data: { status, archivedAt: status === 'archived' ? at : null, deletedAt: status === 'deleted' ? at : null }
-      })
-      asks.push([ask, status])
+t.test(
+  'a project in another state than the operation is for is 409 for whoever may, 404 when it is deleted',
+  async (t) => {
+    const asks: Array<[Ask, 'active' | 'archived' | 'deleted']> = []
+    for (const { id, projectAccess } of onProjects) {
+      const allowed = projectAccess!.states ?? ['active', 'archived']
+      for (const status of ['active', 'archived', 'deleted'] as const) {
+        if (allowed.includes(status)) continue
+        const ask = await askFor(server, id, { caller })
+        const at = new Date()
+        await server.services.database.prisma.project.update({
+          where: { id: projectOf(ask) },
+          data: {
+            status,
+            archivedAt: status === 'archived' ? at : null,
+            deletedAt: status === 'deleted' ? at : null,
+          },
+        })
+        asks.push([ask, status])
+      }
     }
-  }
-  const before = await dump()
-  for (const [ask, status] of asks) {
-    const reply = await send(ask)
-    t.equal(reply.status, status === 'deleted' ? 404 : 409, `${ask.id} of a project that is ${status}: ${reply.text.slice(0, 200)}`)
-    if (status !== 'deleted') t.match(reply.body, { error: { code: 'INVALID_STATE', details: { field: 'status', constraint: status } } }, ask.id)
-  }
-  t.same(await dump(), before, 'nothing changes')
-})
+    const before = await dump()
+    for (const [ask, status] of asks) {
+      const reply = await send(ask)
+      t.equal(
+        reply.status,
+        status === 'deleted' ? 404 : 409,
+        `${ask.id} of a project that is ${status}: ${reply.text.slice(0, 200)}`,
+      )
+      if (status !== 'deleted')
+        t.match(
+          reply.body,
+          { error: { code: 'INVALID_STATE', details: { field: 'status', constraint: status } } },
+          ask.id,
+        )
+    }
+    t.same(await dump(), before, 'nothing changes')
+  },
+)
 
 t.test('a session of items is begun by who may order in its project', async (t) => {
   const { price, monthly } = await catalogueOf(server)
-  for (const [mode, id] of [['payment', price], ['subscription', monthly]] as const) {
+  for (const [mode, id] of [
+    ['payment', price],
+    ['subscription', monthly],
+  ] as const) {
     const begin = async (rank: Rank, status: 'active' | 'archived' | 'deleted' = 'active') =>
-      await caller.client.post('/payments/checkout', { mode, items: [{ price_id: id }], project_id: await insertedProject({ server, caller, rank }, status), ...pages })
+      await caller.client.post('/payments/checkout', {
+        mode,
+        items: [{ price_id: id }],
+        project_id: await insertedProject({ server, caller, rank }, status),
+        ...pages,
+      })
     for (const rank of Object.keys(ranks) as Rank[]) {
       t.equal((await begin(rank)).status, ranks[rank] >= ranks.editor ? 201 : 403, `${mode}: ${rank}`)
     }
-    t.match(await begin('editor', 'archived'), { status: 409, body: { error: { code: 'INVALID_STATE', details: { constraint: 'archived' } } } })
+    t.match(await begin('editor', 'archived'), {
+      status: 409,
+      body: { error: { code: 'INVALID_STATE', details: { constraint: 'archived' } } },
+    })
     t.equal((await begin('editor', 'deleted')).status, 404)
   }
-  const { body: { data } } = await caller.client.get('/payments/orders?limit=100')
-  t.same(data.filter((order: { project_id: string | null }) => order.project_id !== null), [], 'and none of it is the caller\'s own')
+  const {
+    body: { data },
+  } = await caller.client.get('/payments/orders?limit=100')
+  t.same(
+    data.filter((order: { project_id: string | null }) => order.project_id !== null),
+    [],
+    "and none of it is the caller's own",
+  )
 })
 
 const inSome = onProjects.filter(({ path }) => !path.includes('/projects'))
 
 t.test('what may be in a project or in none has a fixture for either', async (t) => {
-  t.same(inSome.filter(({ id }) => fixtures[id].own === undefined).map(({ id }) => id), [])
+  t.same(
+    inSome.filter(({ id }) => fixtures[id].own === undefined).map(({ id }) => id),
+    [],
+  )
 })
 
 for (const { id, path } of inSome) {
@@ -83,10 +133,18 @@ for (const { id, path } of inSome) {
     const elsewhere = await insertedProject({ server, caller: ask.caller, rank: 'owner' })
     const { secret } = await insertedKey(server, ask.caller.id, { projectIds: [elsewhere] })
     const before = await dump()
-    t.match(await send(ask, { key: secret }), { status: 403, body: { error: { code: 'FORBIDDEN', details: { constraint: 'project_ids' } } } }, 'a key for some projects may not')
+    t.match(
+      await send(ask, { key: secret }),
+      { status: 403, body: { error: { code: 'FORBIDDEN', details: { constraint: 'project_ids' } } } },
+      'a key for some projects may not',
+    )
     if (path.includes('{')) {
       for (const [who, { key }] of Object.entries({ another: caller, admin: server.admin })) {
-        t.match(await send(ask, { key }), { status: 403, body: { error: { code: 'FORBIDDEN', details: { constraint: 'owner' } } } }, `${who} may not`)
+        t.match(
+          await send(ask, { key }),
+          { status: 403, body: { error: { code: 'FORBIDDEN', details: { constraint: 'owner' } } } },
+          `${who} may not`,
+        )
       }
     }
     t.same(await dump(), before, 'and nothing changes')
@@ -107,6 +165,10 @@ t.test('a key for some projects touches no other, whatever its owner may', async
     t.match(reply.body, { error: { code: 'FORBIDDEN', details: { constraint: 'project_ids' } } }, ask.id)
   }
   t.same(await dump(), before, 'nothing changes')
-  const { body } = await send({ ...await askFor(server, 'listProjects', { caller }) }, { key: secret })
-  t.same(body.data.map(({ id }: { id: string }) => id), [allowed.params!.id], 'and the list has no other')
+  const { body } = await send({ ...(await askFor(server, 'listProjects', { caller })) }, { key: secret })
+  t.same(
+    body.data.map(({ id }: { id: string }) => id),
+    [allowed.params!.id],
+    'and the list has no other',
+  )
 })

@@ -11,25 +11,36 @@ import { openStream } from '../support/event-stream.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
-interface Told { id: string, sequence: number, type: string, data: { object: { name: string } } }
+interface Told {
+  id: string
+  sequence: number
+  type: string
+  data: { object: { name: string } }
+}
 const sequencesOf = (events: Told[]) => events.map(({ sequence }) => sequence)
 const upTo = (last: number, from = 1) => Array.from({ length: last - from + 1 }, (_, i) => from + i)
 
 t.test('fifty who write at once, some of whom fail, leave one order without gaps', async (t) => {
   const pause = statement('SELECT pg_sleep($1)')
   // Who began first need not end first.
-  const createProject = async (request: { body: { name: string } }, services: HandlerServices) => await services.db.transaction(async (tx) => {
-    const answer = await handlers.createProject(request as never, { ...services, db: tx })
-    await tx.sql(pause, [Math.random() * 0.02])
-    if (request.body.name === 'undone') throw new Error('undone')
-    return answer
+  const createProject = async (request: { body: { name: string } }, services: HandlerServices) =>
+    await services.db.transaction(async (tx) => {
+      const answer = await handlers.createProject(request as never, { ...services, db: tx })
+      await tx.sql(pause, [Math.random() * 0.02])
+      if (request.body.name === 'undone') throw new Error('undone')
+      return answer
+    })
+  const server = await startServer(t, {
+    handlers: { ...handlers, createProject } as unknown as Operations,
+    env: { DATABASE_POOL_SIZE: '25' },
   })
-  const server = await startServer(t, { handlers: { ...handlers, createProject } as unknown as Operations, env: { DATABASE_POOL_SIZE: '25' } })
   const { client, key } = await server.person()
   const live: Told[] = []
   const stream = await openStream(server.url, key, { path: '/events/stream?after=0' })
   t.teardown(() => stream.close())
-  void (async () => { for await (const { data } of stream.events) live.push(data) })()
+  void (async () => {
+    for await (const { data } of stream.events) live.push(data)
+  })()
 
   let written = 0
   const writer = async (i: number): Promise<void> => {
@@ -66,13 +77,20 @@ t.test('fifty who write at once, some of whom fail, leave one order without gaps
   await waitUntil(() => live.length >= written, 'the stream to tell all')
   t.same(live, paged, 'who follows the stream too')
   const rows = await server.services.database.prisma.event.findMany({ orderBy: { sequence: 'asc' } })
-  t.same(rows.map(({ sequence }) => Number(sequence)), upTo(written), 'and no number is left out or kept for what was undone')
+  t.same(
+    rows.map(({ sequence }) => Number(sequence)),
+    upTo(written),
+    'and no number is left out or kept for what was undone',
+  )
 })
 
 t.test('a page of one type or one project goes on where the last one ended', async (t) => {
   const server = await startServer(t)
   const { client } = await server.person()
-  const [one, two] = [(await client.post('/projects', { name: 'One' })).body.id, (await client.post('/projects', { name: 'Two' })).body.id]
+  const [one, two] = [
+    (await client.post('/projects', { name: 'One' })).body.id,
+    (await client.post('/projects', { name: 'Two' })).body.id,
+  ]
   for (let i = 0; i < 6; i++) await client.put(`/projects/${i % 2 === 0 ? one : two}`, { name: `Name ${i}` })
   const all: Told[] = (await client.get('/events')).body.data
   const walk = async (query: string): Promise<number[]> => {
@@ -95,11 +113,18 @@ t.test('a page of one type or one project goes on where the last one ended', asy
   t.same(await walk('type=member.removed'), [])
   t.match((await client.get('/events?limit=2&type=project.updated')).body, { has_more: true, next_after: 4 })
   const stranger = await server.person()
-  t.same((await stranger.client.get('/events')).body, { data: [], has_more: false, next_after: 8 }, 'who may read nothing does not begin anew each time')
+  t.same(
+    (await stranger.client.get('/events')).body,
+    { data: [], has_more: false, next_after: 8 },
+    'who may read nothing does not begin anew each time',
+  )
 })
 
 /** A server with as many events of one person's, numbered from 1. */
-async function withEvents (t: Test, count: number): Promise<{ server: TestServer, person: Person, ids: string[] }> {
+async function withEvents(
+  t: Test,
+  count: number,
+): Promise<{ server: TestServer; person: Person; ids: string[] }> {
   const server = await startServer(t)
   const person = await server.person()
   const ids: string[] = []
@@ -108,12 +133,19 @@ async function withEvents (t: Test, count: number): Promise<{ server: TestServer
   return { server, person, ids }
 }
 
-async function makeOld ({ services: { database } }: TestServer, ids: string[], days: number): Promise<void> {
-  await database.prisma.event.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date(Date.now() - days * 86_400_000) } })
+async function makeOld({ services: { database } }: TestServer, ids: string[], days: number): Promise<void> {
+  await database.prisma.event.updateMany({
+    where: { id: { in: ids } },
+    data: { createdAt: new Date(Date.now() - days * 86_400_000) },
+  })
 }
 
 t.test('events that are no longer kept are never missed without a word', async (t) => {
-  const { server, person: { client, key }, ids } = await withEvents(t, 7)
+  const {
+    server,
+    person: { client, key },
+    ids,
+  } = await withEvents(t, 7)
   const { database } = server.services
   t.match(await tidy(database), { events: 0 }, 'what is young stays')
   await makeOld(server, ids.slice(0, 3), 31)
@@ -122,15 +154,31 @@ t.test('events that are no longer kept are never missed without a word', async (
   t.match(await tidy(database), { events: 3 })
   t.match(await tidy(database), { events: 0 })
 
-  t.same(sequencesOf((await client.get('/events')).body.data), [4, 5, 6, 7], 'from the beginning there is what there is')
-  t.same(sequencesOf((await client.get('/events?after=3')).body.data), [4, 5, 6, 7], 'who has seen what is gone has missed nothing')
+  t.same(
+    sequencesOf((await client.get('/events')).body.data),
+    [4, 5, 6, 7],
+    'from the beginning there is what there is',
+  )
+  t.same(
+    sequencesOf((await client.get('/events?after=3')).body.data),
+    [4, 5, 6, 7],
+    'who has seen what is gone has missed nothing',
+  )
   t.same(sequencesOf((await client.get('/events?after=6')).body.data), [7])
   for (const after of [1, 2]) {
     for (const who of [client, stranger]) {
-      for (const ask of [() => who.get(`/events?after=${after}`), () => who.get(`/events/stream?after=${after}`), () => who.get('/events/stream', { headers: { 'last-event-id': String(after) } })]) {
+      for (const ask of [
+        () => who.get(`/events?after=${after}`),
+        () => who.get(`/events/stream?after=${after}`),
+        () => who.get('/events/stream', { headers: { 'last-event-id': String(after) } }),
+      ]) {
         const { status, body } = await ask()
         t.equal(status, 410, `after ${after}`)
-        t.match(body.error, { code: 'GONE', message: /begin after 3/, details: { field: 'after', constraint: 'removed' } })
+        t.match(body.error, {
+          code: 'GONE',
+          message: /begin after 3/,
+          details: { field: 'after', constraint: 'removed' },
+        })
       }
     }
   }
@@ -139,15 +187,26 @@ t.test('events that are no longer kept are never missed without a word', async (
   await stream.close()
   t.equal((await client.get(`/events/${ids[0]}`)).status, 404)
 
-  t.match(await tidy(database, { kinds: kindsOfWaste({ eventDays: 28 }) }), { events: 2 }, 'how long they are kept is configured')
+  t.match(
+    await tidy(database, { kinds: kindsOfWaste({ eventDays: 28 }) }),
+    { events: 2 },
+    'how long they are kept is configured',
+  )
   t.equal((await client.get('/events?after=4')).status, 410)
   t.same(sequencesOf((await client.get('/events?after=5')).body.data), [6, 7])
   await insertedEvent(server, server.admin.id)
-  t.same((await client.get('/events?after=7')).body, { data: [], has_more: false, next_after: 8 }, 'numbers go on where they were')
+  t.same(
+    (await client.get('/events?after=7')).body,
+    { data: [], has_more: false, next_after: 8 },
+    'numbers go on where they were',
+  )
 })
 
 t.test('a rare type is found in a long log, of which much is no longer kept', async (t) => {
-  const { server, person: { client } } = await withEvents(t, 1)
+  const {
+    server,
+    person: { client },
+  } = await withEvents(t, 1)
   const { prisma } = server.services.database
   await prisma.event.deleteMany()
   await prisma.eventLog.updateMany({ data: { lastSequence: 500_000, removedThrough: 240_000 } })
@@ -166,7 +225,11 @@ t.test('a rare type is found in a long log, of which much is no longer kept', as
   }
   t.same(met, [500_002])
   t.equal(after, 500_002)
-  for (const [query, found] of [['type=profile.updated', []], [`project_id=${id}`, [500_002]], ['', [500_002]]] as const) {
+  for (const [query, found] of [
+    ['type=profile.updated', []],
+    [`project_id=${id}`, [500_002]],
+    ['', [500_002]],
+  ] as const) {
     t.same(sequencesOf((await client.get(`/events?after=499999&${query}`)).body.data), found, query)
   }
 })
@@ -190,7 +253,10 @@ t.test('deliveries go with their event, and with their endpoint', async (t) => {
   const { prisma } = database
   const kept = await insertedEndpoint(server, person.id)
   const left = await insertedEndpoint(server, person.id)
-  const [old, young] = [await insertedDelivery(server, person.id, { endpointId: kept }), await insertedDelivery(server, person.id, { endpointId: kept })]
+  const [old, young] = [
+    await insertedDelivery(server, person.id, { endpointId: kept }),
+    await insertedDelivery(server, person.id, { endpointId: kept }),
+  ]
   await insertedDelivery(server, person.id, { endpointId: left, status: 'pending' })
   await insertedDelivery(server, person.id, { endpointId: left })
   const { eventId } = await prisma.webhookDelivery.findUniqueOrThrow({ where: { id: old } })
@@ -199,20 +265,41 @@ t.test('deliveries go with their event, and with their endpoint', async (t) => {
   t.equal(await prisma.webhookDelivery.count(), 4, 'nothing waits for a large endpoint to be cleared')
   t.match(await tidy(database), { events: 1, deliveries: 2 })
   t.match(await tidy(database), { events: 0, deliveries: 0 })
-  t.same((await prisma.webhookDelivery.findMany()).map(({ id }) => id), [young])
-  t.same((await prisma.webhookEndpoint.findMany()).map(({ id }) => id), [kept])
-  t.same((await person.client.get(`/webhooks/endpoints/${kept}/deliveries`)).body.data.map(({ id }: { id: string }) => id), [young])
+  t.same(
+    (await prisma.webhookDelivery.findMany()).map(({ id }) => id),
+    [young],
+  )
+  t.same(
+    (await prisma.webhookEndpoint.findMany()).map(({ id }) => id),
+    [kept],
+  )
+  t.same(
+    (await person.client.get(`/webhooks/endpoints/${kept}/deliveries`)).body.data.map(
+      ({ id }: { id: string }) => id,
+    ),
+    [young],
+  )
   t.equal((await person.client.get(`/webhooks/deliveries/${old}`)).status, 404)
 })
 
 t.test('the events of a project that is purged go with it', async (t) => {
-  const { server, person: { client } } = await withEvents(t, 0)
+  const {
+    server,
+    person: { client },
+  } = await withEvents(t, 0)
   const { database } = server.services
   const make = async (name: string) => (await client.post('/projects', { name })).body.id as string
   const [gone, deleted] = [await make('Gone'), await make('Deleted')]
   for (const id of [gone, deleted]) t.equal((await client.delete(`/projects/${id}`)).status, 204)
-  await database.prisma.project.update({ where: { id: gone }, data: { deletedAt: new Date(Date.now() - 31 * 86_400_000) } })
+  await database.prisma.project.update({
+    where: { id: gone },
+    data: { deletedAt: new Date(Date.now() - 31 * 86_400_000) },
+  })
   t.match(await tidy(database), { projects: 1, events: 0 })
-  t.same((await client.get('/events')).body.data.map(({ type, project_id: id }: { type: string, project_id: string }) => `${type} ${id}`),
-    [`project.created ${deleted}`, `project.deleted ${deleted}`])
+  t.same(
+    (await client.get('/events')).body.data.map(
+      ({ type, project_id: id }: { type: string; project_id: string }) => `${type} ${id}`,
+    ),
+    [`project.created ${deleted}`, `project.deleted ${deleted}`],
+  )
 })

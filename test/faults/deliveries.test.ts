@@ -5,7 +5,13 @@ import type { AddressInfo } from 'node:net'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { createTestDatabase } from '../support/database.ts'
-import { bootstrapKey, spawnServer, spawnWorker, type ServerProcess, type WorkerProcess } from '../support/process.ts'
+import {
+  bootstrapKey,
+  spawnServer,
+  spawnWorker,
+  type ServerProcess,
+  type WorkerProcess,
+} from '../support/process.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const long = process.env.FAULTS === 'long'
@@ -15,7 +21,7 @@ const endpoints = 3
 const writers = 8
 
 /** What arrived, counted by endpoint and event. */
-async function receiver (t: Test): Promise<{ url: string, got: Map<string, number> }> {
+async function receiver(t: Test): Promise<{ url: string; got: Map<string, number> }> {
   const got = new Map<string, number>()
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
@@ -26,79 +32,125 @@ async function receiver (t: Test): Promise<{ url: string, got: Map<string, numbe
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => { server.closeAllConnections(); server.close() })
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, got }
 }
 
-t.test(`${events} events to ${endpoints} endpoints with ${kills} times kill -9`, { timeout: 540_000 }, async (t) => {
-  const { url: databaseUrl } = await createTestDatabase(t)
-  const { url: receiverUrl, got } = await receiver(t)
-  const env = { DATABASE_URL: databaseUrl, WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' }
-  const database = new pg.Pool({ connectionString: databaseUrl, max: 2 })
-  database.on('error', () => {})
-  t.teardown(() => database.end())
-  const count = async (query: string): Promise<number> => Number((await database.query(query)).rows[0].count)
+t.test(
+  `${events} events to ${endpoints} endpoints with ${kills} times kill -9`,
+  { timeout: 540_000 },
+  async (t) => {
+    const { url: databaseUrl } = await createTestDatabase(t)
+    const { url: receiverUrl, got } = await receiver(t)
+    const env = { DATABASE_URL: databaseUrl, WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' }
+    const database = new pg.Pool({ connectionString: databaseUrl, max: 2 })
+    database.on('error', () => {})
+    t.teardown(() => database.end())
+    const count = async (query: string): Promise<number> =>
+      Number((await database.query(query)).rows[0].count)
 
-  let server: ServerProcess = await spawnServer(t, env)
-  let worker: WorkerProcess = await spawnWorker(t, env)
-  const call = async (method: string, path: string, body?: unknown, key?: string): Promise<Response> => await fetch(`${server.url}/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${bootstrapKey}`, 'content-type': 'application/json', ...(key !== undefined && { 'idempotency-key': key }) },
-    body: body === undefined ? undefined : JSON.stringify(body)
-  })
-  for (let i = 0; i < endpoints; i++) {
-    const made = await call('POST', '/webhooks/endpoints', { url: `${receiverUrl}/${i}`, event_types: ['project.created'] })
-    t.equal(made.status, 201)
-  }
-
-  let written = 0
-  let next = 0
-  const write = async (): Promise<void> => {
-    while (next < events) {
-      const name = `event ${next++}`
-      // The same key until it is acknowledged: cut off or not, it is written once.
-      for (;;) {
-        const answer = await call('POST', '/projects', { name }, name.replace(' ', '-')).catch(() => null)
-        await answer?.text().catch(() => {})
-        if (answer?.status === 201) break
-        await new Promise((resolve) => setTimeout(resolve, 50))
-      }
-      written++
+    let server: ServerProcess = await spawnServer(t, env)
+    let worker: WorkerProcess = await spawnWorker(t, env)
+    const call = async (method: string, path: string, body?: unknown, key?: string): Promise<Response> =>
+      await fetch(`${server.url}/v1${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${bootstrapKey}`,
+          'content-type': 'application/json',
+          ...(key !== undefined && { 'idempotency-key': key }),
+        },
+        body: body === undefined ? undefined : JSON.stringify(body),
+      })
+    for (let i = 0; i < endpoints; i++) {
+      const made = await call('POST', '/webhooks/endpoints', {
+        url: `${receiverUrl}/${i}`,
+        event_types: ['project.created'],
+      })
+      t.equal(made.status, 201)
     }
-  }
-  const writing = Promise.all(Array.from({ length: writers }, write))
 
-  let underWay = 0
-  for (let kill = 1; kill <= kills; kill++) {
-    await waitUntil(() => written >= Math.min(events - 1, kill * events / (kills + 2)), 'the next kill', 120_000)
-    const who = kill % 3
-    const dead = await Promise.all([...(who === 1 ? [] : [server.end('SIGKILL')]), ...(who === 0 ? [] : [worker.end('SIGKILL')])])
-    t.ok(dead.every(({ signal }) => signal === 'SIGKILL'))
-    // Jobs that were taken and not settled: sent, or about to be.
-    underWay += await count("SELECT count(*) FROM pgboss.job WHERE name = 'webhook-deliveries' AND state = 'active'")
-    if (who !== 1) server = await spawnServer(t, env)
-    if (who !== 0) worker = await spawnWorker(t, env)
-  }
-  await writing
-  await waitUntil(async () => await count("SELECT count(*) FROM webhook_deliveries WHERE status = 'pending'") === 0, 'everything to be delivered', 240_000)
+    let written = 0
+    let next = 0
+    const write = async (): Promise<void> => {
+      while (next < events) {
+        const name = `event ${next++}`
+        // The same key until it is acknowledged: cut off or not, it is written once.
+        for (;;) {
+          const answer = await call('POST', '/projects', { name }, name.replace(' ', '-')).catch(() => null)
+          await answer?.text().catch(() => {})
+          if (answer?.status === 201) break
+          await new Promise((resolve) => setTimeout(resolve, 50))
+        }
+        written++
+      }
+    }
+    const writing = Promise.all(Array.from({ length: writers }, write))
 
-  const ids = (await database.query("SELECT e.id FROM events e JOIN projects p ON p.id = e.project_id WHERE e.type = 'project.created'")).rows.map(({ id }) => id as string)
-  t.equal(await count('SELECT count(*) FROM projects'), events, 'every write was done once')
-  t.equal(ids.length, events, 'and has left one event')
-  t.equal(await count("SELECT count(*) FROM webhook_deliveries WHERE status = 'succeeded'"), events * endpoints)
-  const missing = ids.flatMap((id) => Array.from({ length: endpoints }, (_, i) => `/${i} ${id}`)).filter((what) => !got.has(what))
-  t.same(missing, [], 'every event has reached every endpoint')
-  const extras = [...got.values()].reduce((sum, times) => sum + times - 1, 0)
-  t.ok(extras <= underWay, `${extras} deliveries came again, ${underWay} were under way at the kills`)
-  t.equal(await count("SELECT count(*) FROM pgboss.job WHERE name = 'webhook-deliveries'"), 0, 'no job is left')
-  const { rows: [{ gaps }] } = await database.query('SELECT max(sequence) - count(*) AS gaps FROM events')
-  t.equal(Number(gaps), 0, 'and the log has no gap')
-  t.comment(`${events} events to ${endpoints} endpoints, ${kills} kills: none lost, ${extras} came again of ${underWay} that were under way`)
+    let underWay = 0
+    for (let kill = 1; kill <= kills; kill++) {
+      await waitUntil(
+        () => written >= Math.min(events - 1, (kill * events) / (kills + 2)),
+        'the next kill',
+        120_000,
+      )
+      const who = kill % 3
+      const dead = await Promise.all([
+        ...(who === 1 ? [] : [server.end('SIGKILL')]),
+        ...(who === 0 ? [] : [worker.end('SIGKILL')]),
+      ])
+      t.ok(dead.every(({ signal }) => signal === 'SIGKILL'))
+      // Jobs that were taken and not settled: sent, or about to be.
+      underWay += await count(
+        "SELECT count(*) FROM pgboss.job WHERE name = 'webhook-deliveries' AND state = 'active'",
+      )
+      if (who !== 1) server = await spawnServer(t, env)
+      if (who !== 0) worker = await spawnWorker(t, env)
+    }
+    await writing
+    await waitUntil(
+      async () => (await count("SELECT count(*) FROM webhook_deliveries WHERE status = 'pending'")) === 0,
+      'everything to be delivered',
+      240_000,
+    )
 
-  const before = got.size
-  const started = performance.now()
-  t.equal((await call('POST', '/projects', { name: 'idle' })).status, 201)
-  await waitUntil(() => got.size > before, 'the first delivery of an idle system')
-  t.comment(`the first delivery of an idle system came after ${Math.round(performance.now() - started)} ms`)
-  await Promise.all([server.end('SIGTERM'), worker.end('SIGTERM')])
-})
+    const ids = (
+      await database.query(
+        "SELECT e.id FROM events e JOIN projects p ON p.id = e.project_id WHERE e.type = 'project.created'",
+      )
+    ).rows.map(({ id }) => id as string)
+    t.equal(await count('SELECT count(*) FROM projects'), events, 'every write was done once')
+    t.equal(ids.length, events, 'and has left one event')
+    t.equal(
+      await count("SELECT count(*) FROM webhook_deliveries WHERE status = 'succeeded'"),
+      events * endpoints,
+    )
+    const missing = ids
+      .flatMap((id) => Array.from({ length: endpoints }, (_, i) => `/${i} ${id}`))
+      .filter((what) => !got.has(what))
+    t.same(missing, [], 'every event has reached every endpoint')
+    const extras = [...got.values()].reduce((sum, times) => sum + times - 1, 0)
+    t.ok(extras <= underWay, `${extras} deliveries came again, ${underWay} were under way at the kills`)
+    t.equal(
+      await count("SELECT count(*) FROM pgboss.job WHERE name = 'webhook-deliveries'"),
+      0,
+      'no job is left',
+    )
+    const {
+      rows: [{ gaps }],
+    } = await database.query('SELECT max(sequence) - count(*) AS gaps FROM events')
+    t.equal(Number(gaps), 0, 'and the log has no gap')
+    t.comment(
+      `${events} events to ${endpoints} endpoints, ${kills} kills: none lost, ${extras} came again of ${underWay} that were under way`,
+    )
+
+    const before = got.size
+    const started = performance.now()
+    t.equal((await call('POST', '/projects', { name: 'idle' })).status, 201)
+    await waitUntil(() => got.size > before, 'the first delivery of an idle system')
+    t.comment(`the first delivery of an idle system came after ${Math.round(performance.now() - started)} ms`)
+    await Promise.all([server.end('SIGTERM'), worker.end('SIGTERM')])
+  },
+)

@@ -12,17 +12,17 @@ const shuffles = long ? 100 : 12
 const replays = long ? 10 : 3
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */
-function randomOf (seed: number): () => number {
+function randomOf(seed: number): () => number {
   let state = seed
   return () => {
-    state = state + 0x6d2b79f5 | 0
-    let mixed = Math.imul(state ^ state >>> 15, 1 | state)
-    mixed = mixed + Math.imul(mixed ^ mixed >>> 7, 61 | mixed) ^ mixed
-    return ((mixed ^ mixed >>> 14) >>> 0) / 2 ** 32
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }
 
-function shuffled<T> (items: T[], random: () => number): T[] {
+function shuffled<T>(items: T[], random: () => number): T[] {
   const all = [...items]
   for (let i = all.length - 1; i > 0; i--) {
     const j = Math.floor(random() * (i + 1))
@@ -32,26 +32,28 @@ function shuffled<T> (items: T[], random: () => number): T[] {
 }
 
 /** Delivers some at a time. */
-async function deliver ({ server, stripe }: StripeShop, events: StripeEvent[]): Promise<void> {
+async function deliver({ server, stripe }: StripeShop, events: StripeEvent[]): Promise<void> {
   const waiting = [...events]
-  await Promise.all(Array.from({ length: 6 }, async () => {
-    for (let event = waiting.pop(); event !== undefined; event = waiting.pop()) {
-      const { status } = await stripe.deliver(server.url, event)
-      if (status !== 200) throw new Error(`${event.type} was answered with ${status}`)
-    }
-  }))
+  await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      for (let event = waiting.pop(); event !== undefined; event = waiting.pop()) {
+        const { status } = await stripe.deliver(server.url, event)
+        if (status !== 200) throw new Error(`${event.type} was answered with ${status}`)
+      }
+    }),
+  )
 }
 
 type Listen = (events: StripeEvent[]) => Promise<void>
 
 /** An order that is paid, refunded in part, and once in vain; and a subscription that is renewed, fails, recovers and ends. */
-async function live (shop: StripeShop, person: Person, listen: Listen): Promise<StripeEvent[]> {
+async function live(shop: StripeShop, person: Person, listen: Listen): Promise<StripeEvent[]> {
   const { server, stripe } = shop
   const first = stripe.events.length
   let told = first
   const happens = async (work: () => void): Promise<void> => {
     work()
-    await listen(stripe.events.slice(first, told = stripe.events.length))
+    await listen(stripe.events.slice(first, (told = stripe.events.length)))
   }
   const bought = await shop.begin(person)
   const subscribed = await shop.begin(person, { mode: 'subscription', items: [{ price_id: shop.monthly }] })
@@ -60,18 +62,27 @@ async function live (shop: StripeShop, person: Person, listen: Listen): Promise<
   const subscription = stripe.subscriptions.get(subscribed.session.subscription as string)!
   await happens(() => stripe.calendar.renew(subscription, true))
   await shop.visit(bought.checkout, '/return')
-  const refunds = [300, 500].map((amount) => server.admin.client.post(`/payments/orders/${bought.checkout.order_id}/refunds`, { amount }))
+  const refunds = [300, 500].map((amount) =>
+    server.admin.client.post(`/payments/orders/${bought.checkout.order_id}/refunds`, { amount }),
+  )
   for (const refund of refunds) {
     const { id, amount } = (await refund).body
-    await waitUntil(() => [...stripe.refunds.values()].some(({ metadata }) => metadata!.refund_id === id), 'the refund')
+    await waitUntil(
+      () => [...stripe.refunds.values()].some(({ metadata }) => metadata!.refund_id === id),
+      'the refund',
+    )
     const given = [...stripe.refunds.values()].find(({ metadata }) => metadata!.refund_id === id)!
     await happens(() => stripe.calendar.concludeRefund(given, amount === 300 ? 'succeeded' : 'failed'))
   }
   let unpaid: any
-  await happens(() => { unpaid = stripe.calendar.renew(subscription, false) })
+  await happens(() => {
+    unpaid = stripe.calendar.renew(subscription, false)
+  })
   await happens(() => stripe.calendar.retry(unpaid, false))
   await happens(() => stripe.calendar.retry(unpaid, true))
-  await happens(() => { stripe.calendar.renew(subscription, true) })
+  await happens(() => {
+    stripe.calendar.renew(subscription, true)
+  })
   await happens(() => stripe.customer.cancel(subscription))
   await happens(() => stripe.calendar.end(subscription))
   return stripe.events.slice(first, told)
@@ -82,57 +93,107 @@ const queries = {
     FROM orders WHERE owner_id = $1 ORDER BY period NULLS FIRST`,
   payments: `SELECT p.status, p.amount, left(p.gateway_reference, 3) AS reference, o.period FROM payments p JOIN orders o ON o.id = p.order_id
     WHERE o.owner_id = $1 ORDER BY o.period NULLS FIRST, p.status`,
-  refunds: 'SELECT r.status, r.amount, r.gateway_reference IS NOT NULL AS known FROM refunds r JOIN orders o ON o.id = r.order_id WHERE o.owner_id = $1 ORDER BY r.amount',
+  refunds:
+    'SELECT r.status, r.amount, r.gateway_reference IS NOT NULL AS known FROM refunds r JOIN orders o ON o.id = r.order_id WHERE o.owner_id = $1 ORDER BY r.amount',
   checkouts: 'SELECT mode, status FROM checkouts WHERE owner_id = $1 ORDER BY mode',
   subscriptions: `SELECT s.status, s.period, s.cancel_at_period_end, s.ended_at IS NOT NULL AS ended, s.canceled_at IS NOT NULL AS canceled, o.period AS latest,
     extract(epoch FROM s.period_end - s.period_start) BETWEEN 27 * 86400 AND 32 * 86400 AS a_month FROM subscriptions s JOIN orders o ON o.id = s.latest_order_id WHERE s.owner_id = $1`,
-  told: `SELECT type, count(*)::int AS n FROM events WHERE user_id = $1 AND type NOT IN ('subscription.updated') GROUP BY type ORDER BY type`
+  told: `SELECT type, count(*)::int AS n FROM events WHERE user_id = $1 AND type NOT IN ('subscription.updated') GROUP BY type ORDER BY type`,
 }
 
-async function endOf ({ server }: StripeShop, { id }: Person): Promise<Record<string, unknown[]>> {
-  return Object.fromEntries(await Promise.all(Object.entries(queries).map(async ([name, query]) => [name, (await server.services.database.pool.query(query, [id])).rows])))
+async function endOf({ server }: StripeShop, { id }: Person): Promise<Record<string, unknown[]>> {
+  return Object.fromEntries(
+    await Promise.all(
+      Object.entries(queries).map(async ([name, query]) => [
+        name,
+        (await server.services.database.pool.query(query, [id])).rows,
+      ]),
+    ),
+  )
 }
 
-t.test(`a story told ${shuffles * replays} times in ${shuffles} shuffles has one end`, { timeout: 1_800_000 }, async (t) => {
-  const shop = await openStripeShop(t, { sends: false })
-  const { server, stripe } = shop
-  const { database, events, gateways, gatewayJobs: jobs } = server.services
-  const worker = createStripeWorker({ database, events, gateways, stripe: gateways.stripe!, jobs, onError: (error) => server.errors.push(error), interval: 100 })
-  worker.start()
-  t.teardown(() => worker.close())
-  stripe.refundsBecome = 'pending'
-  const straight = await server.person()
-  let heard = 0
-  const story = await live(shop, straight, async (events) => { for (; heard < events.length; heard++) await deliver(shop, [events[heard]]) })
-  const expected = await endOf(shop, straight)
-  t.match(expected.orders, [
-    { status: 'partially_refunded', refunded_amount: '300', refunding_amount: '0', period: null },
-    { status: 'paid', period: 1, by_checkout: true }, { status: 'paid', period: 2 }, { status: 'paid', period: 3 }, { status: 'paid', period: 4 }
-  ])
-  t.match(expected.refunds, [{ status: 'succeeded', amount: '300' }, { status: 'failed', amount: '500' }])
-  t.match(expected.subscriptions, [{ status: 'canceled', period: 4, latest: 4, cancel_at_period_end: true, ended: true, a_month: true }])
-  t.match(expected.checkouts, [{ mode: 'payment', status: 'complete' }, { mode: 'subscription', status: 'complete' }])
-  t.same(expected.told, [
-    ['checkout.completed', 2], ['checkout.created', 2], ['order.created', 5], ['order.paid', 5], ['order.refunded', 1], ['refund.created', 2], ['refund.updated', 2],
-    ['subscription.canceled', 1], ['subscription.created', 1]
-  ].map(([type, n]) => ({ type, n })))
+t.test(
+  `a story told ${shuffles * replays} times in ${shuffles} shuffles has one end`,
+  { timeout: 1_800_000 },
+  async (t) => {
+    const shop = await openStripeShop(t, { sends: false })
+    const { server, stripe } = shop
+    const { database, events, gateways, gatewayJobs: jobs } = server.services
+    const worker = createStripeWorker({
+      database,
+      events,
+      gateways,
+      stripe: gateways.stripe!,
+      jobs,
+      onError: (error) => server.errors.push(error),
+      interval: 100,
+    })
+    worker.start()
+    t.teardown(() => worker.close())
+    stripe.refundsBecome = 'pending'
+    const straight = await server.person()
+    let heard = 0
+    const story = await live(shop, straight, async (events) => {
+      for (; heard < events.length; heard++) await deliver(shop, [events[heard]])
+    })
+    const expected = await endOf(shop, straight)
+    t.match(expected.orders, [
+      { status: 'partially_refunded', refunded_amount: '300', refunding_amount: '0', period: null },
+      { status: 'paid', period: 1, by_checkout: true },
+      { status: 'paid', period: 2 },
+      { status: 'paid', period: 3 },
+      { status: 'paid', period: 4 },
+    ])
+    t.match(expected.refunds, [
+      { status: 'succeeded', amount: '300' },
+      { status: 'failed', amount: '500' },
+    ])
+    t.match(expected.subscriptions, [
+      { status: 'canceled', period: 4, latest: 4, cancel_at_period_end: true, ended: true, a_month: true },
+    ])
+    t.match(expected.checkouts, [
+      { mode: 'payment', status: 'complete' },
+      { mode: 'subscription', status: 'complete' },
+    ])
+    t.same(
+      expected.told,
+      [
+        ['checkout.completed', 2],
+        ['checkout.created', 2],
+        ['order.created', 5],
+        ['order.paid', 5],
+        ['order.refunded', 1],
+        ['refund.created', 2],
+        ['refund.updated', 2],
+        ['subscription.canceled', 1],
+        ['subscription.created', 1],
+      ].map(([type, n]) => ({ type, n })),
+    )
 
-  let deliveries = 0
-  for (let seed = 1; seed <= shuffles; seed++) {
-    const random = randomOf(seed)
-    const person = await server.person()
-    const count = async (events: StripeEvent[]): Promise<void> => {
-      deliveries += events.length
-      await deliver(shop, events)
+    let deliveries = 0
+    for (let seed = 1; seed <= shuffles; seed++) {
+      const random = randomOf(seed)
+      const person = await server.person()
+      const count = async (events: StripeEvent[]): Promise<void> => {
+        deliveries += events.length
+        await deliver(shop, events)
+      }
+      // While it happens some of what has happened so far is told, old or new, once or twice, by an event or its twin.
+      const some: Listen = (events) =>
+        count(
+          shuffled(events, random)
+            .slice(0, Math.floor(random() * 4))
+            .map((event) => (random() < 0.5 ? event : stripe.twin(event))),
+        )
+      const events = await live(shop, person, random() < 0.5 ? some : async () => {})
+      const all = Array.from({ length: replays }, (_, i) =>
+        i === 1 ? events.map(stripe.twin) : events,
+      ).flat()
+      await count(shuffled(all, random))
+      await shop.settled()
+      t.strictSame(await endOf(shop, person), expected, `seed ${seed}`)
     }
-    // While it happens some of what has happened so far is told, old or new, once or twice, by an event or its twin.
-    const some: Listen = (events) => count(shuffled(events, random).slice(0, Math.floor(random() * 4)).map((event) => random() < 0.5 ? event : stripe.twin(event)))
-    const events = await live(shop, person, random() < 0.5 ? some : async () => {})
-    const all = Array.from({ length: replays }, (_, i) => i === 1 ? events.map(stripe.twin) : events).flat()
-    await count(shuffled(all, random))
-    await shop.settled()
-    t.strictSame(await endOf(shop, person), expected, `seed ${seed}`)
-  }
-  t.same(server.errors, [])
-  t.comment(`${deliveries} deliveries of a story of ${story.length} events in ${shuffles} shuffles`)
-})
+    t.same(server.errors, [])
+    t.comment(`${deliveries} deliveries of a story of ${story.length} events in ${shuffles} shuffles`)
+  },
+)

@@ -17,67 +17,147 @@ const documents = long ? 1_000 : 40
 const broken = 8
 
 /** Of all the same length, so that all are cut at the same places. */
-const textOf = (i: number): string => Array.from({ length: 12 }, (_, part) => `## Part ${part}\n\n${`Document ${String(i).padStart(4, '0')} says a thing. `.repeat(20)}`).join('\n\n')
+const textOf = (i: number): string =>
+  Array.from(
+    { length: 12 },
+    (_, part) => `## Part ${part}\n\n${`Document ${String(i).padStart(4, '0')} says a thing. `.repeat(20)}`,
+  ).join('\n\n')
 
-t.test(`${documents} documents with ${kills} times kill -9`, { timeout: long ? 3_600_000 : 240_000 }, async (t) => {
-  const { url: databaseUrl } = await createTestDatabase(t)
-  const folder = t.testdir({})
-  const env = { DATABASE_URL: databaseUrl, STORAGE_DIR: join(folder, 'files'), DOCUMENT_CONCURRENCY: '4' }
-  const database = new pg.Pool({ connectionString: databaseUrl, max: 2 })
-  database.on('error', () => {})
-  t.teardown(() => database.end())
-  const rows = async (query: string): Promise<any[]> => (await database.query(query)).rows
-  const count = async (query: string): Promise<number> => Number((await rows(query))[0].count)
+t.test(
+  `${documents} documents with ${kills} times kill -9`,
+  { timeout: long ? 3_600_000 : 240_000 },
+  async (t) => {
+    const { url: databaseUrl } = await createTestDatabase(t)
+    const folder = t.testdir({})
+    const env = { DATABASE_URL: databaseUrl, STORAGE_DIR: join(folder, 'files'), DOCUMENT_CONCURRENCY: '4' }
+    const database = new pg.Pool({ connectionString: databaseUrl, max: 2 })
+    database.on('error', () => {})
+    t.teardown(() => database.end())
+    const rows = async (query: string): Promise<any[]> => (await database.query(query)).rows
+    const count = async (query: string): Promise<number> => Number((await rows(query))[0].count)
 
-  const sample = join(folder, 'sample')
-  writeFileSync(sample, textOf(0))
-  const expected = (await readDocument({ path: sample, contentType: 'text/markdown', name: 'a.md' }, { maxTokens: 100, overlapTokens: 20 })).chunks.map(({ start, end }) => `${start}-${end}`)
+    const sample = join(folder, 'sample')
+    writeFileSync(sample, textOf(0))
+    const expected = (
+      await readDocument(
+        { path: sample, contentType: 'text/markdown', name: 'a.md' },
+        { maxTokens: 100, overlapTokens: 20 },
+      )
+    ).chunks.map(({ start, end }) => `${start}-${end}`)
 
-  const server = await spawnServer(t, { ...env, WORKER: 'false' })
-  let worker = await spawnWorker(t, env)
-  const call = async (path: string, body: string | Buffer<ArrayBuffer>, headers: Record<string, string>): Promise<any> => {
-    const answer = await fetch(`${server.url}/v1/ai/knowledge${path}`, { method: 'POST', headers: { authorization: `Bearer ${bootstrapKey}`, ...headers }, body })
-    if (answer.status !== 201) throw new Error(await answer.text())
-    return await answer.json()
-  }
-  const json = { 'content-type': 'application/json' }
-  const bases = [] as string[]
-  for (const name of ['one', 'two', 'three']) bases.push((await call('', JSON.stringify({ name, chunking: { max_tokens: 100, overlap_tokens: 20 } }), json)).id)
-  for (let i = 0; i < documents; i++) {
-    const path = `/${bases[i % bases.length]}/documents`
-    const form = formOf({ bytes: i % broken === 0 ? `%PDF-1.7 ${i} and no more` : textOf(i), name: i % broken === 0 ? 'a.pdf' : 'a.md', type: null })
-    await (i % 3 === 0 || i % broken === 0 ? call(path, form.body, form.headers) : call(path, JSON.stringify({ text: textOf(i) }), json))
-  }
+    const server = await spawnServer(t, { ...env, WORKER: 'false' })
+    let worker = await spawnWorker(t, env)
+    const call = async (
+      path: string,
+      body: string | Buffer<ArrayBuffer>,
+      headers: Record<string, string>,
+    ): Promise<any> => {
+      const answer = await fetch(`${server.url}/v1/ai/knowledge${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${bootstrapKey}`, ...headers },
+        body,
+      })
+      if (answer.status !== 201) throw new Error(await answer.text())
+      return await answer.json()
+    }
+    const json = { 'content-type': 'application/json' }
+    const bases = [] as string[]
+    for (const name of ['one', 'two', 'three'])
+      bases.push(
+        (await call('', JSON.stringify({ name, chunking: { max_tokens: 100, overlap_tokens: 20 } }), json))
+          .id,
+      )
+    for (let i = 0; i < documents; i++) {
+      const path = `/${bases[i % bases.length]}/documents`
+      const form = formOf({
+        bytes: i % broken === 0 ? `%PDF-1.7 ${i} and no more` : textOf(i),
+        name: i % broken === 0 ? 'a.pdf' : 'a.md',
+        type: null,
+      })
+      await (i % 3 === 0 || i % broken === 0
+        ? call(path, form.body, form.headers)
+        : call(path, JSON.stringify({ text: textOf(i) }), json))
+    }
 
-  const over = async (): Promise<number> => await count("SELECT count(*) FROM documents WHERE status IN ('ready', 'failed')")
-  let interrupted = 0
-  for (let kill = 1; kill <= kills; kill++) {
-    await waitUntil(async () => await over() >= kill * documents / (kills + 2), 'the next kill', 1_800_000)
-    await worker.end('SIGKILL')
-    interrupted += await count("SELECT count(*) FROM pgboss.job WHERE name = 'documents' AND state = 'active'")
-    worker = await spawnWorker(t, env)
-  }
-  await waitUntil(async () => await over() === documents, 'all to be over', 1_800_000)
-  await waitUntil(async () => await count("SELECT count(*) FROM pgboss.job WHERE name = 'documents'") === 0, 'all jobs to be done')
+    const over = async (): Promise<number> =>
+      await count("SELECT count(*) FROM documents WHERE status IN ('ready', 'failed')")
+    let interrupted = 0
+    for (let kill = 1; kill <= kills; kill++) {
+      await waitUntil(
+        async () => (await over()) >= (kill * documents) / (kills + 2),
+        'the next kill',
+        1_800_000,
+      )
+      await worker.end('SIGKILL')
+      interrupted += await count(
+        "SELECT count(*) FROM pgboss.job WHERE name = 'documents' AND state = 'active'",
+      )
+      worker = await spawnWorker(t, env)
+    }
+    await waitUntil(async () => (await over()) === documents, 'all to be over', 1_800_000)
+    await waitUntil(
+      async () => (await count("SELECT count(*) FROM pgboss.job WHERE name = 'documents'")) === 0,
+      'all jobs to be done',
+    )
 
-  const failed = await rows("SELECT error ->> 'code' AS code, content_type FROM documents WHERE status = 'failed'")
-  const unlucky = failed.filter(({ code }) => code === 'unavailable').length
-  t.ok(failed.every(({ code }) => ['damaged', 'empty', 'unsupported', 'unavailable'].includes(code)), 'what failed says why', { failed })
-  t.equal(failed.filter(({ content_type: type }) => type === 'application/pdf').length, Math.ceil(documents / broken), 'what is broken failed')
-  t.equal(failed.filter(({ content_type: type, code }) => type !== 'application/pdf' && code !== 'unavailable').length, 0, 'and nothing else, but what was interrupted twice')
-  const ends = await rows("SELECT data -> 'object' ->> 'id' AS id, count(*) FROM events WHERE type IN ('document.ready', 'document.failed') GROUP BY 1 HAVING count(*) <> 1")
-  t.same(ends, [], 'each was told of once')
-  t.equal(await count("SELECT count(DISTINCT data -> 'object' ->> 'id') FROM events WHERE type IN ('document.ready', 'document.failed')"), documents)
-  const found = await rows(`
+    const failed = await rows(
+      "SELECT error ->> 'code' AS code, content_type FROM documents WHERE status = 'failed'",
+    )
+    const unlucky = failed.filter(({ code }) => code === 'unavailable').length
+    t.ok(
+      failed.every(({ code }) => ['damaged', 'empty', 'unsupported', 'unavailable'].includes(code)),
+      'what failed says why',
+      { failed },
+    )
+    t.equal(
+      failed.filter(({ content_type: type }) => type === 'application/pdf').length,
+      Math.ceil(documents / broken),
+      'what is broken failed',
+    )
+    t.equal(
+      failed.filter(({ content_type: type, code }) => type !== 'application/pdf' && code !== 'unavailable')
+        .length,
+      0,
+      'and nothing else, but what was interrupted twice',
+    )
+    const ends = await rows(
+      "SELECT data -> 'object' ->> 'id' AS id, count(*) FROM events WHERE type IN ('document.ready', 'document.failed') GROUP BY 1 HAVING count(*) <> 1",
+    )
+    t.same(ends, [], 'each was told of once')
+    t.equal(
+      await count(
+        "SELECT count(DISTINCT data -> 'object' ->> 'id') FROM events WHERE type IN ('document.ready', 'document.failed')",
+      ),
+      documents,
+    )
+    const found = await rows(`
     SELECT d.id, d.status::text, d.chunk_count, array_agg(c.start_index || '-' || c.end_index ORDER BY c.position) FILTER (WHERE c.id IS NOT NULL) AS chunks,
       bool_and(substr(x.text, c.start_index + 1, c.end_index - c.start_index) = c.text) AS same, count(DISTINCT x.document_id) AS texts
     FROM documents d LEFT JOIN chunks c ON c.document_id = d.id LEFT JOIN document_texts x ON x.document_id = d.id GROUP BY d.id`)
-  t.same(found.filter(({ status, chunks, chunk_count: n, same }) => status === 'ready' && !(n === expected.length && same === true && chunks.join() === expected.join())), [], 'what is ready has the passages of its reading')
-  t.same(found.filter(({ status, chunks, chunk_count: n, texts }) => status === 'failed' && !(n === 0 && chunks === null && Number(texts) === 0)), [], 'what failed has none')
-  const wrong = await rows(`
+    t.same(
+      found.filter(
+        ({ status, chunks, chunk_count: n, same }) =>
+          status === 'ready' &&
+          !(n === expected.length && same === true && chunks.join() === expected.join()),
+      ),
+      [],
+      'what is ready has the passages of its reading',
+    )
+    t.same(
+      found.filter(
+        ({ status, chunks, chunk_count: n, texts }) =>
+          status === 'failed' && !(n === 0 && chunks === null && Number(texts) === 0),
+      ),
+      [],
+      'what failed has none',
+    )
+    const wrong = await rows(`
     SELECT k.id FROM knowledge_bases k JOIN LATERAL (SELECT coalesce(sum(chunks), 0) AS n FROM chunk_counts WHERE knowledge_base_id = k.id) counted ON true
     WHERE n <> (SELECT count(*) FROM chunks WHERE knowledge_base_id = k.id) + (SELECT count(*) FROM removed_chunks WHERE knowledge_base_id = k.id)`)
-  t.same(wrong, [], 'and the counts of passages are right')
-  t.comment(`${documents} documents, ${kills} kills: ${interrupted} readings were interrupted, ${failed.length} documents failed, ${unlucky} of them because they were interrupted twice`)
-  await Promise.all([server.end('SIGTERM'), worker.end('SIGTERM')])
-})
+    t.same(wrong, [], 'and the counts of passages are right')
+    t.comment(
+      `${documents} documents, ${kills} kills: ${interrupted} readings were interrupted, ${failed.length} documents failed, ${unlucky} of them because they were interrupted twice`,
+    )
+    await Promise.all([server.end('SIGTERM'), worker.end('SIGTERM')])
+  },
+)

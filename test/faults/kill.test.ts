@@ -21,12 +21,15 @@ t.test(`${rounds} times kill -9 of the server with its embedded database`, async
     const worker = async (number: number): Promise<void> => {
       for (let i = 0; running; i++) {
         const name = `round ${round} worker ${number} write ${i}`
-        const call = async (url: string) => await fetch(`${url}/v1/projects`, {
-          method: 'POST', headers: { ...headers, 'idempotency-key': name.replaceAll(' ', '-') }, body: JSON.stringify({ name })
-        })
+        const call = async (url: string) =>
+          await fetch(`${url}/v1/projects`, {
+            method: 'POST',
+            headers: { ...headers, 'idempotency-key': name.replaceAll(' ', '-') },
+            body: JSON.stringify({ name }),
+          })
         try {
           const response = await call(server.url)
-          const body = await response.json() as any
+          const body = (await response.json()) as any
           if (response.status === 201) acknowledged.set(name, body.id)
         } catch {
           unknown++
@@ -46,7 +49,7 @@ t.test(`${rounds} times kill -9 of the server with its embedded database`, async
   const names = new Map<string, number>()
   for (let page = 1; ; page++) {
     const response = await fetch(`${server.url}/v1/projects?limit=100&page=${page}`, { headers })
-    const { data, pagination } = await response.json() as any
+    const { data, pagination } = (await response.json()) as any
     for (const project of data) {
       ids.add(project.id)
       names.set(project.name, (names.get(project.name) ?? 0) + 1)
@@ -63,8 +66,12 @@ t.test(`${rounds} times kill -9 of the server with its embedded database`, async
 
   // What was repeated with its key after the kill has one effect, whether the first try was committed or not.
   const [name, id] = [...acknowledged].at(-1)!
-  const replay = await fetch(`${server.url}/v1/projects`, { method: 'POST', headers: { ...headers, 'idempotency-key': name.replaceAll(' ', '-') }, body: JSON.stringify({ name }) })
-  t.equal((await replay.json() as any).id, id)
+  const replay = await fetch(`${server.url}/v1/projects`, {
+    method: 'POST',
+    headers: { ...headers, 'idempotency-key': name.replaceAll(' ', '-') },
+    body: JSON.stringify({ name }),
+  })
+  t.equal(((await replay.json()) as any).id, id)
   t.comment(`${acknowledged.size} acknowledged, ${unknown} cut off, 0 lost in ${rounds} kills`)
   await server.end('SIGTERM')
   await rm(dataDir, { recursive: true, force: true })

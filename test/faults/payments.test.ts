@@ -32,7 +32,12 @@ t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, asy
   const { url: databaseUrl } = await createTestDatabase(t)
   const database = openDatabase({ url: databaseUrl })
   t.teardown(() => database.close())
-  const start = async (): Promise<ServerProcess> => await spawnServer(t, { DATABASE_URL: databaseUrl, RATE_LIMIT_PAGE: '1000000', VALIDATE_RESPONSES: 'true' })
+  const start = async (): Promise<ServerProcess> =>
+    await spawnServer(t, {
+      DATABASE_URL: databaseUrl,
+      RATE_LIMIT_PAGE: '1000000',
+      VALIDATE_RESPONSES: 'true',
+    })
   let server: ServerProcess = await start()
   let client: Client = createClient(server.url, bootstrapKey)
   let up: Promise<void> = Promise.resolve()
@@ -49,10 +54,11 @@ t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, asy
   let cut = 0
   const any = <T>(things: T[]): T => things[Math.floor(Math.random() * things.length)]
   // Mostly what is new: what is old is over.
-  const recent = (things: string[]): string => things[Math.max(0, things.length - 1 - Math.floor(Math.random() * 30))]
+  const recent = (things: string[]): string =>
+    things[Math.max(0, things.length - 1 - Math.floor(Math.random() * 30))]
 
   /** A call that the end of the server may cut off, then undefined. */
-  async function attempt (what: string, call: () => Promise<Reply>): Promise<Reply | undefined> {
+  async function attempt(what: string, call: () => Promise<Reply>): Promise<Reply | undefined> {
     await up
     made++
     try {
@@ -68,10 +74,15 @@ t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, asy
     }
   }
 
-  async function ask (intent: Intent): Promise<void> {
+  async function ask(intent: Intent): Promise<void> {
     const { kind, path, body, key } = intent
     const reply = await attempt(kind, () => client.post(path, body, { headers: { 'idempotency-key': key } }))
-    if (reply === undefined || reply.status === 503 || (reply.status === 409 && reply.body.error.details.constraint === 'in_progress')) intent.known = false
+    if (
+      reply === undefined ||
+      reply.status === 503 ||
+      (reply.status === 409 && reply.body.error.details.constraint === 'in_progress')
+    )
+      intent.known = false
     else if (reply.status < 300) {
       if (intent.done.push(reply.body) > 1) return
       if (kind === 'order') orders.push(reply.body.id)
@@ -80,25 +91,45 @@ t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, asy
         sessions.push(reply.body.id)
         orderOf.set(reply.body.id, reply.body.order_id)
       }
-    } else if (![400, 409].includes(reply.status)) throw new Error(`${kind} was answered ${reply.status}: ${reply.text}`)
+    } else if (![400, 409].includes(reply.status))
+      throw new Error(`${kind} was answered ${reply.status}: ${reply.text}`)
   }
 
-  function intend (kind: Kind, path: string, body: object): Intent {
-    const intent: Intent = { key: `${kind}-${intents.length}`, kind, path: `/payments/${path}`, body, done: [], known: true }
+  function intend(kind: Kind, path: string, body: object): Intent {
+    const intent: Intent = {
+      key: `${kind}-${intents.length}`,
+      kind,
+      path: `/payments/${path}`,
+      body,
+      done: [],
+      known: true,
+    }
     intents.push(intent)
     return intent
   }
 
-  async function step (): Promise<void> {
+  async function step(): Promise<void> {
     const dice = Math.random()
-    if (dice < 0.12 || orders.length === 0) return await ask(intend('order', 'orders', { items: [{ price_id: shop.price, quantity: 1 + Math.floor(Math.random() * 3) }] }))
-    if (dice < 0.24 || sessions.length === 0) return await ask(intend('purchase', 'checkout', { items: [{ price_id: shop.price }], ...pages }))
+    if (dice < 0.12 || orders.length === 0)
+      return await ask(
+        intend('order', 'orders', {
+          items: [{ price_id: shop.price, quantity: 1 + Math.floor(Math.random() * 3) }],
+        }),
+      )
+    if (dice < 0.24 || sessions.length === 0)
+      return await ask(intend('purchase', 'checkout', { items: [{ price_id: shop.price }], ...pages }))
     if (dice < 0.34) return await ask(intend('session', 'checkout', { order_id: recent(orders), ...pages }))
     if (dice < 0.56) return await times(1 + Math.floor(Math.random() * 3), payRecent)
     if (dice < 0.62) return await confirmRecent()
     if (dice < 0.76) {
       const order = recent(touched.length > 0 && Math.random() < 0.9 ? touched : orders)
-      return await ask(intend('refund', `orders/${order}/refunds`, Math.random() < 0.3 ? {} : { amount: 1 + Math.floor(Math.random() * 1500) }))
+      return await ask(
+        intend(
+          'refund',
+          `orders/${order}/refunds`,
+          Math.random() < 0.3 ? {} : { amount: 1 + Math.floor(Math.random() * 1500) },
+        ),
+      )
     }
     if (dice < 0.81) return await ask(intend('cancel', `orders/${recent(orders)}/cancel`, {}))
     if (dice < 0.85) return await ask(intend('expire', `checkout/${recent(sessions)}/expire`, {}))
@@ -107,11 +138,11 @@ t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, asy
     await times(1 + Math.floor(Math.random() * 3), () => ask(again))
   }
 
-  async function times (count: number, work: () => Promise<unknown>): Promise<void> {
+  async function times(count: number, work: () => Promise<unknown>): Promise<void> {
     await Promise.all(Array.from({ length: count }, work))
   }
 
-  async function payRecent (): Promise<void> {
+  async function payRecent(): Promise<void> {
     const session = recent(sessions)
     const card = any(Object.values(cards))
     await attempt('pay', () => payBy(server, session, card))
@@ -119,17 +150,20 @@ t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, asy
   }
 
   /** Asks a session for a confirmation, and gives it; both may be cut off, or come too late. */
-  async function confirmRecent (): Promise<void> {
+  async function confirmRecent(): Promise<void> {
     const session = recent(sessions)
-    if (await attempt('pay', () => payBy(server, session, cards.asks)) === undefined) return
-    if (!/name="payment"/.test((await attempt('look', () => client.get(`/pay/${session}`)))?.text ?? '')) return
+    if ((await attempt('pay', () => payBy(server, session, cards.asks))) === undefined) return
+    if (!/name="payment"/.test((await attempt('look', () => client.get(`/pay/${session}`)))?.text ?? ''))
+      return
     await attempt('confirm', () => answerQuestion(server, session, 'confirm'))
   }
 
   const began = Date.now()
-  const working = Array.from({ length: callers }, async () => { while (made < calls) await step() })
+  const working = Array.from({ length: callers }, async () => {
+    while (made < calls) await step()
+  })
   for (let i = 1; i <= kills; i++) {
-    await waitUntil(() => made >= calls * i / (kills + 1), 'the calls', 600_000)
+    await waitUntil(() => made >= (calls * i) / (kills + 1), 'the calls', 600_000)
     up = (async () => {
       await server.end('SIGKILL')
       server = await start()
@@ -141,29 +175,60 @@ t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, asy
   const seconds = (Date.now() - began) / 1000
 
   // Whoever was cut off asks again, until it is answered.
-  for (let left = intents.filter(({ known }) => !known); left.length > 0; left = left.filter(({ known }) => !known)) {
+  for (
+    let left = intents.filter(({ known }) => !known);
+    left.length > 0;
+    left = left.filter(({ known }) => !known)
+  ) {
     for (const intent of left) {
       intent.known = true
       await ask(intent)
     }
   }
-  const underWay = statement<{ n: number }>("SELECT count(*)::int AS n FROM payments WHERE status IN ('processing', 'returning')")
+  const underWay = statement<{ n: number }>(
+    "SELECT count(*)::int AS n FROM payments WHERE status IN ('processing', 'returning')",
+  )
   await waitUntil(async () => (await database.sql(underWay, []))[0].n === 0, 'the slow payments')
 
-  const effects = (kind: Kind): Intent[] => intents.filter((intent) => intent.kind === kind && intent.done.length > 0)
-  const count = async (text: string, what = 'count(*)::int'): Promise<number> => (await database.sql<{ n: number }>({ text: `SELECT ${what} AS n FROM ${text}` }, []))[0].n
-  for (const { key, done } of intents) t.same(new Set(done.map(({ id }) => id)).size, Math.min(1, done.length), `${key} has one effect`)
-  for (const { key, done } of effects('refund')) t.same(done.slice(1), done.slice(1).map(() => done[0]), `${key} is answered alike`)
-  t.equal(await count('orders'), effects('order').length + effects('purchase').length, 'orders are as many as keys by which some were made')
+  const effects = (kind: Kind): Intent[] =>
+    intents.filter((intent) => intent.kind === kind && intent.done.length > 0)
+  const count = async (text: string, what = 'count(*)::int'): Promise<number> =>
+    (await database.sql<{ n: number }>({ text: `SELECT ${what} AS n FROM ${text}` }, []))[0].n
+  for (const { key, done } of intents)
+    t.same(new Set(done.map(({ id }) => id)).size, Math.min(1, done.length), `${key} has one effect`)
+  for (const { key, done } of effects('refund'))
+    t.same(
+      done.slice(1),
+      done.slice(1).map(() => done[0]),
+      `${key} is answered alike`,
+    )
+  t.equal(
+    await count('orders'),
+    effects('order').length + effects('purchase').length,
+    'orders are as many as keys by which some were made',
+  )
   t.equal(await count('checkouts'), effects('session').length + effects('purchase').length)
   t.equal(await count('refunds'), effects('refund').length)
-  t.equal(await count('refunds', 'coalesce(sum(amount), 0)::bigint'), effects('refund').reduce((sum, { done }) => sum + done[0].amount, 0), 'and so much was given back')
+  t.equal(
+    await count('refunds', 'coalesce(sum(amount), 0)::bigint'),
+    effects('refund').reduce((sum, { done }) => sum + done[0].amount, 0),
+    'and so much was given back',
+  )
   const own = new Set(effects('purchase').map(({ done }) => done[0].id))
-  t.equal(await count("orders WHERE status = 'canceled'"), effects('cancel').length + effects('expire').filter(({ done }) => own.has(done[0].id)).length)
-  t.equal(await count('idempotency_records'), intents.filter(({ done }) => done.length > 0).length, 'what had an effect is remembered, and nothing else')
+  t.equal(
+    await count("orders WHERE status = 'canceled'"),
+    effects('cancel').length + effects('expire').filter(({ done }) => own.has(done[0].id)).length,
+  )
+  t.equal(
+    await count('idempotency_records'),
+    intents.filter(({ done }) => done.length > 0).length,
+    'what had an effect is remembered, and nothing else',
+  )
   t.same(await unbalanced(database), [], 'the ledger balances')
   const paid = await count("orders WHERE status NOT IN ('pending', 'canceled')")
   t.ok(paid > calls / 50, `${paid} orders were paid`)
-  t.comment(`${made} calls in ${Math.round(seconds)} s, ${cut} cut off by ${kills} kills; ${orders.length} orders, ${paid} paid, ${effects('refund').length} refunds; ${JSON.stringify(statuses)}`)
+  t.comment(
+    `${made} calls in ${Math.round(seconds)} s, ${cut} cut off by ${kills} kills; ${orders.length} orders, ${paid} paid, ${effects('refund').length} refunds; ${JSON.stringify(statuses)}`,
+  )
   await server.end('SIGTERM')
 })

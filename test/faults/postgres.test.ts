@@ -11,30 +11,41 @@ import { waitUntil } from '../support/wait.ts'
 const long = process.env.FAULTS === 'long'
 const headers = { authorization: `Bearer ${bootstrapKey}`, 'content-type': 'application/json' }
 
-async function ready (url: string): Promise<boolean> {
+async function ready(url: string): Promise<boolean> {
   return (await fetch(`${url}/readyz`).catch(() => null))?.status === 200
 }
 
 /** Writes with eight callers until stopped; answers what was acknowledged and every other status that was seen. */
-function load (url: string) {
+function load(url: string) {
   const acknowledged: string[] = []
   const others: Record<string, number> = {}
   let running = true
   const workers = Array.from({ length: 8 }, async () => {
     while (running) {
-      const response = await fetch(`${url}/v1/projects`, { method: 'POST', headers, body: JSON.stringify({ name: 'x' }) })
-      const body = await response.json() as any
+      const response = await fetch(`${url}/v1/projects`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ name: 'x' }),
+      })
+      const body = (await response.json()) as any
       if (response.status === 201) acknowledged.push(body.id)
       else others[response.status] = (others[response.status] ?? 0) + 1
     }
   })
-  return { acknowledged, others, async stop () { running = false; await Promise.all(workers) } }
+  return {
+    acknowledged,
+    others,
+    async stop() {
+      running = false
+      await Promise.all(workers)
+    },
+  }
 }
 
-async function allIds (url: string): Promise<Set<string>> {
+async function allIds(url: string): Promise<Set<string>> {
   const ids = new Set<string>()
   for (let page = 1, last = 1; page <= last; page++) {
-    const body = await (await fetch(`${url}/v1/projects?limit=100&page=${page}`, { headers })).json() as any
+    const body = (await (await fetch(`${url}/v1/projects?limit=100&page=${page}`, { headers })).json()) as any
     for (const { id } of body.data) ids.add(id)
     last = body.pagination.total_pages
   }
@@ -50,15 +61,26 @@ t.test('kill -9 of PostgreSQL under load', async (t) => {
     const postmaster = await postmasterOf(dataDir)
     const killed = Date.now()
     process.kill(postmaster, 'SIGKILL')
-    await waitUntil(async () => ![postmaster, NaN].includes(await postmasterOf(dataDir)), 'another PostgreSQL')
+    await waitUntil(
+      async () => ![postmaster, NaN].includes(await postmasterOf(dataDir)),
+      'another PostgreSQL',
+    )
     await waitUntil(() => ready(server.url), 'PostgreSQL to be back')
     t.comment(`healthy again after ${Date.now() - killed} ms`)
     const before = writers.acknowledged.length
     await waitUntil(() => writers.acknowledged.length > before + 20, 'writes to go on')
     await writers.stop()
-    t.same(Object.keys(writers.others).filter((status) => status !== '503'), [], 'a refused write is 503')
+    t.same(
+      Object.keys(writers.others).filter((status) => status !== '503'),
+      [],
+      'a refused write is 503',
+    )
     const ids = await allIds(server.url)
-    t.same(writers.acknowledged.filter((id) => !ids.has(id)), [], `0 of ${writers.acknowledged.length} acknowledged writes may be lost`)
+    t.same(
+      writers.acknowledged.filter((id) => !ids.has(id)),
+      [],
+      `0 of ${writers.acknowledged.length} acknowledged writes may be lost`,
+    )
   }
   t.equal(server.child.exitCode, null, 'the server is the same process')
   await server.end('SIGTERM')
@@ -72,23 +94,37 @@ t.test('connections ended every 200 ms', async (t) => {
   const acknowledged: string[] = []
   const statuses = new Set<number>()
   let running = true
-  const writers = Promise.all(Array.from({ length: 8 }, async () => {
-    while (running) {
-      const { status, body } = await client.post('/projects', { name: 'x' })
-      statuses.add(status)
-      if (status === 201) acknowledged.push(body.id)
-    }
-  }))
+  const writers = Promise.all(
+    Array.from({ length: 8 }, async () => {
+      while (running) {
+        const { status, body } = await client.post('/projects', { name: 'x' })
+        statuses.add(status)
+        if (status === 201) acknowledged.push(body.id)
+      }
+    }),
+  )
   for (let i = 0; i < (long ? 100 : 10); i++) {
     await new Promise((resolve) => setTimeout(resolve, 200))
-    await prisma.$queryRawUnsafe('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()').catch(() => {})
+    await prisma
+      .$queryRawUnsafe(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      )
+      .catch(() => {})
   }
   running = false
   await writers
-  t.same([...statuses].filter((status) => status !== 201 && status !== 503), [])
+  t.same(
+    [...statuses].filter((status) => status !== 201 && status !== 503),
+    [],
+  )
   await waitUntil(async () => (await client.get('/projects')).status === 200)
-  const kept = new Set((await prisma.project.findMany({ where: { ownerId: id }, select: { id: true } })).map((p) => p.id))
-  t.same(acknowledged.filter((project) => !kept.has(project)), [])
+  const kept = new Set(
+    (await prisma.project.findMany({ where: { ownerId: id }, select: { id: true } })).map((p) => p.id),
+  )
+  t.same(
+    acknowledged.filter((project) => !kept.has(project)),
+    [],
+  )
   t.ok(acknowledged.length > 0)
 })
 
@@ -98,26 +134,40 @@ t.test('PostgreSQL that stands still', async (t) => {
   const seconds = long ? 20 : 7
   t.equal((await fetch(`${server.url}/v1/projects`, { headers })).status, 200)
   const postmaster = await postmasterOf(dataDir)
-  const pids = [postmaster, ...await childrenOf(postmaster)]
+  const pids = [postmaster, ...(await childrenOf(postmaster))]
   for (const pid of pids) process.kill(pid, 'SIGSTOP')
   const began = Date.now()
-  const answers = await Promise.all(Array.from({ length: 50 }, async () => (await fetch(`${server.url}/v1/projects`, { headers })).status))
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, async () => (await fetch(`${server.url}/v1/projects`, { headers })).status),
+  )
   const waited = Date.now() - began
-  t.ok(answers.every((status) => status === 503), `each was told 503: ${[...new Set(answers)]}`)
+  t.ok(
+    answers.every((status) => status === 503),
+    `each was told 503: ${[...new Set(answers)]}`,
+  )
   t.ok(waited < 20_000, `within the deadline: ${waited} ms`)
   t.equal((await fetch(`${server.url}/healthz`)).status, 200)
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, seconds * 1000 - waited)))
   for (const pid of pids) process.kill(pid, 'SIGCONT')
-  await waitUntil(async () => (await fetch(`${server.url}/v1/projects`, { headers })).status === 200, 'the recovery')
+  await waitUntil(
+    async () => (await fetch(`${server.url}/v1/projects`, { headers })).status === 200,
+    'the recovery',
+  )
   await server.end('SIGTERM')
   await rm(dataDir, { recursive: true, force: true })
 })
 
 /** The process id of the data folder's PostgreSQL; NaN while there is none. */
-async function postmasterOf (dataDir: string): Promise<number> {
-  return Number((await readFile(join(dataDir, 'cluster/postmaster.pid'), 'utf8').catch(() => 'none')).split('\n')[0])
+async function postmasterOf(dataDir: string): Promise<number> {
+  return Number(
+    (await readFile(join(dataDir, 'cluster/postmaster.pid'), 'utf8').catch(() => 'none')).split('\n')[0],
+  )
 }
 
-async function childrenOf (pid: number): Promise<number[]> {
-  return (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ').filter(Boolean).map(Number)
+async function childrenOf(pid: number): Promise<number[]> {
+  return (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8'))
+    .trim()
+    .split(' ')
+    .filter(Boolean)
+    .map(Number)
 }

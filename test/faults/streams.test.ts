@@ -7,7 +7,20 @@ import { createClient } from '../support/client.ts'
 import { createWire } from '../support/contract-proxy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { openStream } from '../support/event-stream.ts'
-import { caughtUp, copyLast, follow, idsIn, largest, lastOf, listed, namesIn, newProject, openUnread, rename, type Following } from '../support/following.ts'
+import {
+  caughtUp,
+  copyLast,
+  follow,
+  idsIn,
+  largest,
+  lastOf,
+  listed,
+  namesIn,
+  newProject,
+  openUnread,
+  rename,
+  type Following,
+} from '../support/following.ts'
 import { startObservedServer, type Observation } from '../support/observed-server.ts'
 import { bootstrapKey, spawnServer } from '../support/process.ts'
 import { startServer, type TestServer } from '../support/server.ts'
@@ -40,44 +53,57 @@ t.test('two servers on one database', async (t) => {
     for (const stream of streams) t.same(namesIn(stream), names)
   })
 
-  t.test('readers that are cut off at random are told everything once and in order, with 20 writers', async (t) => {
-    const after = await lastOf(servers[0])
-    const each = long ? 80 : 12
-    let last = Infinity
-    let cuts = 0
-    const read = async (key: string): Promise<number[]> => {
-      const told: number[] = []
-      for (let at = after; at < last;) {
-        // To somewhere in the next events.
-        const stream = await follow(t, servers[cuts % 2], key, { after: at, lean: true, bytes: Math.ceil(Math.random() * 6_000) })
-        await waitUntil(() => stream.answer.destroyed || stream.at >= last)
-        stream.close()
-        told.push(...idsIn(stream))
-        at = stream.at || at
-        cuts++
+  t.test(
+    'readers that are cut off at random are told everything once and in order, with 20 writers',
+    async (t) => {
+      const after = await lastOf(servers[0])
+      const each = long ? 80 : 12
+      let last = Infinity
+      let cuts = 0
+      const read = async (key: string): Promise<number[]> => {
+        const told: number[] = []
+        for (let at = after; at < last;) {
+          // To somewhere in the next events.
+          const stream = await follow(t, servers[cuts % 2], key, {
+            after: at,
+            lean: true,
+            bytes: Math.ceil(Math.random() * 6_000),
+          })
+          await waitUntil(() => stream.answer.destroyed || stream.at >= last)
+          stream.close()
+          told.push(...idsIn(stream))
+          at = stream.at || at
+          cuts++
+        }
+        return told
       }
-      return told
-    }
-    const readers = [owner, owner, owner, viewer, viewer, viewer].map(async (person) => ({ person, told: await read(person.key) }))
-    await Promise.all(Array.from({ length: 20 }, async (_, writer) => {
-      for (let i = 0; i < each; i++) await rename(owners[i % 2], projects[writer % 2], `${writer} ${i}`)
-    }))
-    last = await lastOf(servers[0])
-    t.equal(last - after, 20 * each)
-    for (const { person, told } of await Promise.all(readers)) {
-      const expected = (await listed(person, after)).map(({ sequence }) => sequence)
-      t.equal(expected.length, (person === owner ? 20 : 10) * each)
-      t.same(told, expected)
-    }
-    t.ok(cuts > 30, `${cuts} cuts`)
-  })
+      const readers = [owner, owner, owner, viewer, viewer, viewer].map(async (person) => ({
+        person,
+        told: await read(person.key),
+      }))
+      await Promise.all(
+        Array.from({ length: 20 }, async (_, writer) => {
+          for (let i = 0; i < each; i++) await rename(owners[i % 2], projects[writer % 2], `${writer} ${i}`)
+        }),
+      )
+      last = await lastOf(servers[0])
+      t.equal(last - after, 20 * each)
+      for (const { person, told } of await Promise.all(readers)) {
+        const expected = (await listed(person, after)).map(({ sequence }) => sequence)
+        t.equal(expected.length, (person === owner ? 20 : 10) * each)
+        t.same(told, expected)
+      }
+      t.ok(cuts > 30, `${cuts} cuts`)
+    },
+  )
 
   t.test('nothing is missed of what was written while nothing could be heard', async (t) => {
     const { prisma } = servers[0].services.database
     const streams = await Promise.all(servers.map((server) => follow(t, server, owner.key)))
     const names = Array.from({ length: 30 }, (_, i) => `deaf ${i}`)
     for (const [i, name] of names.entries()) {
-      if (i % 5 === 0) await prisma.$queryRaw`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'platform listener'`
+      if (i % 5 === 0)
+        await prisma.$queryRaw`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'platform listener'`
       await rename(owners[i % 2], projects[1], name)
     }
     await waitUntil(() => streams.every(({ told }) => told.length >= names.length))
@@ -91,7 +117,7 @@ t.test('clients that do not read', async (t) => {
   const writing = await startServer(t, { databaseUrl })
   await largeEvent(writing)
 
-  t.test('are cut off, and cost little memory and nobody else\'s time', async (t) => {
+  t.test("are cut off, and cost little memory and nobody else's time", async (t) => {
     const stuck = await Promise.all(Array.from({ length: 10 }, () => openUnread(t, server, bootstrapKey)))
     const reader = await follow(t, server, bootstrapKey)
     await waitUntil(async () => (await server.observe()).streams === 11)
@@ -105,10 +131,16 @@ t.test('clients that do not read', async (t) => {
     let most = { waiting: 0, blocked: 0, heap: 0 }
     await waitUntil(async () => {
       const { streams, waiting, blocked, heap } = await server.observe()
-      most = { waiting: Math.max(most.waiting, waiting), blocked: Math.max(most.blocked, blocked), heap: Math.max(most.heap, heap - before.heap) }
+      most = {
+        waiting: Math.max(most.waiting, waiting),
+        blocked: Math.max(most.blocked, blocked),
+        heap: Math.max(most.heap, heap - before.heap),
+      }
       return streams === 1
     }, 'the others to be cut off')
-    t.comment(`500 events of ${Math.round(reader.text.length / 500)} bytes were read in ${took} ms beside ${most.blocked} clients that do not read; at most ${most.waiting} bytes waited for one in its socket, the heap grew by ${most.heap} bytes`)
+    t.comment(
+      `500 events of ${Math.round(reader.text.length / 500)} bytes were read in ${took} ms beside ${most.blocked} clients that do not read; at most ${most.waiting} bytes waited for one in its socket, the heap grew by ${most.heap} bytes`,
+    )
     t.ok(most.waiting < 256 * 1024, `${most.waiting} bytes waited for a client`)
     t.equal(reader.ended, null)
     for (const socket of stuck) socket.destroy()
@@ -120,17 +152,22 @@ t.test('clients that do not read', async (t) => {
     const socket = await openUnread(t, server, bootstrapKey, `?after=${last - 300}`)
     let text = ''
     let blocked = false
-    socket.on('data', (bytes) => {
-      text += bytes
-      socket.pause()
-      setTimeout(() => socket.resume(), 10)
-    }).resume()
+    socket
+      .on('data', (bytes) => {
+        text += bytes
+        socket.pause()
+        setTimeout(() => socket.resume(), 10)
+      })
+      .resume()
     await waitUntil(async () => {
       blocked ||= (await server.observe()).blocked > 0
       return text.includes(`\nid: ${last}\n`)
     })
     t.comment(blocked ? 'the server had to wait for it' : 'it was never seen to wait for it')
-    t.same([...text.matchAll(/\nid: (\d+)\ndata/g)].map(([, id]) => Number(id)), Array.from({ length: 300 }, (_, i) => last - 299 + i))
+    t.same(
+      [...text.matchAll(/\nid: (\d+)\ndata/g)].map(([, id]) => Number(id)),
+      Array.from({ length: 300 }, (_, i) => last - 299 + i),
+    )
   })
 })
 
@@ -141,7 +178,9 @@ t.test('a stop ends 200 streams with a word, and cuts no request', async (t) => 
   const body = JSON.stringify({ name: 'under way' })
   const request = connect(Number(new URL(server.url).port), '127.0.0.1')
   let answer = ''
-  request.on('data', (bytes) => { answer += bytes })
+  request.on('data', (bytes) => {
+    answer += bytes
+  })
   const head = `POST /v1/projects HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${bootstrapKey}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n`
   await new Promise<void>((resolve) => request.write(head + body.slice(0, 5), () => resolve()))
   // It is there when a later one is answered.
@@ -173,7 +212,10 @@ t.test('streams outlast the database', async (t) => {
   await wire.cut()
   await waitUntil(() => !server.services.principals.listening, 'the outage to be noticed')
   await rename(person, project, 'meanwhile')
-  await apart.services.database.prisma.apiKey.updateMany({ where: { userId: revoked.id }, data: { revokedAt: new Date() } })
+  await apart.services.database.prisma.apiKey.updateMany({
+    where: { userId: revoked.id },
+    data: { revokedAt: new Date() },
+  })
   // Long enough for every stream to look whether its key is still good, and not to find out.
   await sleep(2_500)
   t.equal((await openStream(server.url, person.key)).status, 503, 'a new one cannot be opened')
@@ -195,18 +237,36 @@ const rounds = long ? 3 : 2
 
 t.test(`${readers} readers, half of which vanish at random`, { timeout: 280_000 }, async (t) => {
   const { url: databaseUrl } = await createTestDatabase(t)
-  const server = await startObservedServer(t, { DATABASE_URL: databaseUrl, STREAM_PING: '1', DATABASE_POOL_SIZE: '5' })
+  const server = await startObservedServer(t, {
+    DATABASE_URL: databaseUrl,
+    STREAM_PING: '1',
+    DATABASE_POOL_SIZE: '5',
+  })
   const log = await startServer(t, { databaseUrl })
   const admin = createClient(server.url, bootstrapKey)
-  const people = await Promise.all(Array.from({ length: 10 }, async (_, i) => {
-    const { body } = await admin.post('/users', { name: `Person ${i}`, email: `person${i}@example.com` })
-    return { id: body.id as string, email: body.email as string, key: body.api_key.key as string, client: createClient(server.url, body.api_key.key), api: typedClient(server.url, body.api_key.key) }
-  }))
+  const people = await Promise.all(
+    Array.from({ length: 10 }, async (_, i) => {
+      const { body } = await admin.post('/users', { name: `Person ${i}`, email: `person${i}@example.com` })
+      return {
+        id: body.id as string,
+        email: body.email as string,
+        key: body.api_key.key as string,
+        client: createClient(server.url, body.api_key.key),
+        api: typedClient(server.url, body.api_key.key),
+      }
+    }),
+  )
   const owners = people.slice(0, 5)
   const projects = await Promise.all(owners.map((owner) => newProject(owner)))
   for (const [i, person] of people.entries()) {
-    for (const [step, role] of [[1, 'viewer'], [2, 'admin']] as const) {
-      await owners[(i + step) % 5].client.post(`/projects/${projects[(i + step) % 5]}/members`, { user_id: person.id, role })
+    for (const [step, role] of [
+      [1, 'viewer'],
+      [2, 'admin'],
+    ] as const) {
+      await owners[(i + step) % 5].client.post(`/projects/${projects[(i + step) % 5]}/members`, {
+        user_id: person.id,
+        role,
+      })
     }
   }
   // What those begin with who do not read: more than a connection takes in.
@@ -216,34 +276,62 @@ t.test(`${readers} readers, half of which vanish at random`, { timeout: 280_000 
 
   for (let round = 0; round < rounds; round++) {
     const after = await lastOf(log)
-    const opened = await Promise.all(Array.from({ length: readers }, async (_, i) => {
-      const vanishes = i % 2 === 1
-      const reads = i % 20 !== 1
-      const person = reads ? people[(i >> 1) % 10] : { key: bootstrapKey, client: admin }
-      const stream = reads ? await follow(t, server, person.key, { lean: true }) : await openUnread(t, server, person.key, '?after=0')
-      return { person, stream, vanishes: vanishes ? Math.random() * writes : Infinity }
-    }))
+    const opened = await Promise.all(
+      Array.from({ length: readers }, async (_, i) => {
+        const vanishes = i % 2 === 1
+        const reads = i % 20 !== 1
+        const person = reads ? people[(i >> 1) % 10] : { key: bootstrapKey, client: admin }
+        const stream = reads
+          ? await follow(t, server, person.key, { lean: true })
+          : await openUnread(t, server, person.key, '?after=0')
+        return { person, stream, vanishes: vanishes ? Math.random() * writes : Infinity }
+      }),
+    )
     const stuck = opened.filter(({ stream }) => !('told' in stream)).length
-    await waitUntil(async () => (await server.observe()).blocked === stuck, 'those who do not read to be waited for')
+    await waitUntil(
+      async () => (await server.observe()).blocked === stuck,
+      'those who do not read to be waited for',
+    )
     const before = await server.observe()
     t.equal(before.streams, readers)
 
     let written = 0
-    await Promise.all(Array.from({ length: 8 }, async () => {
-      while (written < writes) {
-        const i = written++
-        await (i % 10 === 9
-          ? owners[i % 5].client.post(`/projects/${projects[i % 5]}/members`, { email: `someone${round}.${i}@example.com`, role: 'viewer' })
-          : rename(owners[i % 5], projects[i % 5], `${round} ${i}`))
-        for (const { stream, vanishes } of opened) if (vanishes <= written) leave(stream)
-      }
-    }))
-    const left = opened.filter(({ vanishes }) => vanishes === Infinity).map(({ person, stream }) => ({ person, stream: stream as Following }))
+    await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        while (written < writes) {
+          const i = written++
+          await (i % 10 === 9
+            ? owners[i % 5].client.post(`/projects/${projects[i % 5]}/members`, {
+                email: `someone${round}.${i}@example.com`,
+                role: 'viewer',
+              })
+            : rename(owners[i % 5], projects[i % 5], `${round} ${i}`))
+          for (const { stream, vanishes } of opened) if (vanishes <= written) leave(stream)
+        }
+      }),
+    )
+    const left = opened
+      .filter(({ vanishes }) => vanishes === Infinity)
+      .map(({ person, stream }) => ({ person, stream: stream as Following }))
     await caughtUp(log, ...left.map(({ stream }) => stream))
-    const expected = new Map(await Promise.all(people.map(async (person) => [person.key, (await listed(person, after)).map(({ sequence }) => sequence)] as const)))
+    const expected = new Map(
+      await Promise.all(
+        people.map(
+          async (person) =>
+            [person.key, (await listed(person, after)).map(({ sequence }) => sequence)] as const,
+        ),
+      ),
+    )
     t.ok(new Set([...expected.values()].map(String)).size > 4, 'they may not all read the same')
-    const missing = left.filter(({ person, stream }) => stream.ended !== null || String(idsIn(stream)) !== String(expected.get(person.key)))
-    t.equal(missing.length, 0, `${left.length} of ${readers} readers have been told exactly what they may read`)
+    const missing = left.filter(
+      ({ person, stream }) =>
+        stream.ended !== null || String(idsIn(stream)) !== String(expected.get(person.key)),
+    )
+    t.equal(
+      missing.length,
+      0,
+      `${left.length} of ${readers} readers have been told exactly what they may read`,
+    )
     const then = await server.observe()
     t.equal(then.streams, left.length)
 
@@ -252,26 +340,35 @@ t.test(`${readers} readers, half of which vanish at random`, { timeout: 280_000 
     await waitUntil(async () => (await server.observe()).streams === 0, 'the streams to be gone')
     const gone = Date.now() - began
     const told = opened.reduce((sum, { stream }) => sum + ('told' in stream ? stream.told.length : 0), 0)
-    t.comment(`round ${round + 1}: ${told} events told, ${((then.cpu - before.cpu) / told).toFixed(1)} µs of processor time for each; the loop stood still for ${then.stall} ms at most; all gone after ${gone} ms`)
+    t.comment(
+      `round ${round + 1}: ${told} events told, ${((then.cpu - before.cpu) / told).toFixed(1)} µs of processor time for each; the loop stood still for ${then.stall} ms at most; all gone after ${gone} ms`,
+    )
     // What keeps a connection of its own: the test, the database, the clients of this process.
     await waitUntil(async () => (await server.observe()).sockets < 30)
     seen.push(await server.observe())
   }
-  for (const { heap, resources, sockets } of seen) t.comment(`afterwards ${(heap / 1e6).toFixed(1)} MB of heap, ${sockets} connections, ${JSON.stringify(resources)}`)
+  for (const { heap, resources, sockets } of seen)
+    t.comment(
+      `afterwards ${(heap / 1e6).toFixed(1)} MB of heap, ${sockets} connections, ${JSON.stringify(resources)}`,
+    )
   const [first, last] = [seen[0], seen.at(-1)!]
   t.ok(last.heap < first.heap + 3e6, 'no memory is left behind')
   t.ok((last.resources.Timeout ?? 0) <= (first.resources.Timeout ?? 0) + 5, 'nor timers')
   t.ok(last.resources.TCPSocketWrap <= first.resources.TCPSocketWrap + 10, 'nor sockets')
 })
 
-function leave (stream: { close (): void } | { destroy (): unknown }): void {
+function leave(stream: { close(): void } | { destroy(): unknown }): void {
   if ('destroy' in stream) stream.destroy()
   else stream.close()
 }
 
 /** The newest event is as large as one of a project may be. */
-async function largeEvent ({ url }: TestServer): Promise<void> {
+async function largeEvent({ url }: TestServer): Promise<void> {
   const client = createClient(url, bootstrapKey)
   const { body } = await client.post('/projects', largest)
-  await client.put(`/projects/${body.id}`, { ...largest, description: 'e'.repeat(5_000), metadata: Object.fromEntries(Object.keys(largest.metadata).map((key) => [key, 'w'.repeat(512)])) })
+  await client.put(`/projects/${body.id}`, {
+    ...largest,
+    description: 'e'.repeat(5_000),
+    metadata: Object.fromEntries(Object.keys(largest.metadata).map((key) => [key, 'w'.repeat(512)])),
+  })
 }

@@ -20,81 +20,121 @@ const large = long ? 2 ** 30 : 128 * 2 ** 20
 const several = { count: 20, bytes: long ? 100 * 2 ** 20 : 12 * 2 ** 20 }
 const mebibyte = 2 ** 20
 
-const stores: Array<{ name: string, skip: string | false, env (t: Test): Promise<Record<string, string>> }> = [
+const stores: Array<{ name: string; skip: string | false; env(t: Test): Promise<Record<string, string>> }> = [
   { name: 'disk', skip: false, env: async () => ({}) },
   {
     name: 's3',
     skip: noS3,
-    async env (t) {
+    async env(t) {
       const { endpoint, region, accessKeyId, secretAccessKey, bucket } = await startS3(t)
-      return { STORAGE: 's3', S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey }
-    }
-  }
+      return {
+        STORAGE: 's3',
+        S3_ENDPOINT: endpoint,
+        S3_REGION: region,
+        S3_BUCKET: bucket,
+        S3_ACCESS_KEY_ID: accessKeyId,
+        S3_SECRET_ACCESS_KEY: secretAccessKey,
+      }
+    },
+  },
 ]
 
 for (const { name, skip, env } of stores) {
-  t.test(`memory stays flat with ${name}`, { skip: process.platform !== 'linux' ? 'memory is read from /proc' : skip }, async (t) => {
-    const { url: DATABASE_URL } = await createTestDatabase(t)
-    const STORAGE_DIR = await mkdtemp(join(tmpdir(), 'platform-transfers-'))
-    t.teardown(() => rm(STORAGE_DIR, { recursive: true, force: true }))
-    const server = await spawnServer(t, { DATABASE_URL, STORAGE_DIR, RATE_LIMIT_UPLOAD: '1000000', ...await env(t) })
-    const place = { url: server.url, key }
-    const pid = server.child.pid!
-    // What is loaded on first use belongs to the idle server.
-    await fetchFile(place, (await sendFile(place, mebibyte)).body.id)
-    await sleep(500)
+  t.test(
+    `memory stays flat with ${name}`,
+    { skip: process.platform !== 'linux' ? 'memory is read from /proc' : skip },
+    async (t) => {
+      const { url: DATABASE_URL } = await createTestDatabase(t)
+      const STORAGE_DIR = await mkdtemp(join(tmpdir(), 'platform-transfers-'))
+      t.teardown(() => rm(STORAGE_DIR, { recursive: true, force: true }))
+      const server = await spawnServer(t, {
+        DATABASE_URL,
+        STORAGE_DIR,
+        RATE_LIMIT_UPLOAD: '1000000',
+        ...(await env(t)),
+      })
+      const place = { url: server.url, key }
+      const pid = server.child.pid!
+      // What is loaded on first use belongs to the idle server.
+      await fetchFile(place, (await sendFile(place, mebibyte)).body.id)
+      await sleep(500)
 
-    const idle = memory(pid, 'VmRSS')
-    const peaks: Record<string, number> = {}
-    const measured = async <T> (what: string, work: () => Promise<T>): Promise<T> => {
-      writeFileSync(`/proc/${pid}/clear_refs`, '5')
-      const result = await work()
-      peaks[what] = Math.round(memory(pid, 'VmHWM') - idle)
-      return result
-    }
-    const one = await measured('upload of one', () => sendFile(place, large))
-    t.match(one, { status: 201, body: { sha256: one.sha256 } })
-    t.same(await measured('download of one', () => fetchFile(place, one.body.id)), { status: 200, sha256: one.sha256 })
-    const many = await measured('uploads at once', () => Promise.all(Array.from({ length: several.count }, () => sendFile(place, several.bytes))))
-    t.ok(many.every(({ status, body, sha256 }) => status === 201 && body.sha256 === sha256))
-    const back = await measured('downloads at once', () => Promise.all(many.map(({ body }) => fetchFile(place, body.id))))
-    t.same(back, many.map(({ sha256 }) => ({ status: 200, sha256 })))
-    for (const [what, peak] of Object.entries(peaks)) t.ok(peak <= 150, `${what}: ${peak} MiB above ${Math.round(idle)} MiB idle`)
-    t.comment(`${name}: idle ${Math.round(idle)} MiB; above it ${Object.entries(peaks).map(([what, peak]) => `${what} ${peak}`).join(', ')} MiB`)
-    await server.end('SIGTERM')
-  })
+      const idle = memory(pid, 'VmRSS')
+      const peaks: Record<string, number> = {}
+      const measured = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
+        writeFileSync(`/proc/${pid}/clear_refs`, '5')
+        const result = await work()
+        peaks[what] = Math.round(memory(pid, 'VmHWM') - idle)
+        return result
+      }
+      const one = await measured('upload of one', () => sendFile(place, large))
+      t.match(one, { status: 201, body: { sha256: one.sha256 } })
+      t.same(await measured('download of one', () => fetchFile(place, one.body.id)), {
+        status: 200,
+        sha256: one.sha256,
+      })
+      const many = await measured('uploads at once', () =>
+        Promise.all(Array.from({ length: several.count }, () => sendFile(place, several.bytes))),
+      )
+      t.ok(many.every(({ status, body, sha256 }) => status === 201 && body.sha256 === sha256))
+      const back = await measured('downloads at once', () =>
+        Promise.all(many.map(({ body }) => fetchFile(place, body.id))),
+      )
+      t.same(
+        back,
+        many.map(({ sha256 }) => ({ status: 200, sha256 })),
+      )
+      for (const [what, peak] of Object.entries(peaks))
+        t.ok(peak <= 150, `${what}: ${peak} MiB above ${Math.round(idle)} MiB idle`)
+      t.comment(
+        `${name}: idle ${Math.round(idle)} MiB; above it ${Object.entries(peaks)
+          .map(([what, peak]) => `${what} ${peak}`)
+          .join(', ')} MiB`,
+      )
+      await server.end('SIGTERM')
+    },
+  )
 }
 
 for (const { name, skip, env } of long ? stores : []) {
-  t.test(`1 GiB by tus through 20 broken connections with ${name}`, { skip: process.platform !== 'linux' ? 'memory is read from /proc' : skip }, async (t) => {
-    const { url: DATABASE_URL } = await createTestDatabase(t)
-    const folder = await mkdtemp(join(tmpdir(), 'platform-tus-'))
-    t.teardown(() => rm(folder, { recursive: true, force: true }))
-    const STORAGE_DIR = join(folder, 'storage')
-    const server = await spawnServer(t, { DATABASE_URL, STORAGE_DIR, ...await env(t) })
-    const pid = server.child.pid!
-    const path = join(folder, 'large.bin')
-    const sha256 = await makeFile(path, large)
-    let left = 20
-    const proxy = await cuttingProxy(t, server.url, { next: () => left-- > 0 ? randomInt(5 * mebibyte, 45 * mebibyte) : null })
+  t.test(
+    `1 GiB by tus through 20 broken connections with ${name}`,
+    { skip: process.platform !== 'linux' ? 'memory is read from /proc' : skip },
+    async (t) => {
+      const { url: DATABASE_URL } = await createTestDatabase(t)
+      const folder = await mkdtemp(join(tmpdir(), 'platform-tus-'))
+      t.teardown(() => rm(folder, { recursive: true, force: true }))
+      const STORAGE_DIR = join(folder, 'storage')
+      const server = await spawnServer(t, { DATABASE_URL, STORAGE_DIR, ...(await env(t)) })
+      const pid = server.child.pid!
+      const path = join(folder, 'large.bin')
+      const sha256 = await makeFile(path, large)
+      let left = 20
+      const proxy = await cuttingProxy(t, server.url, {
+        next: () => (left-- > 0 ? randomInt(5 * mebibyte, 45 * mebibyte) : null),
+      })
 
-    const idle = memory(pid, 'VmRSS')
-    writeFileSync(`/proc/${pid}/clear_refs`, '5')
-    const started = performance.now()
-    const { fileId } = await sendByTus(createReadStream(path), { endpoint: `${proxy.url}/v1/storage/uploads`, key })
-    const seconds = Math.round((performance.now() - started) / 1000)
-    const peak = Math.round(memory(pid, 'VmHWM') - idle)
-    t.equal(proxy.cuts, 20)
-    t.same(await fetchFile({ url: server.url, key }, fileId!), { status: 200, sha256 })
-    t.same(await readdir(join(STORAGE_DIR, 'uploads')), [], 'and nothing half there')
-    t.ok(peak <= 150, `${peak} MiB above ${Math.round(idle)} MiB idle`)
-    t.comment(`${name}: ${seconds} s, ${peak} MiB above ${Math.round(idle)} MiB idle`)
-    await server.end('SIGTERM')
-  })
+      const idle = memory(pid, 'VmRSS')
+      writeFileSync(`/proc/${pid}/clear_refs`, '5')
+      const started = performance.now()
+      const { fileId } = await sendByTus(createReadStream(path), {
+        endpoint: `${proxy.url}/v1/storage/uploads`,
+        key,
+      })
+      const seconds = Math.round((performance.now() - started) / 1000)
+      const peak = Math.round(memory(pid, 'VmHWM') - idle)
+      t.equal(proxy.cuts, 20)
+      t.same(await fetchFile({ url: server.url, key }, fileId!), { status: 200, sha256 })
+      t.same(await readdir(join(STORAGE_DIR, 'uploads')), [], 'and nothing half there')
+      t.ok(peak <= 150, `${peak} MiB above ${Math.round(idle)} MiB idle`)
+      t.comment(`${name}: ${seconds} s, ${peak} MiB above ${Math.round(idle)} MiB idle`)
+      await server.end('SIGTERM')
+    },
+  )
 }
 
 /** Writes a file that is like no other. @returns its SHA-256. */
-async function makeFile (path: string, bytes: number): Promise<string> {
+async function makeFile(path: string, bytes: number): Promise<string> {
   const hash = createHash('sha256')
   const file = await open(path, 'w')
   for (let left = bytes; left > 0;) {
@@ -108,6 +148,8 @@ async function makeFile (path: string, bytes: number): Promise<string> {
 }
 
 /** In MiB. */
-function memory (pid: number, line: 'VmRSS' | 'VmHWM'): number {
-  return Number(new RegExp(`${line}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
+function memory(pid: number, line: 'VmRSS' | 'VmHWM'): number {
+  return (
+    Number(new RegExp(`${line}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
+  )
 }

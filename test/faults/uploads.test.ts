@@ -30,7 +30,10 @@ t.test(`${rounds} times kill -9 in the middle of uploads`, { timeout: 2_000_000 
     const uploader = async (): Promise<void> => {
       while (running) {
         try {
-          const { status, body, sha256 } = await sendFile({ url: server.url, key }, randomInt(1, 1 << randomInt(10, 23)))
+          const { status, body, sha256 } = await sendFile(
+            { url: server.url, key },
+            randomInt(1, 1 << randomInt(10, 23)),
+          )
           if (status === 201) acknowledged.set(body.id, sha256)
         } catch {
           cut++
@@ -49,12 +52,14 @@ t.test(`${rounds} times kill -9 in the middle of uploads`, { timeout: 2_000_000 
   const server = await spawnServer(t, env)
   const wrong: string[] = []
   const ids = [...acknowledged.keys()]
-  await Promise.all(Array.from({ length: 6 }, async () => {
-    for (let id = ids.pop(); id !== undefined; id = ids.pop()) {
-      const { status, sha256 } = await fetchFile({ url: server.url, key }, id)
-      if (status !== 200 || sha256 !== acknowledged.get(id)) wrong.push(id)
-    }
-  }))
+  await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      for (let id = ids.pop(); id !== undefined; id = ids.pop()) {
+        const { status, sha256 } = await fetchFile({ url: server.url, key }, id)
+        if (status !== 200 || sha256 !== acknowledged.get(id)) wrong.push(id)
+      }
+    }),
+  )
   t.same(wrong, [], `0 of ${acknowledged.size} acknowledged files may be lost or changed`)
   await server.end('SIGTERM')
 
@@ -68,14 +73,21 @@ t.test(`${rounds} times kill -9 in the middle of uploads`, { timeout: 2_000_000 
     more = step.more
   }
   const stored = new Set<string>()
-  for await (const page of (await services.storage.blobs()).list()) for (const { key } of page) stored.add(key)
+  for await (const page of (await services.storage.blobs()).list())
+    for (const { key } of page) stored.add(key)
   const rows = await services.database.prisma.file.findMany({ select: { blobKey: true } })
-  t.same(rows.filter(({ blobKey }) => !stored.has(blobKey)), [], 'no row without a blob')
+  t.same(
+    rows.filter(({ blobKey }) => !stored.has(blobKey)),
+    [],
+    'no row without a blob',
+  )
   t.equal(stored.size, rows.length, 'no blob without a row')
   t.same(await readdir(join(storageDir, 'incoming')), [], 'and nothing half there')
   const usage = await services.database.prisma.storageUsage.findMany()
   const bytes = await services.database.prisma.file.aggregate({ _sum: { bytes: true }, _count: true })
   t.equal(Number(usage[0].bytes), Number(bytes._sum.bytes), 'the usage is what the files take')
   t.equal(Number(usage[0].files), bytes._count)
-  t.comment(`${acknowledged.size} acknowledged, ${rows.length} kept, ${cut} cut off, ${removed} swept away in ${rounds} kills`)
+  t.comment(
+    `${acknowledged.size} acknowledged, ${rows.length} kept, ${cut} cut off, ${removed} swept away in ${rounds} kills`,
+  )
 })

@@ -5,12 +5,18 @@ import { refusalOf } from '../support/typed-client.ts'
 type Role = 'owner' | 'admin' | 'editor' | 'viewer'
 
 /** People of each role in a project, and their ids as members of it. `path` is the project's. */
-async function team (server: TestServer) {
-  const [owner, admin, editor, viewer, stranger] = await Promise.all(Array.from({ length: 5 }, () => server.person()))
+async function team(server: TestServer) {
+  const [owner, admin, editor, viewer, stranger] = await Promise.all(
+    Array.from({ length: 5 }, () => server.person()),
+  )
   const project = await owner.api.createProject({ body: { name: 'team' } })
   const path = { id: project.id }
   const ids: Record<string, string> = {}
-  for (const [role, person] of [['admin', admin], ['editor', editor], ['viewer', viewer]] as Array<[Role, Person]>) {
+  for (const [role, person] of [
+    ['admin', admin],
+    ['editor', editor],
+    ['viewer', viewer],
+  ] as Array<[Role, Person]>) {
     ids[role] = (await owner.api.addMember({ path, body: { user_id: person.id, role } })).id
   }
   ids.owner = (await owner.api.listMembers({ path, query: { role: 'owner' } })).data[0].id
@@ -27,8 +33,15 @@ t.test('members', async (t) => {
 
   t.test('the creator is the owner, added by nobody', async (t) => {
     const { path, owner } = await team(server)
-    const { data, pagination } = await owner.api.listMembers({ path, query: { sort: 'created_at', order: 'asc' } })
-    t.match(data[0], { role: 'owner', added_by: null, user: { id: owner.id, email: owner.email, avatar_url: null } })
+    const { data, pagination } = await owner.api.listMembers({
+      path,
+      query: { sort: 'created_at', order: 'asc' },
+    })
+    t.match(data[0], {
+      role: 'owner',
+      added_by: null,
+      user: { id: owner.id, email: owner.email, avatar_url: null },
+    })
     t.equal(pagination.total, 4)
     t.equal((await owner.api.getProject({ path })).member_count, 4)
   })
@@ -36,8 +49,14 @@ t.test('members', async (t) => {
   t.test('a viewer and an editor cannot add, change or remove anyone', async (t) => {
     const { path, viewer, editor, stranger, member } = await team(server)
     for (const { api } of [viewer, editor]) {
-      t.match(await refusalOf(api.addMember({ path, body: { user_id: stranger.id, role: 'viewer' } })), forbidden)
-      t.match(await refusalOf(api.updateMember({ path: member('viewer'), body: { role: 'admin' } })), forbidden)
+      t.match(
+        await refusalOf(api.addMember({ path, body: { user_id: stranger.id, role: 'viewer' } })),
+        forbidden,
+      )
+      t.match(
+        await refusalOf(api.updateMember({ path: member('viewer'), body: { role: 'admin' } })),
+        forbidden,
+      )
       t.match(await refusalOf(api.removeMember({ path: member('admin') })), forbidden)
     }
     t.equal((await viewer.api.getProject({ path })).member_count, 4)
@@ -45,18 +64,36 @@ t.test('members', async (t) => {
 
   t.test('a viewer cannot promote itself', async (t) => {
     const { viewer, member } = await team(server)
-    t.match(await refusalOf(viewer.api.updateMember({ path: member('viewer'), body: { role: 'owner' } })), forbidden)
+    t.match(
+      await refusalOf(viewer.api.updateMember({ path: member('viewer'), body: { role: 'owner' } })),
+      forbidden,
+    )
   })
 
   t.test('an admin rules over all but owners', async (t) => {
     const { path, admin, stranger, member } = await team(server)
-    t.match(await refusalOf(admin.api.addMember({ path, body: { user_id: stranger.id, role: 'owner' } })), forbidden)
-    t.match(await refusalOf(admin.api.updateMember({ path: member('admin'), body: { role: 'owner' } })), forbidden)
-    t.match(await refusalOf(admin.api.updateMember({ path: member('owner'), body: { role: 'viewer' } })), forbidden)
+    t.match(
+      await refusalOf(admin.api.addMember({ path, body: { user_id: stranger.id, role: 'owner' } })),
+      forbidden,
+    )
+    t.match(
+      await refusalOf(admin.api.updateMember({ path: member('admin'), body: { role: 'owner' } })),
+      forbidden,
+    )
+    t.match(
+      await refusalOf(admin.api.updateMember({ path: member('owner'), body: { role: 'viewer' } })),
+      forbidden,
+    )
     t.match(await refusalOf(admin.api.removeMember({ path: member('owner') })), forbidden)
-    t.equal((await admin.api.updateMember({ path: member('viewer'), body: { role: 'editor' } })).role, 'editor')
+    t.equal(
+      (await admin.api.updateMember({ path: member('viewer'), body: { role: 'editor' } })).role,
+      'editor',
+    )
     await admin.api.removeMember({ path: member('editor') })
-    t.equal((await admin.api.addMember({ path, body: { user_id: stranger.id, role: 'admin' } })).role, 'admin')
+    t.equal(
+      (await admin.api.addMember({ path, body: { user_id: stranger.id, role: 'admin' } })).role,
+      'admin',
+    )
   })
 
   t.test('anyone may leave, and then sees nothing', async (t) => {
@@ -69,7 +106,10 @@ t.test('members', async (t) => {
   t.test('the last owner can neither leave nor be demoted', async (t) => {
     const { owner, member } = await team(server)
     t.match(await refusalOf(owner.api.removeMember({ path: member('owner') })), conflict('last_owner'))
-    t.match(await refusalOf(owner.api.updateMember({ path: member('owner'), body: { role: 'admin' } })), conflict('last_owner'))
+    t.match(
+      await refusalOf(owner.api.updateMember({ path: member('owner'), body: { role: 'admin' } })),
+      conflict('last_owner'),
+    )
   })
 
   t.test('owner_id passes on when its owner leaves', async (t) => {
@@ -83,25 +123,47 @@ t.test('members', async (t) => {
     const { project } = await team(server)
     const { prisma } = server.services.database
     await t.rejects(prisma.member.deleteMany({ where: { projectId: project.id, role: 'owner' } }))
-    await t.rejects(prisma.member.updateMany({ where: { projectId: project.id, role: 'owner' }, data: { role: 'viewer' } }))
+    await t.rejects(
+      prisma.member.updateMany({ where: { projectId: project.id, role: 'owner' }, data: { role: 'viewer' } }),
+    )
     t.equal(await prisma.member.count({ where: { projectId: project.id, role: 'owner' } }), 1)
   })
 
   t.test('exactly one of user_id and email is given', async (t) => {
     const { path, owner, stranger } = await team(server)
-    t.match(await refusalOf(owner.api.addMember({ path, body: { role: 'viewer' } as never })), { status: 400 })
-    t.match(await refusalOf(owner.api.addMember({ path, body: { role: 'viewer', user_id: stranger.id, email: stranger.email } })), { status: 400 })
-    const { response } = await owner.api.addMember({ path, body: { role: 'viewer', email: stranger.email.toUpperCase() } }).withResponse()
+    t.match(await refusalOf(owner.api.addMember({ path, body: { role: 'viewer' } as never })), {
+      status: 400,
+    })
+    t.match(
+      await refusalOf(
+        owner.api.addMember({ path, body: { role: 'viewer', user_id: stranger.id, email: stranger.email } }),
+      ),
+      { status: 400 },
+    )
+    const { response } = await owner.api
+      .addMember({ path, body: { role: 'viewer', email: stranger.email.toUpperCase() } })
+      .withResponse()
     t.equal(response.status, 201)
-    t.match(await refusalOf(owner.api.addMember({ path, body: { role: 'viewer', user_id: 'usr_01jd6y8m5qe8btc4y5w1r0n3fz' } })), { status: 404 })
+    t.match(
+      await refusalOf(
+        owner.api.addMember({ path, body: { role: 'viewer', user_id: 'usr_01jd6y8m5qe8btc4y5w1r0n3fz' } }),
+      ),
+      { status: 404 },
+    )
   })
 
   t.test('an archived project is read-only', async (t) => {
     const { path, owner, viewer, member } = await team(server)
     t.match(await owner.api.archiveProject({ path }), { status: 'archived', archived_at: /^\d{4}-/ })
     t.match(await refusalOf(owner.api.updateProject({ path, body: { name: 'x' } })), invalidState('archived'))
-    t.match(await refusalOf(owner.api.addMember({ path, body: { email: 'x@example.com', role: 'viewer' } })), invalidState('archived'))
-    t.match(await refusalOf(owner.api.updateMember({ path: member('viewer'), body: { role: 'editor' } })), invalidState('archived'))
+    t.match(
+      await refusalOf(owner.api.addMember({ path, body: { email: 'x@example.com', role: 'viewer' } })),
+      invalidState('archived'),
+    )
+    t.match(
+      await refusalOf(owner.api.updateMember({ path: member('viewer'), body: { role: 'editor' } })),
+      invalidState('archived'),
+    )
     t.match(await refusalOf(owner.api.removeMember({ path: member('viewer') })), invalidState('archived'))
     t.match(await refusalOf(owner.api.archiveProject({ path })), invalidState('archived'))
     t.equal((await viewer.api.getProject({ path })).status, 'archived')
@@ -118,7 +180,10 @@ t.test('members', async (t) => {
     t.match(await refusalOf(owner.api.getProject({ path })), { status: 404 })
     t.match(await refusalOf(owner.api.deleteProject({ path })), { status: 404 })
     t.equal((await owner.api.listProjects()).pagination.total, 0)
-    t.same((await owner.api.listProjects({ query: { status: 'deleted' } })).data.map(({ id }) => id), [project.id])
+    t.same(
+      (await owner.api.listProjects({ query: { status: 'deleted' } })).data.map(({ id }) => id),
+      [project.id],
+    )
     t.match(await refusalOf(admin.api.restoreProject({ path })), forbidden)
     t.match(await refusalOf(stranger.api.restoreProject({ path })), forbidden)
     t.equal((await owner.api.restoreProject({ path })).status, 'archived')
@@ -146,7 +211,11 @@ t.test('invitations', async (t) => {
 
     const grace = await server.person({ email: 'grace@example.com' })
     t.same((await grace.api.listMyInvitations()).data, [invited])
-    t.match(await refusalOf(viewer.api.acceptInvitation({ path: of(invited) })), forbidden, 'it is for nobody else')
+    t.match(
+      await refusalOf(viewer.api.acceptInvitation({ path: of(invited) })),
+      forbidden,
+      'it is for nobody else',
+    )
     const { data: member, response } = await grace.api.acceptInvitation({ path: of(invited) }).withResponse()
     t.equal(response.status, 201)
     t.match(member, { role: 'editor', added_by: admin.id, user: { id: grace.id } })
@@ -172,17 +241,32 @@ t.test('invitations', async (t) => {
     t.match(await refusalOf(r.api.acceptInvitation({ path: of(revoked) })), invalidState('revoked'))
 
     const old = await invite(owner, 'old@example.com')
-    await server.services.database.prisma.invitation.update({ where: { id: old.id }, data: { expiresAt: new Date(Date.now() - 1000) } })
+    await server.services.database.prisma.invitation.update({
+      where: { id: old.id },
+      data: { expiresAt: new Date(Date.now() - 1000) },
+    })
     const person = await server.person({ email: 'old@example.com' })
-    t.match(await refusalOf(person.api.acceptInvitation({ path: of(old) })), { details: { constraint: 'expired' } })
-    t.same((await owner.api.listInvitations({ path, query: { status: 'expired' } })).data.map(({ id }) => id), [old.id])
-    t.equal((await owner.api.addMember({ path, body: { user_id: person.id, role: 'viewer' } })).role, 'viewer')
+    t.match(await refusalOf(person.api.acceptInvitation({ path: of(old) })), {
+      details: { constraint: 'expired' },
+    })
+    t.same(
+      (await owner.api.listInvitations({ path, query: { status: 'expired' } })).data.map(({ id }) => id),
+      [old.id],
+    )
+    t.equal(
+      (await owner.api.addMember({ path, body: { user_id: person.id, role: 'viewer' } })).role,
+      'viewer',
+    )
   })
 
   t.test('an invitation of one project is none of another', async (t) => {
     const other = await owner.api.createProject({ body: { name: 'other' } })
     const invitation = await invite(owner, 'z@example.com')
-    t.match(await refusalOf(owner.api.getInvitation({ path: { ...of(invitation), id: other.id } })), { status: 404 })
-    t.match(await refusalOf(owner.api.revokeInvitation({ path: { ...of(invitation), id: other.id } })), { status: 404 })
+    t.match(await refusalOf(owner.api.getInvitation({ path: { ...of(invitation), id: other.id } })), {
+      status: 404,
+    })
+    t.match(await refusalOf(owner.api.revokeInvitation({ path: { ...of(invitation), id: other.id } })), {
+      status: 404,
+    })
   })
 })

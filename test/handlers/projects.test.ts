@@ -5,16 +5,43 @@ import { refusalOf } from '../support/typed-client.ts'
 t.test('a project is made, read, changed and listed', async (t) => {
   const server = await startServer(t)
   const { api } = await server.person()
-  const { data: made, response } = await api.createProject({ body: { name: 'Launch', description: 'x', tags: ['a'], category: 'ai' } }).withResponse()
+  const { data: made, response } = await api
+    .createProject({ body: { name: 'Launch', description: 'x', tags: ['a'], category: 'ai' } })
+    .withResponse()
   t.equal(response.status, 201)
-  t.match(made, { name: 'Launch', description: 'x', tags: ['a'], category: 'ai', status: 'active', member_count: 1, your_role: 'owner', version: 1 })
+  t.match(made, {
+    name: 'Launch',
+    description: 'x',
+    tags: ['a'],
+    category: 'ai',
+    status: 'active',
+    member_count: 1,
+    your_role: 'owner',
+    version: 1,
+  })
   const got = await api.getProject({ path: { id: made.id } }).withResponse()
   t.same(got.data, made)
   t.equal(got.response.headers.get('ETag'), response.headers.get('ETag'))
-  t.same(await api.listProjects(), { data: [made], pagination: { page: 1, limit: 20, total: 1, total_pages: 1 } })
+  t.same(await api.listProjects(), {
+    data: [made],
+    pagination: { page: 1, limit: 20, total: 1, total_pages: 1 },
+  })
 
-  const changed = await api.updateProject({ path: { id: made.id }, headers: { 'If-Match': response.headers.get('ETag')! }, body: { description: null } })
+  const changed = await api.updateProject({
+    path: { id: made.id },
+    headers: { 'If-Match': response.headers.get('ETag')! },
+    body: { description: null },
+  })
   t.same(changed, { ...made, description: null, version: 2, updated_at: changed.updated_at })
-  t.match(await refusalOf(api.updateProject({ path: { id: made.id }, headers: { 'If-Match': response.headers.get('ETag')! }, body: { name: 'Lost' } })), { status: 412, code: 'PRECONDITION_FAILED' })
+  t.match(
+    await refusalOf(
+      api.updateProject({
+        path: { id: made.id },
+        headers: { 'If-Match': response.headers.get('ETag')! },
+        body: { name: 'Lost' },
+      }),
+    ),
+    { status: 412, code: 'PRECONDITION_FAILED' },
+  )
   t.same(await api.getProject({ path: { id: made.id } }), changed)
 })

@@ -6,8 +6,10 @@ import { waitUntil } from '../support/wait.ts'
 
 const shop = await openStripeShop(t)
 const { server, stripe } = shop
-const get = async (person: Person, id: string): Promise<any> => (await person.client.get(`/payments/subscriptions/${id}`)).body
-const orders = async (person: Person, id: string): Promise<any[]> => (await person.client.get(`/payments/orders?subscription_id=${id}&order=asc`)).body.data
+const get = async (person: Person, id: string): Promise<any> =>
+  (await person.client.get(`/payments/subscriptions/${id}`)).body
+const orders = async (person: Person, id: string): Promise<any[]> =>
+  (await person.client.get(`/payments/orders?subscription_id=${id}&order=asc`)).body.data
 const time = (seconds: number): string => new Date(seconds * 1000).toISOString()
 /** What happens at Stripe, and is told at once. */
 const happens = async (work: () => void): Promise<void> => {
@@ -18,53 +20,115 @@ const happens = async (work: () => void): Promise<void> => {
 
 t.test('a subscription begins, is renewed, fails, recovers and ends', async (t) => {
   const bob = await server.person()
-  const checkout = await shop.checkout(bob, { mode: 'subscription', items: [{ price_id: shop.monthly, quantity: 2 }], metadata: { team: 'blue' } })
+  const checkout = await shop.checkout(bob, {
+    mode: 'subscription',
+    items: [{ price_id: shop.monthly, quantity: 2 }],
+    metadata: { team: 'blue' },
+  })
   const id = checkout.subscription_id
   t.match(await get(bob, id), { status: 'incomplete', current_period_start: null })
   await shop.visit(checkout)
   const metadata = { checkout_id: checkout.id, order_id: checkout.order_id, subscription_id: id }
   t.match(stripe.asked.at(-1)!.params, {
-    mode: 'subscription', metadata, subscription_data: { metadata }, line_items: [{ quantity: '2', price_data: { unit_amount: '1000', recurring: { interval: 'month', interval_count: '1' } } }]
+    mode: 'subscription',
+    metadata,
+    subscription_data: { metadata },
+    line_items: [
+      {
+        quantity: '2',
+        price_data: { unit_amount: '1000', recurring: { interval: 'month', interval_count: '1' } },
+      },
+    ],
   })
   const session = stripe.sessionFor(checkout.id)
   await happens(() => stripe.customer.pay(session))
   const subscription = stripe.subscriptions.get(session.subscription as string)!
   const [item] = subscription.items.data
   t.match(await get(bob, id), {
-    status: 'active', current_period_start: time(item.current_period_start), current_period_end: time(item.current_period_end), latest_order_id: checkout.order_id, cancel_at_period_end: false
+    status: 'active',
+    current_period_start: time(item.current_period_start),
+    current_period_end: time(item.current_period_end),
+    latest_order_id: checkout.order_id,
+    cancel_at_period_end: false,
   })
   t.match((await bob.client.get(`/payments/checkout/${checkout.id}`)).body, { status: 'complete' })
 
   await happens(() => stripe.calendar.renew(subscription, true))
-  t.match(await get(bob, id), { status: 'active', current_period_start: time(item.current_period_start), current_period_end: time(item.current_period_end) })
-  t.match(await orders(bob, id), [{ status: 'paid', total_amount: 2000 }, { status: 'paid', total_amount: 2000, checkout_id: null, metadata: { team: 'blue' }, items: [{ quantity: 2, unit_amount: 1000, description: 'Team plan' }] }])
+  t.match(await get(bob, id), {
+    status: 'active',
+    current_period_start: time(item.current_period_start),
+    current_period_end: time(item.current_period_end),
+  })
+  t.match(await orders(bob, id), [
+    { status: 'paid', total_amount: 2000 },
+    {
+      status: 'paid',
+      total_amount: 2000,
+      checkout_id: null,
+      metadata: { team: 'blue' },
+      items: [{ quantity: 2, unit_amount: 1000, description: 'Team plan' }],
+    },
+  ])
 
   let unpaid: any
-  await happens(() => { unpaid = stripe.calendar.renew(subscription, false) })
+  await happens(() => {
+    unpaid = stripe.calendar.renew(subscription, false)
+  })
   const overdue = await get(bob, id)
   t.equal(overdue.status, 'past_due')
-  t.match((await orders(bob, id)).map(({ status }) => status), ['paid', 'paid', 'pending'])
-  t.match(await bob.client.post('/payments/checkout', { order_id: overdue.latest_order_id, success_url: 'https://a.example', cancel_url: 'https://a.example' }), { status: 409, body: { error: { details: { constraint: 'gateway' } } } })
+  t.match(
+    (await orders(bob, id)).map(({ status }) => status),
+    ['paid', 'paid', 'pending'],
+  )
+  t.match(
+    await bob.client.post('/payments/checkout', {
+      order_id: overdue.latest_order_id,
+      success_url: 'https://a.example',
+      cancel_url: 'https://a.example',
+    }),
+    { status: 409, body: { error: { details: { constraint: 'gateway' } } } },
+  )
   t.match(await bob.client.post(`/payments/orders/${overdue.latest_order_id}/cancel`), { status: 409 })
   await happens(() => stripe.calendar.retry(unpaid, false))
   t.equal((await orders(bob, id)).length, 3)
   await happens(() => stripe.calendar.retry(unpaid, true))
   t.equal((await get(bob, id)).status, 'active')
-  t.match((await orders(bob, id)).map(({ status }) => status), ['paid', 'paid', 'paid'])
+  t.match(
+    (await orders(bob, id)).map(({ status }) => status),
+    ['paid', 'paid', 'paid'],
+  )
 
   await happens(() => stripe.calendar.renew(subscription, false))
   await happens(() => stripe.calendar.end(subscription))
   t.match(await get(bob, id), { status: 'canceled' })
-  t.match((await orders(bob, id)).map(({ status }) => status), ['paid', 'paid', 'paid', 'canceled'])
+  t.match(
+    (await orders(bob, id)).map(({ status }) => status),
+    ['paid', 'paid', 'paid', 'canceled'],
+  )
   t.same(await shop.types(bob), [
-    'subscription.created', 'order.created', 'checkout.created',
-    'order.paid', 'checkout.completed', 'subscription.updated',
-    'order.created', 'order.paid', 'subscription.updated',
-    'order.created', 'subscription.updated', 'order.paid', 'subscription.updated',
-    'order.created', 'subscription.updated', 'subscription.canceled', 'order.canceled'
+    'subscription.created',
+    'order.created',
+    'checkout.created',
+    'order.paid',
+    'checkout.completed',
+    'subscription.updated',
+    'order.created',
+    'order.paid',
+    'subscription.updated',
+    'order.created',
+    'subscription.updated',
+    'order.paid',
+    'subscription.updated',
+    'order.created',
+    'subscription.updated',
+    'subscription.canceled',
+    'order.canceled',
   ])
   await shop.settled()
-  t.notOk(stripe.asked.some(({ method }) => method === 'DELETE'), 'what Stripe has ended it is not asked to end')
+  t.notOk(
+    stripe.asked.some(({ method }) => method === 'DELETE'),
+    'what Stripe has ended it is not asked to end',
+  )
 })
 
 t.test('it is cancelled at the end of its period, and resumed', async (t) => {
@@ -72,15 +136,21 @@ t.test('it is cancelled at the end of its period, and resumed', async (t) => {
   const { checkout, subscription } = await shop.subscribe(bob)
   const id = checkout.subscription_id
   await shop.deliverFrom(0)
-  t.match(await bob.client.post(`/payments/subscriptions/${id}/cancel`), { status: 200, body: { cancel_at_period_end: true, status: 'active' } })
+  t.match(await bob.client.post(`/payments/subscriptions/${id}/cancel`), {
+    status: 200,
+    body: { cancel_at_period_end: true, status: 'active' },
+  })
   await waitUntil(() => subscription.cancel_at_period_end, 'Stripe to hear of it')
   await shop.settled()
   t.match(await get(bob, id), { cancel_at_period_end: true })
-  t.match(await bob.client.post(`/payments/subscriptions/${id}/resume`), { status: 200, body: { cancel_at_period_end: false } })
+  t.match(await bob.client.post(`/payments/subscriptions/${id}/resume`), {
+    status: 200,
+    body: { cancel_at_period_end: false },
+  })
   await waitUntil(() => !subscription.cancel_at_period_end, 'Stripe to hear of that')
   await shop.settled()
   await happens(() => stripe.customer.cancel(subscription))
-  t.match(await get(bob, id), { cancel_at_period_end: true }, 'customers can do it on a page of Stripe\'s')
+  t.match(await get(bob, id), { cancel_at_period_end: true }, "customers can do it on a page of Stripe's")
   await bob.client.post(`/payments/subscriptions/${id}/resume`)
   await waitUntil(() => subscription.cancel_at === null, 'Stripe to hear of that, too')
   await shop.settled()
@@ -93,12 +163,21 @@ t.test('it is cancelled at once', async (t) => {
   const bob = await server.person()
   const { checkout, subscription } = await shop.subscribe(bob)
   await shop.deliverFrom(0)
-  t.match(await bob.client.post(`/payments/subscriptions/${checkout.subscription_id}/cancel`, { at_period_end: false }), { status: 200, body: { status: 'canceled' } })
+  t.match(
+    await bob.client.post(`/payments/subscriptions/${checkout.subscription_id}/cancel`, {
+      at_period_end: false,
+    }),
+    { status: 200, body: { status: 'canceled' } },
+  )
   await waitUntil(() => subscription.status === 'canceled', 'Stripe to end it')
   await shop.deliverFrom(0)
   await shop.settled()
   t.equal((await shop.types(bob)).filter((type) => type === 'subscription.canceled').length, 1)
-  t.equal((await shop.order(bob, checkout.order_id)).status, 'paid', 'what was paid is not given back by that')
+  t.equal(
+    (await shop.order(bob, checkout.order_id)).status,
+    'paid',
+    'what was paid is not given back by that',
+  )
 })
 
 t.test('what was decided here counts until Stripe has heard of it', async (t) => {
@@ -113,9 +192,15 @@ t.test('what was decided here counts until Stripe has heard of it', async (t) =>
   t.match(await get(bob, id), { cancel_at_period_end: true }, 'a view of before it changes nothing of that')
   t.equal((await orders(bob, id)).length, 2, 'but what was paid counts')
   stripe.heal()
-  await waitUntil(async () => await shop.bringForward() === 0 && subscription.cancel_at_period_end, 'Stripe to hear of it')
+  await waitUntil(
+    async () => (await shop.bringForward()) === 0 && subscription.cancel_at_period_end,
+    'Stripe to hear of it',
+  )
   await shop.settled()
-  t.match(await get(bob, id), { cancel_at_period_end: true, current_period_end: time(subscription.items.data[0].current_period_end) })
+  t.match(await get(bob, id), {
+    cancel_at_period_end: true,
+    current_period_end: time(subscription.items.data[0].current_period_end),
+  })
 })
 
 t.test('an old view that comes late changes nothing, but for what was paid', async (t) => {
@@ -136,20 +221,32 @@ t.test('an old view that comes late changes nothing, but for what was paid', asy
   const second = stripe.hold(/^GET \/v1\/subscriptions/)
   const before = stripe.events.length
   stripe.calendar.renew(subscription, true)
-  const renewed = stripe.deliver(server.url, stripe.events.slice(before).find(({ type }) => type === 'invoice.paid')!)
+  const renewed = stripe.deliver(
+    server.url,
+    stripe.events.slice(before).find(({ type }) => type === 'invoice.paid')!,
+  )
   await second.asked
   await bob.client.post(`/payments/subscriptions/${id}/resume`)
   second.release()
   t.equal((await renewed).status, 200)
-  t.match((await orders(bob, id)).map(({ status }) => status), ['paid', 'paid'])
+  t.match(
+    (await orders(bob, id)).map(({ status }) => status),
+    ['paid', 'paid'],
+  )
   await waitUntil(() => subscription.cancel_at === null, 'Stripe to hear of it')
   await shop.settled()
-  t.match(await get(bob, id), { cancel_at_period_end: false, current_period_end: time(subscription.items.data[0].current_period_end) })
+  t.match(await get(bob, id), {
+    cancel_at_period_end: false,
+    current_period_end: time(subscription.items.data[0].current_period_end),
+  })
 })
 
 t.test('a bank that takes its time begins a subscription when it has paid', async (t) => {
   const bob = await server.person()
-  const { checkout, session } = await shop.begin(bob, { mode: 'subscription', items: [{ price_id: shop.monthly }] })
+  const { checkout, session } = await shop.begin(bob, {
+    mode: 'subscription',
+    items: [{ price_id: shop.monthly }],
+  })
   await happens(() => stripe.customer.order(session))
   t.match(await get(bob, checkout.subscription_id), { status: 'incomplete' })
   t.match(await shop.visit(checkout), { status: 303, location: 'https://shop.example/thanks' })
@@ -162,7 +259,10 @@ t.test('a bank that takes its time begins a subscription when it has paid', asyn
 t.test('who pays for a session that is over has the money back, and no subscription', async (t) => {
   const bob = await server.person()
   await server.stopWork()
-  const { checkout, session } = await shop.begin(bob, { mode: 'subscription', items: [{ price_id: shop.monthly }] })
+  const { checkout, session } = await shop.begin(bob, {
+    mode: 'subscription',
+    items: [{ price_id: shop.monthly }],
+  })
   await bob.client.post(`/payments/checkout/${checkout.id}/expire`)
   t.match(await get(bob, checkout.subscription_id), { status: 'canceled' })
   const before = stripe.events.length
@@ -175,7 +275,10 @@ t.test('who pays for a session that is over has the money back, and no subscript
   await shop.deliverFrom(before)
   t.match([...stripe.refunds.values()].at(-1), { amount: 1000, status: 'succeeded' })
   t.equal(stripe.refunds.size, 1)
-  const { rows } = await server.services.database.pool.query('SELECT status FROM payments WHERE order_id = $1', [checkout.order_id])
+  const { rows } = await server.services.database.pool.query(
+    'SELECT status FROM payments WHERE order_id = $1',
+    [checkout.order_id],
+  )
   t.same(rows, [{ status: 'returned' }])
   t.equal((await shop.order(bob, checkout.order_id)).status, 'canceled')
 })
@@ -187,9 +290,15 @@ t.test('a refund of a renewal goes to the payment of its invoice', async (t) => 
   const invoice = stripe.calendar.renew(subscription, true)
   await shop.deliverFrom(0)
   const [, renewal] = await orders(bob, checkout.subscription_id)
-  t.equal((await server.admin.client.post(`/payments/orders/${renewal.id}/refunds`, { amount: 300 })).status, 201)
+  t.equal(
+    (await server.admin.client.post(`/payments/orders/${renewal.id}/refunds`, { amount: 300 })).status,
+    201,
+  )
   await waitUntil(async () => (await shop.order(bob, renewal.id)).refunded_amount === 300)
-  t.equal([...stripe.refunds.values()].at(-1)!.payment_intent, invoice.payments!.data[0].payment.payment_intent)
+  t.equal(
+    [...stripe.refunds.values()].at(-1)!.payment_intent,
+    invoice.payments!.data[0].payment.payment_intent,
+  )
 })
 
 t.test('an invoice that is void is owed no more', async (t) => {
@@ -197,11 +306,16 @@ t.test('an invoice that is void is owed no more', async (t) => {
   const { checkout, subscription } = await shop.subscribe(bob)
   await shop.deliverFrom(0)
   let invoice: any
-  await happens(() => { invoice = stripe.calendar.renew(subscription, false) })
+  await happens(() => {
+    invoice = stripe.calendar.renew(subscription, false)
+  })
   t.equal((await get(bob, checkout.subscription_id)).status, 'past_due')
   await happens(() => stripe.calendar.void(invoice))
   t.equal((await get(bob, checkout.subscription_id)).status, 'active')
-  t.match((await orders(bob, checkout.subscription_id)).map(({ status }) => status), ['paid', 'canceled'])
+  t.match(
+    (await orders(bob, checkout.subscription_id)).map(({ status }) => status),
+    ['paid', 'canceled'],
+  )
 })
 
 t.test('what was deleted is not renewed', async (t) => {
@@ -214,6 +328,10 @@ t.test('what was deleted is not renewed', async (t) => {
 })
 
 t.test('Stripe has a key of ours with everything that it is asked to do', async (t) => {
-  for (const { method, path, key } of stripe.asked) if (method !== 'GET') t.match(key, /^(checkout|close|follow|refund|return):/, `${method} ${path}`)
-  t.same(server.errors.filter(({ message }) => !message.includes('follow')), [])
+  for (const { method, path, key } of stripe.asked)
+    if (method !== 'GET') t.match(key, /^(checkout|close|follow|refund|return):/, `${method} ${path}`)
+  t.same(
+    server.errors.filter(({ message }) => !message.includes('follow')),
+    [],
+  )
 })

@@ -8,11 +8,19 @@ import { createTestDatabase } from '../support/database.ts'
 
 const script = fileURLToPath(new URL('../../scripts/admin.ts', import.meta.url))
 
-async function admin (args: string[], env: Record<string, string>): Promise<{ code: number, out: string, err: string }> {
+async function admin(
+  args: string[],
+  env: Record<string, string>,
+): Promise<{ code: number; out: string; err: string }> {
   return await new Promise((resolve) => {
-    execFile(process.execPath, [script, ...args], { env: { ...process.env, ...env }, cwd: t.testdir({}) }, (error, out, err) => {
-      resolve({ code: error === null ? 0 : Number(error.code), out, err })
-    })
+    execFile(
+      process.execPath,
+      [script, ...args],
+      { env: { ...process.env, ...env }, cwd: t.testdir({}) },
+      (error, out, err) => {
+        resolve({ code: error === null ? 0 : Number(error.code), out, err })
+      },
+    )
   })
 }
 
@@ -21,7 +29,12 @@ t.test('a command that there is not is said to be none, and nothing is made', as
   for (const args of [['list-users'], ['list-users', '--all'], ['constructor']]) {
     const { code, out, err } = await admin(args, { DATA_DIR: folder })
     t.match({ code, out }, { code: 2, out: '' })
-    t.ok(err.startsWith(`There is no command \`${args[0]}\`; there are users, keys, create-user, create-key, revoke-key, new-key.\n`), err)
+    t.ok(
+      err.startsWith(
+        `There is no command \`${args[0]}\`; there are users, keys, create-user, create-key, revoke-key, new-key.\n`,
+      ),
+      err,
+    )
   }
   t.match(await admin(['users', '--all'], { DATA_DIR: folder }), { code: 2, err: /Unknown option '--all'/ })
   t.match(await admin([], { DATA_DIR: folder }), { code: 2, err: /^npm run admin -- users/ })
@@ -29,15 +42,19 @@ t.test('a command that there is not is said to be none, and nothing is made', as
   t.notOk(existsSync(folder))
 })
 
-t.test('a database of one\'s own is told by its host and name alone', async (t) => {
+t.test("a database of one's own is told by its host and name alone", async (t) => {
   const { url } = await createTestDatabase(t)
   const { host, pathname } = new URL(url)
-  const made = await admin(['create-user', '--email', 'ada@example.com', '--name', 'Ada'], { DATABASE_URL: url })
+  const made = await admin(['create-user', '--email', 'ada@example.com', '--name', 'Ada'], {
+    DATABASE_URL: url,
+  })
   t.equal(made.code, 0, made.err)
   const listed = await admin(['users'], { DATABASE_URL: url })
   t.equal(listed.err, `Database: ${host}${pathname}\n`)
   t.match(listed.out, /ada@example\.com/)
-  const unreachable = await admin(['users'], { DATABASE_URL: 'postgres://ada:s3cret@127.0.0.1:1/none?application_name=s3cret' })
+  const unreachable = await admin(['users'], {
+    DATABASE_URL: 'postgres://ada:s3cret@127.0.0.1:1/none?application_name=s3cret',
+  })
   t.match(unreachable, { code: 1, out: '', err: /^Database: 127\.0\.0\.1:1\/none\n/ })
   t.notMatch(unreachable.err, /s3cret|ada/)
 })
@@ -46,7 +63,10 @@ t.test('an embedded one is told by its folder, and when it was made just now', a
   const folder = join(realpathSync(t.testdir({})), 'data')
   const first = await admin(['users'], { DATA_DIR: folder })
   t.equal(first.code, 0, first.err)
-  t.equal(first.err, `Database: ${folder}\nIt is new, made by this command. For the database of a server, give the DATA_DIR that the server has.\n`)
+  t.equal(
+    first.err,
+    `Database: ${folder}\nIt is new, made by this command. For the database of a server, give the DATA_DIR that the server has.\n`,
+  )
   t.match(first.out, /^id +email/)
   t.equal((await admin(['users'], { DATA_DIR: folder })).err, `Database: ${folder}\n`)
 })

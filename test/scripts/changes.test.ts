@@ -20,40 +20,111 @@ const contract = (): Json => ({
   paths: {
     '/things': {
       get: {
-        operationId: 'listThings', security: [{ apiKey: ['things:read'] }], summary: 'List', 'x-project-access': { role: 'viewer' },
-        parameters: [{ name: 'sort', in: 'query', schema: { type: 'string', enum: ['name', 'age'], default: 'name' } }, { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 100 } }],
-        responses: { 200: { description: 'A page.', headers: { Link: { schema: { type: 'string' } } }, content: { 'application/json': { schema: { type: 'array', items: { $ref: '#/components/schemas/Thing' } } } } } }
+        operationId: 'listThings',
+        security: [{ apiKey: ['things:read'] }],
+        summary: 'List',
+        'x-project-access': { role: 'viewer' },
+        parameters: [
+          { name: 'sort', in: 'query', schema: { type: 'string', enum: ['name', 'age'], default: 'name' } },
+          { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 100 } },
+        ],
+        responses: {
+          200: {
+            description: 'A page.',
+            headers: { Link: { schema: { type: 'string' } } },
+            content: {
+              'application/json': {
+                schema: { type: 'array', items: { $ref: '#/components/schemas/Thing' } },
+              },
+            },
+          },
+        },
       },
       post: {
-        operationId: 'createThing', security: [{ apiKey: ['things:write'] }], summary: 'Create', 'x-project-access': { role: 'editor', states: ['active'] },
-        requestBody: { required: true, content: { 'application/json': { schema: { $ref: '#/components/schemas/NewThing' } } } },
-        responses: { 201: { description: 'The thing.', content: { 'application/json': { schema: { $ref: '#/components/schemas/Thing' } } } }, 400: { description: 'Wrong.' } }
-      }
+        operationId: 'createThing',
+        security: [{ apiKey: ['things:write'] }],
+        summary: 'Create',
+        'x-project-access': { role: 'editor', states: ['active'] },
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/NewThing' } } },
+        },
+        responses: {
+          201: {
+            description: 'The thing.',
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/Thing' } } },
+          },
+          400: { description: 'Wrong.' },
+        },
+      },
     },
     '/things/{id}': {
       parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string', pattern: '^t_' } }],
-      get: { operationId: 'getThing', security: [{ apiKey: ['things:read'] }], responses: { 200: { description: 'It.', content: { 'application/json': { schema: { $ref: '#/components/schemas/Thing' } } } } } },
-      delete: { operationId: 'deleteThing', deprecated: true, 'x-sunset': '2026-01-01', security: [{ apiKey: ['things:write'] }], responses: { 204: { description: 'Gone.' } } }
-    }
+      get: {
+        operationId: 'getThing',
+        security: [{ apiKey: ['things:read'] }],
+        responses: {
+          200: {
+            description: 'It.',
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/Thing' } } },
+          },
+        },
+      },
+      delete: {
+        operationId: 'deleteThing',
+        deprecated: true,
+        'x-sunset': '2026-01-01',
+        security: [{ apiKey: ['things:write'] }],
+        responses: { 204: { description: 'Gone.' } },
+      },
+    },
   },
   webhooks: {
-    'thing.created': { post: { summary: 'Made', requestBody: { content: { 'application/json': { schema: { type: 'object', properties: { object: { $ref: '#/components/schemas/Thing' } }, required: ['object'] } } } } } }
+    'thing.created': {
+      post: {
+        summary: 'Made',
+        requestBody: {
+          content: {
+            'application/json': {
+              schema: {
+                type: 'object',
+                properties: { object: { $ref: '#/components/schemas/Thing' } },
+                required: ['object'],
+              },
+            },
+          },
+        },
+      },
+    },
   },
   components: {
     schemas: {
       Thing: {
-        type: 'object', additionalProperties: false, required: ['id', 'name', 'state', 'age'],
+        type: 'object',
+        additionalProperties: false,
+        required: ['id', 'name', 'state', 'age'],
         properties: {
-          id: { type: 'string' }, name: { type: 'string', description: 'What it is called.' }, state: { type: 'string', enum: ['new', 'old'] },
-          kind: { type: 'string', enum: ['a', 'b'], 'x-extensible': true }, age: { type: 'integer', minimum: 0 }, note: { type: ['string', 'null'] }
-        }
+          id: { type: 'string' },
+          name: { type: 'string', description: 'What it is called.' },
+          state: { type: 'string', enum: ['new', 'old'] },
+          kind: { type: 'string', enum: ['a', 'b'], 'x-extensible': true },
+          age: { type: 'integer', minimum: 0 },
+          note: { type: ['string', 'null'] },
+        },
       },
       NewThing: {
-        type: 'object', additionalProperties: false, required: ['name'],
-        properties: { name: { type: 'string', minLength: 1, maxLength: 100 }, color: { type: 'string', enum: ['red', 'blue'] }, size: { type: 'integer', default: 1 }, tags: { type: 'array', items: { type: 'string' }, maxItems: 10 } }
-      }
-    }
-  }
+        type: 'object',
+        additionalProperties: false,
+        required: ['name'],
+        properties: {
+          name: { type: 'string', minLength: 1, maxLength: 100 },
+          color: { type: 'string', enum: ['red', 'blue'] },
+          size: { type: 'integer', default: 1 },
+          tags: { type: 'array', items: { type: 'string' }, maxItems: 10 },
+        },
+      },
+    },
+  },
 })
 
 const thing = (c: Json): Json => c.components.schemas.Thing
@@ -62,84 +133,352 @@ const list = (c: Json): Json => c.paths['/things'].get
 const create = (c: Json): Json => c.paths['/things'].post
 
 const breaking: Record<string, [rule: string, change: (c: Json) => void]> = {
-  'an operation is removed': ['operation-removed', (c) => { delete c.paths['/things'].post }],
-  'an operation has another name': ['operation-renamed', (c) => { list(c).operationId = 'allThings' }],
-  'everything has another base': ['server-changed', (c) => { c.servers[0].url = '/v2' }],
-  'a further scope is needed': ['scope-required', (c) => { list(c).security = [{ apiKey: ['things:read', 'admin'] }] }],
-  'a higher role is needed': ['role-raised', (c) => { list(c)['x-project-access'].role = 'admin' }],
-  'a state of the project is refused': ['state-refused', (c) => { list(c)['x-project-access'].states = ['active'] }],
-  'a parameter is removed': ['parameter-removed', (c) => { list(c).parameters.pop() }],
-  'a required parameter is added': ['required-parameter-added', (c) => { list(c).parameters.push({ name: 'q', in: 'query', required: true, schema: { type: 'string' } }) }],
-  'a parameter becomes required': ['parameter-required', (c) => { list(c).parameters[1].required = true }],
-  'a value of a parameter is removed': ['request-value-removed', (c) => { list(c).parameters[0].schema.enum = ['name'] }],
-  'a default is another': ['request-default-changed', (c) => { list(c).parameters[0].schema.default = 'age' }],
-  'a maximum of a parameter is lower': ['request-maximum-changed', (c) => { list(c).parameters[1].schema.maximum = 50 }],
-  'a pattern of a path is another': ['request-pattern-changed', (c) => { c.paths['/things/{id}'].parameters[0].schema.pattern = '^th_' }],
-  'a field of the body becomes required': ['request-property-required', (c) => { fields(c).required.push('color') }],
-  'a required field of the body is added': ['request-required-property-added', (c) => { fields(c).properties.owner = { type: 'string' }; fields(c).required.push('owner') }],
-  'a field of the body is removed': ['request-property-removed', (c) => { delete fields(c).properties.color }],
-  'a field of the body is shorter': ['request-maxLength-changed', (c) => { fields(c).properties.name.maxLength = 50 }],
-  'a field of the body is longer at least': ['request-minLength-changed', (c) => { fields(c).properties.name.minLength = 3 }],
-  'a field of the body gets a pattern': ['request-pattern-added', (c) => { fields(c).properties.name.pattern = '\\S' }],
-  'a field of the body is of another type': ['request-type-removed', (c) => { fields(c).properties.size.type = 'string'; delete fields(c).properties.size.default }],
-  'items of a field are fewer': ['request-maxItems-changed', (c) => { fields(c).properties.tags.maxItems = 5 }],
-  'a media type of the body is removed': ['media-type-removed', (c) => { create(c).requestBody.content = { 'application/xml': { schema: {} } } }],
-  'a success is removed': ['success-removed', (c) => { create(c).responses = { 202: { description: 'Later.' }, 400: { description: 'Wrong.' } } }],
-  'a success is added': ['success-added', (c) => { create(c).responses[202] = { description: 'Later.' } }],
-  'a field of an answer is removed': ['response-property-removed', (c) => { delete thing(c).properties.note }],
-  'a field of an answer may be missing': ['response-property-not-required', (c) => { thing(c).required.pop() }],
-  'a field of an answer may be null': ['response-type-added', (c) => { thing(c).properties.name.type = ['string', 'null'] }],
-  'a field of an answer is a number instead of an integer': ['response-type-added', (c) => { thing(c).properties.age.type = 'number' }],
-  'a field of an answer may have another value': ['response-value-added', (c) => { thing(c).properties.state.enum.push('broken') }],
-  'a field of an answer has no minimum any more': ['response-minimum-changed', (c) => { delete thing(c).properties.age.minimum }],
-  'a header of an answer is removed': ['header-removed', (c) => { delete list(c).responses[200].headers }],
-  'an event is removed': ['event-removed', (c) => { delete c.webhooks['thing.created'] }],
-  'a field of an event may be missing': ['response-property-not-required', (c) => { c.webhooks['thing.created'].post.requestBody.content['application/json'].schema.required = [] }]
+  'an operation is removed': [
+    'operation-removed',
+    (c) => {
+      delete c.paths['/things'].post
+    },
+  ],
+  'an operation has another name': [
+    'operation-renamed',
+    (c) => {
+      list(c).operationId = 'allThings'
+    },
+  ],
+  'everything has another base': [
+    'server-changed',
+    (c) => {
+      c.servers[0].url = '/v2'
+    },
+  ],
+  'a further scope is needed': [
+    'scope-required',
+    (c) => {
+      list(c).security = [{ apiKey: ['things:read', 'admin'] }]
+    },
+  ],
+  'a higher role is needed': [
+    'role-raised',
+    (c) => {
+      list(c)['x-project-access'].role = 'admin'
+    },
+  ],
+  'a state of the project is refused': [
+    'state-refused',
+    (c) => {
+      list(c)['x-project-access'].states = ['active']
+    },
+  ],
+  'a parameter is removed': [
+    'parameter-removed',
+    (c) => {
+      list(c).parameters.pop()
+    },
+  ],
+  'a required parameter is added': [
+    'required-parameter-added',
+    (c) => {
+      list(c).parameters.push({ name: 'q', in: 'query', required: true, schema: { type: 'string' } })
+    },
+  ],
+  'a parameter becomes required': [
+    'parameter-required',
+    (c) => {
+      list(c).parameters[1].required = true
+    },
+  ],
+  'a value of a parameter is removed': [
+    'request-value-removed',
+    (c) => {
+      list(c).parameters[0].schema.enum = ['name']
+    },
+  ],
+  'a default is another': [
+    'request-default-changed',
+    (c) => {
+      list(c).parameters[0].schema.default = 'age'
+    },
+  ],
+  'a maximum of a parameter is lower': [
+    'request-maximum-changed',
+    (c) => {
+      list(c).parameters[1].schema.maximum = 50
+    },
+  ],
+  'a pattern of a path is another': [
+    'request-pattern-changed',
+    (c) => {
+      c.paths['/things/{id}'].parameters[0].schema.pattern = '^th_'
+    },
+  ],
+  'a field of the body becomes required': [
+    'request-property-required',
+    (c) => {
+      fields(c).required.push('color')
+    },
+  ],
+  'a required field of the body is added': [
+    'request-required-property-added',
+    (c) => {
+      fields(c).properties.owner = { type: 'string' }
+      fields(c).required.push('owner')
+    },
+  ],
+  'a field of the body is removed': [
+    'request-property-removed',
+    (c) => {
+      delete fields(c).properties.color
+    },
+  ],
+  'a field of the body is shorter': [
+    'request-maxLength-changed',
+    (c) => {
+      fields(c).properties.name.maxLength = 50
+    },
+  ],
+  'a field of the body is longer at least': [
+    'request-minLength-changed',
+    (c) => {
+      fields(c).properties.name.minLength = 3
+    },
+  ],
+  'a field of the body gets a pattern': [
+    'request-pattern-added',
+    (c) => {
+      fields(c).properties.name.pattern = '\\S'
+    },
+  ],
+  'a field of the body is of another type': [
+    'request-type-removed',
+    (c) => {
+      fields(c).properties.size.type = 'string'
+      delete fields(c).properties.size.default
+    },
+  ],
+  'items of a field are fewer': [
+    'request-maxItems-changed',
+    (c) => {
+      fields(c).properties.tags.maxItems = 5
+    },
+  ],
+  'a media type of the body is removed': [
+    'media-type-removed',
+    (c) => {
+      create(c).requestBody.content = { 'application/xml': { schema: {} } }
+    },
+  ],
+  'a success is removed': [
+    'success-removed',
+    (c) => {
+      create(c).responses = { 202: { description: 'Later.' }, 400: { description: 'Wrong.' } }
+    },
+  ],
+  'a success is added': [
+    'success-added',
+    (c) => {
+      create(c).responses[202] = { description: 'Later.' }
+    },
+  ],
+  'a field of an answer is removed': [
+    'response-property-removed',
+    (c) => {
+      delete thing(c).properties.note
+    },
+  ],
+  'a field of an answer may be missing': [
+    'response-property-not-required',
+    (c) => {
+      thing(c).required.pop()
+    },
+  ],
+  'a field of an answer may be null': [
+    'response-type-added',
+    (c) => {
+      thing(c).properties.name.type = ['string', 'null']
+    },
+  ],
+  'a field of an answer is a number instead of an integer': [
+    'response-type-added',
+    (c) => {
+      thing(c).properties.age.type = 'number'
+    },
+  ],
+  'a field of an answer may have another value': [
+    'response-value-added',
+    (c) => {
+      thing(c).properties.state.enum.push('broken')
+    },
+  ],
+  'a field of an answer has no minimum any more': [
+    'response-minimum-changed',
+    (c) => {
+      delete thing(c).properties.age.minimum
+    },
+  ],
+  'a header of an answer is removed': [
+    'header-removed',
+    (c) => {
+      delete list(c).responses[200].headers
+    },
+  ],
+  'an event is removed': [
+    'event-removed',
+    (c) => {
+      delete c.webhooks['thing.created']
+    },
+  ],
+  'a field of an event may be missing': [
+    'response-property-not-required',
+    (c) => {
+      c.webhooks['thing.created'].post.requestBody.content['application/json'].schema.required = []
+    },
+  ],
 }
 
 const safe: Record<string, [rule: string, change: (c: Json) => void]> = {
-  'an operation is added': ['operation-added', (c) => { c.paths['/others'] = { get: { operationId: 'listOthers', responses: { 200: { description: 'Others.' } } } } }],
-  'an operation is deprecated': ['operation-deprecated', (c) => { list(c).deprecated = true; list(c)['x-sunset'] = '2027-01-01' }],
-  'an operation needs no key any more': ['key-not-required', (c) => { list(c).security = [] }],
-  'a lower role will do': ['role-lowered', (c) => { create(c)['x-project-access'].role = 'viewer' }],
-  'an optional parameter is added': ['parameter-added', (c) => { list(c).parameters.push({ name: 'q', in: 'query', schema: { type: 'string' } }) }],
-  'a value of a parameter is added': ['request-value-added', (c) => { list(c).parameters[0].schema.enum.push('size') }],
-  'an optional field of the body is added': ['request-property-added', (c) => { fields(c).properties.owner = { type: 'string' } }],
-  'a field of the body may be longer': ['request-maxLength-changed', (c) => { fields(c).properties.name.maxLength = 200 }],
-  'a field of the body is not required any more': ['request-property-not-required', (c) => { fields(c).required = [] }],
-  'a field of the body may be null': ['request-type-added', (c) => { fields(c).properties.color.type = ['string', 'null'] }],
-  'a field of an answer is added': ['response-property-added', (c) => { thing(c).properties.owner = { type: 'string' } }],
-  'a field of an answer is always there': ['response-property-required', (c) => { thing(c).required.push('note') }],
-  'a field of an answer is never null': ['response-type-removed', (c) => { thing(c).properties.note.type = 'string' }],
-  'a value of a field that was said to get more': ['response-value-added', (c) => { thing(c).properties.kind.enum.push('c') }],
-  'an error is added': ['error-added', (c) => { list(c).responses[503] = { description: 'Not now.' } }],
-  'a header of an answer is added': ['header-added', (c) => { list(c).responses[200].headers.ETag = { schema: { type: 'string' } } }],
-  'an event is added': ['event-added', (c) => { c.webhooks['thing.deleted'] = c.webhooks['thing.created'] }]
+  'an operation is added': [
+    'operation-added',
+    (c) => {
+      c.paths['/others'] = {
+        get: { operationId: 'listOthers', responses: { 200: { description: 'Others.' } } },
+      }
+    },
+  ],
+  'an operation is deprecated': [
+    'operation-deprecated',
+    (c) => {
+      list(c).deprecated = true
+      list(c)['x-sunset'] = '2027-01-01'
+    },
+  ],
+  'an operation needs no key any more': [
+    'key-not-required',
+    (c) => {
+      list(c).security = []
+    },
+  ],
+  'a lower role will do': [
+    'role-lowered',
+    (c) => {
+      create(c)['x-project-access'].role = 'viewer'
+    },
+  ],
+  'an optional parameter is added': [
+    'parameter-added',
+    (c) => {
+      list(c).parameters.push({ name: 'q', in: 'query', schema: { type: 'string' } })
+    },
+  ],
+  'a value of a parameter is added': [
+    'request-value-added',
+    (c) => {
+      list(c).parameters[0].schema.enum.push('size')
+    },
+  ],
+  'an optional field of the body is added': [
+    'request-property-added',
+    (c) => {
+      fields(c).properties.owner = { type: 'string' }
+    },
+  ],
+  'a field of the body may be longer': [
+    'request-maxLength-changed',
+    (c) => {
+      fields(c).properties.name.maxLength = 200
+    },
+  ],
+  'a field of the body is not required any more': [
+    'request-property-not-required',
+    (c) => {
+      fields(c).required = []
+    },
+  ],
+  'a field of the body may be null': [
+    'request-type-added',
+    (c) => {
+      fields(c).properties.color.type = ['string', 'null']
+    },
+  ],
+  'a field of an answer is added': [
+    'response-property-added',
+    (c) => {
+      thing(c).properties.owner = { type: 'string' }
+    },
+  ],
+  'a field of an answer is always there': [
+    'response-property-required',
+    (c) => {
+      thing(c).required.push('note')
+    },
+  ],
+  'a field of an answer is never null': [
+    'response-type-removed',
+    (c) => {
+      thing(c).properties.note.type = 'string'
+    },
+  ],
+  'a value of a field that was said to get more': [
+    'response-value-added',
+    (c) => {
+      thing(c).properties.kind.enum.push('c')
+    },
+  ],
+  'an error is added': [
+    'error-added',
+    (c) => {
+      list(c).responses[503] = { description: 'Not now.' }
+    },
+  ],
+  'a header of an answer is added': [
+    'header-added',
+    (c) => {
+      list(c).responses[200].headers.ETag = { schema: { type: 'string' } }
+    },
+  ],
+  'an event is added': [
+    'event-added',
+    (c) => {
+      c.webhooks['thing.deleted'] = c.webhooks['thing.created']
+    },
+  ],
 }
 
 const documentation: Record<string, (c: Json) => void> = {
-  'a summary': (c) => { list(c).summary = 'List things' },
-  'a description of a field': (c) => { thing(c).properties.name.description = 'Its name.' },
-  'an example': (c) => { fields(c).examples = [{ name: 'Lamp' }] },
-  'the version': (c) => { c.info.version = '1.1.0' },
+  'a summary': (c) => {
+    list(c).summary = 'List things'
+  },
+  'a description of a field': (c) => {
+    thing(c).properties.name.description = 'Its name.'
+  },
+  'an example': (c) => {
+    fields(c).examples = [{ name: 'Lamp' }]
+  },
+  'the version': (c) => {
+    c.info.version = '1.1.0'
+  },
   'the name of a parameter of a path': (c) => {
     const item = c.paths['/things/{id}']
     delete c.paths['/things/{id}']
     item.parameters[0].name = 'thing_id'
     item.get.summary = 'Get it'
     c.paths['/things/{thing_id}'] = item
-  }
+  },
 }
 
-function changesOf (change: (c: Json) => void): Change[] {
+function changesOf(change: (c: Json) => void): Change[] {
   const after = contract()
   change(after)
   return compareContracts(contract(), after)
 }
-const rules = (changes: Change[], weight: string): string[] => [...new Set(changes.filter((change) => change.weight === weight).map(({ rule }) => rule))]
+const rules = (changes: Change[], weight: string): string[] => [
+  ...new Set(changes.filter((change) => change.weight === weight).map(({ rule }) => rule)),
+]
 
 t.test('nothing is nothing', async (t) => {
-  t.same(changesOf(() => {}), [])
+  t.same(
+    changesOf(() => {}),
+    [],
+  )
 })
 
 for (const [name, [rule, change]] of Object.entries(breaking)) {
@@ -165,18 +504,24 @@ for (const [name, change] of Object.entries(documentation)) {
 }
 
 t.test('what was announced to end may end on its day, and not before', async (t) => {
-  const [removed] = changesOf((c) => { delete c.paths['/things/{id}'].delete })
+  const [removed] = changesOf((c) => {
+    delete c.paths['/things/{id}'].delete
+  })
   t.match(removed, { weight: 'breaking', rule: 'operation-removed', subject: 'DELETE /things/{id}' })
   t.equal(acknowledgement(contract(), removed, new Date('2025-12-31')), null)
   t.match(acknowledgement(contract(), removed, new Date('2026-01-01')), 'ended on 2026-01-01')
-  const [other] = changesOf((c) => { delete c.paths['/things'].post })
+  const [other] = changesOf((c) => {
+    delete c.paths['/things'].post
+  })
   t.equal(acknowledgement(contract(), other, new Date('2030-01-01')), null)
 })
 
 t.test('a place is the line in the file where it is written', async (t) => {
   const files: Record<string, string> = {
-    'spec/openapi.yaml': "paths:\n  /things: { $ref: 'things.yaml#/paths/things' }\nx-events:\n  thing.created: {}\n",
-    'spec/things.yaml': 'paths:\n  things:\n    get:\n      operationId: listThings\n      parameters:\n        - name: sort\n          in: query\ncomponents:\n  schemas:\n    Thing:\n      properties:\n        name: {}\n'
+    'spec/openapi.yaml':
+      "paths:\n  /things: { $ref: 'things.yaml#/paths/things' }\nx-events:\n  thing.created: {}\n",
+    'spec/things.yaml':
+      'paths:\n  things:\n    get:\n      operationId: listThings\n      parameters:\n        - name: sort\n          in: query\ncomponents:\n  schemas:\n    Thing:\n      properties:\n        name: {}\n',
   }
   const place = createPlaces((file) => files[file] ?? null)
   t.same(place('/paths/~1things/get/operationId'), { file: 'spec/things.yaml', line: 4 })
@@ -186,9 +531,18 @@ t.test('a place is the line in the file where it is written', async (t) => {
 })
 
 /** A repository with a commit for each version, and what it says of its last release. */
-async function repository (t: Test, versions: string[], { tag, shallow = false }: { tag?: string, shallow?: boolean } = {}) {
+async function repository(
+  t: Test,
+  versions: string[],
+  { tag, shallow = false }: { tag?: string; shallow?: boolean } = {},
+) {
   const folder = t.testdir({ whole: {} })
-  const git = (cwd: string, ...args: string[]): string => execFileSync('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', '-c', 'commit.gpgsign=false', ...args], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  const git = (cwd: string, ...args: string[]): string =>
+    execFileSync(
+      'git',
+      ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', '-c', 'commit.gpgsign=false', ...args],
+      { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+    ).trim()
   const whole = join(folder, 'whole')
   git(whole, 'init', '-q')
   for (const [i, version] of versions.entries()) {
@@ -206,13 +560,18 @@ t.test('the last release is the newest tag before what is checked out', async (t
   t.same(await repository(t, ['1.0.0', '1.1.0'], { tag: 'v1.0.0' }), { ref: 'v1.0.0', name: 'v1.0.0' })
 })
 
-t.test('without tags it is the commit that gave the version, and not the one that is checked out', async (t) => {
-  t.match(await repository(t, ['1.0.0', '1.0.0', '1.0.0']), { name: /^1\.0\.0 \([0-9a-f]{7}\)$/ })
-  t.match(await repository(t, ['1.0.0', '1.1.0']), { name: /^1\.0\.0 / })
-  t.match(await repository(t, ['1.0.0', '1.1.0', '1.1.0']), { name: /^1\.1\.0 / })
-})
+t.test(
+  'without tags it is the commit that gave the version, and not the one that is checked out',
+  async (t) => {
+    t.match(await repository(t, ['1.0.0', '1.0.0', '1.0.0']), { name: /^1\.0\.0 \([0-9a-f]{7}\)$/ })
+    t.match(await repository(t, ['1.0.0', '1.1.0']), { name: /^1\.0\.0 / })
+    t.match(await repository(t, ['1.0.0', '1.1.0', '1.1.0']), { name: /^1\.1\.0 / })
+  },
+)
 
 t.test('there may be none, and a shallow clone says that it cannot know', async (t) => {
   t.same(await repository(t, ['1.0.0']), { missing: 'there was none' })
-  t.same(await repository(t, ['1.0.0', '1.1.0'], { shallow: true }), { missing: 'this clone has no tag and not the whole history' })
+  t.same(await repository(t, ['1.0.0', '1.1.0'], { shallow: true }), {
+    missing: 'this clone has no tag and not the whole history',
+  })
 })

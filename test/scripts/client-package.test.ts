@@ -15,29 +15,65 @@ import { startServer } from '../support/server.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const run = promisify(execFile)
-const browserPath = [process.env['CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-  .find((path) => path !== undefined && existsSync(path))
+const browserPath = [
+  process.env['CHROMIUM'],
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find((path) => path !== undefined && existsSync(path))
 
 const folder = await mkdtemp(join(tmpdir(), 'consumer-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
-const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder, join(root, 'generated/client')])
-const [{ filename, files, version }] = JSON.parse(stdout) as Array<{ filename: string, version: string, files: Array<{ path: string }> }>
+const { stdout } = await run('npm', [
+  'pack',
+  '--json',
+  '--pack-destination',
+  folder,
+  join(root, 'generated/client'),
+])
+const [{ filename, files, version }] = JSON.parse(stdout) as Array<{
+  filename: string
+  version: string
+  files: Array<{ path: string }>
+}>
 
 // What it depends on comes from this project's own folder, so that no registry is asked.
-const ours = Object.fromEntries(['openapi-fetch', 'openapi-typescript-helpers', 'eventsource-parser'].map((name) => [name, `file:${join(root, 'node_modules', name)}`]))
-await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies: { '@platform-api/client': `file:${filename}`, ...ours }, overrides: Object.fromEntries(Object.keys(ours).map((name) => [name, `$${name}`])) }))
-await run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--install-links=false'], { cwd: folder })
+const ours = Object.fromEntries(
+  ['openapi-fetch', 'openapi-typescript-helpers', 'eventsource-parser'].map((name) => [
+    name,
+    `file:${join(root, 'node_modules', name)}`,
+  ]),
+)
+await writeFile(
+  join(folder, 'package.json'),
+  JSON.stringify({
+    private: true,
+    type: 'module',
+    dependencies: { '@platform-api/client': `file:${filename}`, ...ours },
+    overrides: Object.fromEntries(Object.keys(ours).map((name) => [name, `$${name}`])),
+  }),
+)
+await run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--install-links=false'], {
+  cwd: folder,
+})
 const installed = join(folder, 'node_modules/@platform-api/client')
 
-t.test('the package has the contract\'s version and nothing but the client', async (t) => {
+t.test("the package has the contract's version and nothing but the client", async (t) => {
   const contract = JSON.parse(await readFile(join(root, 'generated/openapi.json'), 'utf8'))
   t.equal(version, contract.info.version)
-  t.ok(files.every(({ path }) => /^([\w-]+\.js|[\w-]+\.d\.ts|README\.md|package\.json)$/.test(path)), files.map(({ path }) => path).join())
+  t.ok(
+    files.every(({ path }) => /^([\w-]+\.js|[\w-]+\.d\.ts|README\.md|package\.json)$/.test(path)),
+    files.map(({ path }) => path).join(),
+  )
   t.equal(files.length, (await readdir(join(root, 'generated/client'))).length)
   for (const name of (await readdir(installed)).filter((file) => file.endsWith('.js'))) {
     const text = await readFile(join(installed, name), 'utf8')
     t.notMatch(text, /from 'node:|\bprocess\.|\bBuffer\b|\brequire\(/, `${name} runs in a browser`)
-    for (const [, imported] of text.matchAll(/^import .* from '([^']+)'/gm)) t.ok(imported.startsWith('./') ? existsSync(join(installed, imported)) : imported in ours, `${name} imports ${imported}`)
+    for (const [, imported] of text.matchAll(/^import .* from '([^']+)'/gm))
+      t.ok(
+        imported.startsWith('./') ? existsSync(join(installed, imported)) : imported in ours,
+        `${name} imports ${imported}`,
+      )
   }
 })
 
@@ -46,12 +82,21 @@ t.test('what uses it compiles, strictly, with its libraries checked; what misuse
   const [, example] = /```ts\n([^]*?)```/.exec(await readFile(join(installed, 'README.md'), 'utf8'))!
   await writeFile(join(folder, 'readme.ts'), example)
   const options: ts.CompilerOptions = {
-    strict: true, noEmit: true, target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'], types: []
+    strict: true,
+    noEmit: true,
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
+    types: [],
   }
   const program = ts.createProgram([join(folder, 'use.ts'), join(folder, 'readme.ts')], options)
-  const problems = ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) =>
-    `${file?.fileName.slice(folder.length)}:${file === undefined ? '' : file.getLineAndCharacterOfPosition(start!).line + 1} ${ts.flattenDiagnosticMessageText(messageText, '\n')}`)
+  const problems = ts
+    .getPreEmitDiagnostics(program)
+    .map(
+      ({ file, start, messageText }) =>
+        `${file?.fileName.slice(folder.length)}:${file === undefined ? '' : file.getLineAndCharacterOfPosition(start!).line + 1} ${ts.flattenDiagnosticMessageText(messageText, '\n')}`,
+    )
   t.strictSame(problems, [])
 })
 
@@ -68,39 +113,76 @@ const script = (url: string, key: string) => `
   for await (event of client.streamEvents({ query: { after: 0, type: 'project.created' } })) break
   const told = { names, code, bytes: file.bytes, monotone: progress.every((sent, i) => i === 0 || sent > progress[i - 1]), last: progress.at(-1), uploaded: upload.file_id !== null, event: event.data.type }
 `
-const expected = { names: ['From outside'], code: 'NOT_FOUND', bytes: 2_000_000, monotone: true, last: 2_000_000, uploaded: true, event: 'project.created' }
+const expected = {
+  names: ['From outside'],
+  code: 'NOT_FOUND',
+  bytes: 2_000_000,
+  monotone: true,
+  last: 2_000_000,
+  uploaded: true,
+  event: 'project.created',
+}
 
 t.test('it runs in Node', async (t) => {
   const server = await startServer(t)
   const { key } = await server.person()
-  await writeFile(join(folder, 'use.js'), `import { createPlatformClient, PlatformError } from '@platform-api/client'\n${script(server.url, key)}\nconsole.log(JSON.stringify(told))`)
+  await writeFile(
+    join(folder, 'use.js'),
+    `import { createPlatformClient, PlatformError } from '@platform-api/client'\n${script(server.url, key)}\nconsole.log(JSON.stringify(told))`,
+  )
   const { stdout, stderr } = await run(process.execPath, ['use.js'], { cwd: folder })
   t.strictSame(JSON.parse(stdout), expected)
   t.equal(stderr, '')
 })
 
-t.test('it runs in a browser as it is, on a page of another origin', { skip: browserPath === undefined && 'no Chromium' }, async (t) => {
-  const places: Record<string, string> = { 'openapi-fetch': 'openapi-fetch/dist/index.mjs', 'eventsource-parser': 'eventsource-parser/dist/index.js', '@platform-api/client': '@platform-api/client/index.js' }
-  const imports = Object.fromEntries(Object.entries(places).map(([name, place]) => [name, `/${place}`]))
-  const site = createServer(async ({ url }, response) => {
-    if (url === '/') return response.setHeader('content-type', 'text/html').end(`<!doctype html><script type="importmap">${JSON.stringify({ imports })}</script>`)
-    const file = join(folder, 'node_modules', url!)
-    if (!existsSync(file)) return response.writeHead(404).end()
-    response.setHeader('content-type', 'text/javascript').end(await readFile(file))
-  })
-  site.listen(0, '127.0.0.1')
-  await once(site, 'listening')
-  t.teardown(() => { site.close(); site.closeAllConnections() })
-  const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
-  const server = await startServer(t, { env: { CORS_ORIGINS: origin } })
-  const { key } = await server.person()
-  const browser = await chromium.launch({ executablePath: browserPath!, args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] })
-  t.teardown(() => browser.close())
-  const page = await browser.newPage()
-  const problems: string[] = []
-  page.on('pageerror', (error) => problems.push(String(error)))
-  await page.goto(origin)
-  const told = await page.evaluate(`(async () => { const { createPlatformClient, PlatformError } = await import('@platform-api/client')\n${script(server.url, key)}\nreturn told })()`)
-  t.strictSame(told, expected)
-  t.strictSame(problems, [])
-})
+t.test(
+  'it runs in a browser as it is, on a page of another origin',
+  { skip: browserPath === undefined && 'no Chromium' },
+  async (t) => {
+    const places: Record<string, string> = {
+      'openapi-fetch': 'openapi-fetch/dist/index.mjs',
+      'eventsource-parser': 'eventsource-parser/dist/index.js',
+      '@platform-api/client': '@platform-api/client/index.js',
+    }
+    const imports = Object.fromEntries(Object.entries(places).map(([name, place]) => [name, `/${place}`]))
+    const site = createServer(async ({ url }, response) => {
+      if (url === '/')
+        return response
+          .setHeader('content-type', 'text/html')
+          .end(`<!doctype html><script type="importmap">${JSON.stringify({ imports })}</script>`)
+      const file = join(folder, 'node_modules', url!)
+      if (!existsSync(file)) return response.writeHead(404).end()
+      response.setHeader('content-type', 'text/javascript').end(await readFile(file))
+    })
+    site.listen(0, '127.0.0.1')
+    await once(site, 'listening')
+    t.teardown(() => {
+      site.close()
+      site.closeAllConnections()
+    })
+    const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
+    const server = await startServer(t, { env: { CORS_ORIGINS: origin } })
+    const { key } = await server.person()
+    const browser = await chromium.launch({
+      executablePath: browserPath!,
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    })
+    t.teardown(() => browser.close())
+    const page = await browser.newPage()
+    const problems: string[] = []
+    page.on('pageerror', (error) => problems.push(String(error)))
+    await page.goto(origin)
+    const told = await page.evaluate(
+      `(async () => { const { createPlatformClient, PlatformError } = await import('@platform-api/client')\n${script(server.url, key)}\nreturn told })()`,
+    )
+    t.strictSame(told, expected)
+    t.strictSame(problems, [])
+  },
+)

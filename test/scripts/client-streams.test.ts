@@ -11,9 +11,15 @@ const { server, upstream, person } = stage
 const client = typedClient(server.url, person.key)
 
 /** Counts what is asked. */
-function counting (): { asked: string[], fetch: (request: Request) => Promise<Response> } {
+function counting(): { asked: string[]; fetch: (request: Request) => Promise<Response> } {
   const asked: string[] = []
-  return { asked, fetch: (request) => { asked.push(request.url.slice(server.url.length)); return fetch(request) } }
+  return {
+    asked,
+    fetch: (request) => {
+      asked.push(request.url.slice(server.url.length))
+      return fetch(request)
+    },
+  }
 }
 
 t.test('lists', async (t) => {
@@ -36,10 +42,15 @@ t.test('lists', async (t) => {
 
   t.test('begin at the page that is named, and come as pages, too', async (t) => {
     const pages = []
-    for await (const { data, pagination } of client.listProjects.pages({ query: { ...query, page: 2 } })) pages.push([pagination.page, data.map(({ name }) => name)])
-    t.strictSame(pages, [[2, ['c', 'd']], [3, ['e']]])
+    for await (const { data, pagination } of client.listProjects.pages({ query: { ...query, page: 2 } }))
+      pages.push([pagination.page, data.map(({ name }) => name)])
+    t.strictSame(pages, [
+      [2, ['c', 'd']],
+      [3, ['e']],
+    ])
     const none = []
-    for await (const project of client.listProjects.all({ query: { ...query, tag: 'nothing' } })) none.push(project)
+    for await (const project of client.listProjects.all({ query: { ...query, tag: 'nothing' } }))
+      none.push(project)
     t.strictSame(none, [])
   })
 
@@ -50,12 +61,15 @@ t.test('lists', async (t) => {
     t.equal(asked.length, 1)
     const gone = new AbortController()
     const found: string[] = []
-    await t.rejects(async () => {
-      for await (const { name } of own.listProjects.all({ query, signal: gone.signal })) {
-        found.push(name)
-        if (name === 'c') gone.abort(new Error('the page is closed'))
-      }
-    }, { message: 'the page is closed' })
+    await t.rejects(
+      async () => {
+        for await (const { name } of own.listProjects.all({ query, signal: gone.signal })) {
+          found.push(name)
+          if (name === 'c') gone.abort(new Error('the page is closed'))
+        }
+      },
+      { message: 'the page is closed' },
+    )
     t.strictSame(found, ['a', 'b', 'c'], 'not even the rest of the page')
     t.equal(asked.length, 3)
   })
@@ -63,7 +77,10 @@ t.test('lists', async (t) => {
   t.test('that go on after what was seen are read to where they are now', async (t) => {
     const { asked, fetch } = counting()
     const found: Array<[string, number]> = []
-    for await (const { type, sequence } of typedClient(server.url, person.key, { fetch }).listEvents.all({ query: { after: 0, limit: 2, type: 'project.created' } })) found.push([type, sequence])
+    for await (const { type, sequence } of typedClient(server.url, person.key, { fetch }).listEvents.all({
+      query: { after: 0, limit: 2, type: 'project.created' },
+    }))
+      found.push([type, sequence])
     t.equal(found.length, 5)
     t.ok(found.every(([type], i) => type === 'project.created' && (i === 0 || found[i][1] > found[i - 1][1])))
     t.ok(asked.length >= 3 && asked.at(-1)!.includes('after='), asked.join())
@@ -79,7 +96,10 @@ t.test('a stream of events', async (t) => {
     const names: string[] = []
     const gone = new AbortController()
     const reading = (async () => {
-      for await (const { event, data, id } of follower.streamEvents({ query: { type: 'project.created' }, signal: gone.signal })) {
+      for await (const { event, data, id } of follower.streamEvents({
+        query: { type: 'project.created' },
+        signal: gone.signal,
+      })) {
         if (event !== 'message') continue
         t.equal(id, String(data.sequence))
         names.push((data.data.object as { name: string }).name)
@@ -89,7 +109,9 @@ t.test('a stream of events', async (t) => {
     await client.createProject({ body: { name: 'before' } })
     await waitUntil(() => names.length === 1)
     let mended = (): void => {}
-    whole = new Promise((resolve) => { mended = resolve })
+    whole = new Promise((resolve) => {
+      mended = resolve
+    })
     await wire.cut()
     await client.createProject({ body: { name: 'meanwhile' } })
     await wire.mend()
@@ -118,22 +140,42 @@ t.test('a stream of events', async (t) => {
     const fetch = async (request: Request): Promise<Response> => {
       asked.push(request.headers.get('last-event-id'))
       const text = events.shift()
-      if (text === undefined) return new Response(JSON.stringify({ error: { code: 'GONE', message: 'Removed.', details: { request_id: 'r' } } }), { status: 410 })
+      if (text === undefined)
+        return new Response(
+          JSON.stringify({ error: { code: 'GONE', message: 'Removed.', details: { request_id: 'r' } } }),
+          { status: 410 },
+        )
       return new Response(text, { headers: { 'content-type': 'text/event-stream' } })
     }
     const seen: unknown[] = []
-    await t.rejects(async () => {
-      for await (const event of createPlatformClient({ baseUrl: server.url, fetch, clock: impatientClock() }).streamEvents({ headers: { 'Last-Event-ID': 40 } })) seen.push(event)
-    }, { status: 410, code: 'GONE' })
+    await t.rejects(
+      async () => {
+        for await (const event of createPlatformClient({
+          baseUrl: server.url,
+          fetch,
+          clock: impatientClock(),
+        }).streamEvents({ headers: { 'Last-Event-ID': 40 } }))
+          seen.push(event)
+      },
+      { status: 410, code: 'GONE' },
+    )
     t.strictSame(seen, [{ event: 'end', id: '41', data: { reason: 'shutdown' } }])
     t.strictSame(asked, ['40', '41', '43'], 'after the last id, also of a comment')
   })
 
   t.test('that is silent for too long counts as broken, and is not tried for ever', async (t) => {
     let opened = 0
-    const fetch = async (): Promise<Response> => { opened++; return new Response(new ReadableStream({}), { headers: { 'content-type': 'text/event-stream' } }) }
+    const fetch = async (): Promise<Response> => {
+      opened++
+      return new Response(new ReadableStream({}), { headers: { 'content-type': 'text/event-stream' } })
+    }
     const waits: number[] = []
-    const stream = createPlatformClient({ baseUrl: server.url, fetch, clock: impatientClock(waits), retries: 2 }).streamEvents({ silence: 20 })
+    const stream = createPlatformClient({
+      baseUrl: server.url,
+      fetch,
+      clock: impatientClock(waits),
+      retries: 2,
+    }).streamEvents({ silence: 20 })
     await t.rejects(stream.next(), ConnectionError)
     t.equal(opened, 3)
     t.strictSame(waits, [250, 500])
@@ -158,7 +200,8 @@ t.test('an answer that is written', async (t) => {
   t.test('stops being written when the reader leaves', async (t) => {
     upstream.script = { pieces: Array.from({ length: 1000 }, (_, i) => `${i} `), piecesPerSecond: 50 }
     let last = ''
-    for await (const { event } of client.streamChat({ body: { message: 'Count!' } })) if ((last = event) === 'message.delta') break
+    for await (const { event } of client.streamChat({ body: { message: 'Count!' } }))
+      if ((last = event) === 'message.delta') break
     await idle(stage)
     t.equal(last, 'message.delta')
   })
@@ -166,11 +209,21 @@ t.test('an answer that is written', async (t) => {
   t.test('that breaks where it cannot go on is an error, and sent once', async (t) => {
     upstream.script = { answer: 'Cut here.' }
     let opened = 0
-    const fetch = async (request: Request): Promise<Response> => { opened++; return cutAfter(await globalThis.fetch(request), 'message.created') }
+    const fetch = async (request: Request): Promise<Response> => {
+      opened++
+      return cutAfter(await globalThis.fetch(request), 'message.created')
+    }
     const seen: string[] = []
-    await t.rejects(async () => {
-      for await (const { event } of typedClient(server.url, person.key, { fetch, clock: impatientClock() }).streamChat({ body: { message: 'Hi' } })) seen.push(event)
-    }, { name: 'ConnectionError', message: 'The stream broke off before its last event.' })
+    await t.rejects(
+      async () => {
+        for await (const { event } of typedClient(server.url, person.key, {
+          fetch,
+          clock: impatientClock(),
+        }).streamChat({ body: { message: 'Hi' } }))
+          seen.push(event)
+      },
+      { name: 'ConnectionError', message: 'The stream broke off before its last event.' },
+    )
     t.strictSame(seen, ['message.created'])
     t.equal(opened, 1)
     await idle(stage)
@@ -187,7 +240,10 @@ t.test('an answer that is written', async (t) => {
     }
     const seen: string[] = []
     let text = ''
-    for await (const event of typedClient(server.url, person.key, { fetch, clock: impatientClock() }).streamMessage({ path: { id: message.id } })) {
+    for await (const event of typedClient(server.url, person.key, {
+      fetch,
+      clock: impatientClock(),
+    }).streamMessage({ path: { id: message.id } })) {
       seen.push(event.event)
       if (event.event === 'message.delta') text += event.data.delta
     }
@@ -200,18 +256,21 @@ t.test('an answer that is written', async (t) => {
 })
 
 /** The stream up to the end of the first event of the name, and then a broken connection. */
-function cutAfter (response: Response, name: string): Response {
+function cutAfter(response: Response, name: string): Response {
   const decoder = new TextDecoder()
   let text = ''
   const cutting = new TransformStream<Uint8Array, Uint8Array>({
-    transform (chunk, controller) {
+    transform(chunk, controller) {
       text += decoder.decode(chunk, { stream: true })
       const end = text.indexOf('\n\n', text.indexOf(`event: ${name}`))
       if (end === -1) return
       controller.enqueue(new TextEncoder().encode(text.slice(0, end + 2)))
       // What was passed on is read before the stream fails.
       setImmediate(() => controller.error(new TypeError('terminated')))
-    }
+    },
   })
-  return new Response(response.body!.pipeThrough(cutting), { status: response.status, headers: response.headers })
+  return new Response(response.body!.pipeThrough(cutting), {
+    status: response.status,
+    headers: response.headers,
+  })
 }

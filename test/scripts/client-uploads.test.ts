@@ -16,17 +16,37 @@ const client = typedClient(server.url, person.key)
 const bytes = randomBytes(3_000_000)
 const sha256 = hash('sha256', bytes)
 
-function isMonotone (t: Test, progress: Progress[], total: number): void {
+function isMonotone(t: Test, progress: Progress[], total: number): void {
   t.ok(progress.length > 1, `told ${progress.length} times`)
-  t.ok(progress.every(({ sent, total: all }, i) => all === total && sent <= total && (i === 0 || sent > progress[i - 1].sent)), 'it only goes on')
+  t.ok(
+    progress.every(
+      ({ sent, total: all }, i) => all === total && sent <= total && (i === 0 || sent > progress[i - 1].sent),
+    ),
+    'it only goes on',
+  )
   t.strictSame(progress.at(-1), { sent: total, total })
 }
 
 t.test('a form has its fields and its file, as they are', async (t) => {
   const file = await client.uploadFile({
-    body: { file: new File([bytes], 'report "é"\n.bin', { type: 'application/x-thing' }), path: 'from/client', metadata: { ticket: 'OPS-12' }, tags: ['a', 'b'], visibility: 'public', sha256 }
+    body: {
+      file: new File([bytes], 'report "é"\n.bin', { type: 'application/x-thing' }),
+      path: 'from/client',
+      metadata: { ticket: 'OPS-12' },
+      tags: ['a', 'b'],
+      visibility: 'public',
+      sha256,
+    },
   })
-  t.match(file, { path: 'from/client', metadata: { ticket: 'OPS-12' }, tags: ['a', 'b'], visibility: 'public', declared_content_type: 'application/x-thing', bytes: bytes.length, sha256 })
+  t.match(file, {
+    path: 'from/client',
+    metadata: { ticket: 'OPS-12' },
+    tags: ['a', 'b'],
+    visibility: 'public',
+    declared_content_type: 'application/x-thing',
+    bytes: bytes.length,
+    sha256,
+  })
   t.equal(file.name, 'report %22é%22%0D%0A.bin', 'as browsers write it')
   t.equal((await client.uploadFile({ body: { file: new Blob(['x']), name: 'named.txt' } })).name, 'named.txt')
   await nothingLeft(t, server)
@@ -38,8 +58,16 @@ t.test('a file of the disk is sent while it is read, and its progress told', asy
   writeFileSync(join(folder, 'big.bin'), bytes)
   const progress: Progress[] = []
   const lengths: Array<string | null> = []
-  const own = typedClient(server.url, person.key, { fetch: (request) => { lengths.push(request.headers.get('content-length')); return fetch(request) } })
-  const file = await own.uploadFile({ body: { file: await openAsBlob(join(folder, 'big.bin')), path: 'x' }, onProgress: (now) => progress.push(now) })
+  const own = typedClient(server.url, person.key, {
+    fetch: (request) => {
+      lengths.push(request.headers.get('content-length'))
+      return fetch(request)
+    },
+  })
+  const file = await own.uploadFile({
+    body: { file: await openAsBlob(join(folder, 'big.bin')), path: 'x' },
+    onProgress: (now) => progress.push(now),
+  })
   t.equal(file.sha256, sha256)
   isMonotone(t, progress, bytes.length)
   t.ok(Number(lengths[0]) > bytes.length, 'the server knows how much will come')
@@ -50,7 +78,10 @@ t.test('an upload that is cut off is sent again, and is one file', async (t) => 
   const proxy = await cuttingProxy(t, server.url, { next: () => cuts.shift() ?? null })
   const progress: Progress[] = []
   const own = typedClient(proxy.url, person.key, { clock: impatientClock() })
-  const file = await own.uploadFile({ body: { file: new Blob([bytes]), name: 'cut.bin' }, onProgress: (now) => progress.push(now) })
+  const file = await own.uploadFile({
+    body: { file: new Blob([bytes]), name: 'cut.bin' },
+    onProgress: (now) => progress.push(now),
+  })
   t.equal(file.sha256, sha256)
   t.equal(proxy.cuts, 2)
   isMonotone(t, progress, bytes.length)
@@ -60,7 +91,13 @@ t.test('an upload that is cut off is sent again, and is one file', async (t) => 
 
 t.test('an upload stops with its signal', async (t) => {
   const gone = new AbortController()
-  const upload = client.uploadFile({ body: { file: new Blob([bytes]), name: 'stopped.bin' }, signal: gone.signal, onProgress: ({ sent }) => { if (sent > 0) gone.abort(new Error('enough')) } })
+  const upload = client.uploadFile({
+    body: { file: new Blob([bytes]), name: 'stopped.bin' },
+    signal: gone.signal,
+    onProgress: ({ sent }) => {
+      if (sent > 0) gone.abort(new Error('enough'))
+    },
+  })
   await t.rejects(upload, { message: 'enough' })
   await nothingLeft(t, server)
   t.equal((await client.listFiles({ query: { q: 'stopped.bin' } })).pagination.total, 0)
@@ -70,20 +107,30 @@ t.test('what is too large is refused in words, with its progress or without', as
   const small = await startServer(t, { env: { UPLOAD_MAX_BYTES: '1000' } })
   const own = typedClient(small.url, (await small.person()).key, { retries: 0 })
   for (const onProgress of [undefined, () => {}]) {
-    t.match(await refusalOf(own.uploadFile({ body: { file: new Blob([bytes.subarray(0, 5000)]) }, onProgress })), { status: 413, code: 'PAYLOAD_TOO_LARGE' })
+    t.match(
+      await refusalOf(own.uploadFile({ body: { file: new Blob([bytes.subarray(0, 5000)]) }, onProgress })),
+      { status: 413, code: 'PAYLOAD_TOO_LARGE' },
+    )
   }
 })
 
 t.test('a resumable upload goes on where it was cut off', async (t) => {
   const cuts = [null, 1_200_000, 900_000]
-  const proxy = await cuttingProxy(t, server.url, { next: () => cuts.length > 0 ? cuts.shift()! : null })
+  const proxy = await cuttingProxy(t, server.url, { next: () => (cuts.length > 0 ? cuts.shift()! : null) })
   const progress: Progress[] = []
   let sent = 0
   const own = typedClient(proxy.url, person.key, {
     clock: impatientClock(),
-    fetch: (request) => { if (request.method === 'PATCH') sent += Number(request.headers.get('content-length')); return fetch(request) }
+    fetch: (request) => {
+      if (request.method === 'PATCH') sent += Number(request.headers.get('content-length'))
+      return fetch(request)
+    },
   })
-  const upload = await own.resumableUpload(new File([bytes], 'resumed é.bin'), { fields: { path: 'in/pieces', metadata: { ticket: 'OPS-13' } }, pieceSize: 1_500_000, onProgress: (now) => progress.push(now) })
+  const upload = await own.resumableUpload(new File([bytes], 'resumed é.bin'), {
+    fields: { path: 'in/pieces', metadata: { ticket: 'OPS-13' } },
+    pieceSize: 1_500_000,
+    onProgress: (now) => progress.push(now),
+  })
   const file = await client.getFile({ path: { id: upload.file_id! } })
   t.match(file, { name: 'resumed é.bin', path: 'in/pieces', metadata: { ticket: 'OPS-13' }, sha256 })
   t.ok(proxy.cuts > 0, `cut ${proxy.cuts} times`)
@@ -96,11 +143,21 @@ t.test('a later run goes on with an upload that it knows by its id', async (t) =
   const gone = new AbortController()
   let id = ''
   const begun = client.resumableUpload(new Blob([bytes]), {
-    pieceSize: 1_000_000, signal: gone.signal, onCreated: (its) => { id = its }, onProgress: ({ sent }) => { if (sent > 1_000_000) gone.abort(new Error('closed')) }
+    pieceSize: 1_000_000,
+    signal: gone.signal,
+    onCreated: (its) => {
+      id = its
+    },
+    onProgress: ({ sent }) => {
+      if (sent > 1_000_000) gone.abort(new Error('closed'))
+    },
   })
   await t.rejects(begun, { message: 'closed' })
   const progress: Progress[] = []
-  const upload = await client.resumableUpload(new Blob([bytes]), { uploadId: id, onProgress: (now) => progress.push(now) })
+  const upload = await client.resumableUpload(new Blob([bytes]), {
+    uploadId: id,
+    onProgress: (now) => progress.push(now),
+  })
   t.equal(upload.id, id)
   t.ok(progress[0].sent >= 1_000_000, 'from where it was')
   isMonotone(t, progress, bytes.length)
@@ -114,9 +171,21 @@ t.test('an empty file is a file', async (t) => {
 
 t.test('a document is JSON or a form, whichever has what it is made of', async (t) => {
   const base = await client.createKnowledgeBase({ body: { name: 'Rules' } })
-  const told = await client.createDocument({ path: { id: base.id }, body: { name: 'told', text: 'Events are kept for 30 days.' } })
-  const sent = await client.createDocument({ path: { id: base.id }, body: { file: new File(['Keys are shown once.'], 'keys.md', { type: 'text/markdown' }) } })
-  t.match([told, sent], [{ name: 'told', source: { type: 'text' } }, { name: 'keys.md', source: { type: 'file' } }])
+  const told = await client.createDocument({
+    path: { id: base.id },
+    body: { name: 'told', text: 'Events are kept for 30 days.' },
+  })
+  const sent = await client.createDocument({
+    path: { id: base.id },
+    body: { file: new File(['Keys are shown once.'], 'keys.md', { type: 'text/markdown' }) },
+  })
+  t.match(
+    [told, sent],
+    [
+      { name: 'told', source: { type: 'text' } },
+      { name: 'keys.md', source: { type: 'file' } },
+    ],
+  )
 })
 
 t.test('a download is the response, with its bytes not read yet', async (t) => {
@@ -128,5 +197,8 @@ t.test('a download is the response, with its bytes not read yet', async (t) => {
   const part = await client.downloadFile({ path: { id: file.id }, headers: { Range: 'bytes=0-9' } })
   t.equal(part.status, 206)
   t.strictSame(Buffer.from(await part.arrayBuffer()), bytes.subarray(0, 10))
-  t.match(await refusalOf(client.downloadFile({ path: { id: 'file_01jd6y8m5qe8btc4y5w1r0n3fz' } })), { status: 404, code: 'NOT_FOUND' })
+  t.match(await refusalOf(client.downloadFile({ path: { id: 'file_01jd6y8m5qe8btc4y5w1r0n3fz' } })), {
+    status: 404,
+    code: 'NOT_FOUND',
+  })
 })

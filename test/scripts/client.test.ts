@@ -1,7 +1,12 @@
 // The client that others install, against a real server: what it sends, what it answers, what it throws, and what it does
 // when the server refuses for now or the connection breaks.
 import t from 'tap'
-import { ConnectionError, createPlatformClient, DeadlineError, PlatformError } from '../../generated/client/index.js'
+import {
+  ConnectionError,
+  createPlatformClient,
+  DeadlineError,
+  PlatformError,
+} from '../../generated/client/index.js'
 import { startServer } from '../support/server.ts'
 import { impatientClock, refusalOf, typedClient } from '../support/typed-client.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -11,7 +16,7 @@ const person = await server.person()
 const client = typedClient(server.url, person.key)
 
 /** Refuses or breaks the first requests instead of sending them, and tells what was sent. */
-function faulty (faults: Array<(request: Request) => Promise<Response>>) {
+function faulty(faults: Array<(request: Request) => Promise<Response>>) {
   const sent: Request[] = []
   const fetch = async (request: Request): Promise<Response> => {
     sent.push(request.clone())
@@ -21,15 +26,27 @@ function faulty (faults: Array<(request: Request) => Promise<Response>>) {
   return { sent, fetch }
 }
 
-const headers = { 'content-type': 'application/json', 'x-request-id': 'req_1', 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' }
-const refusal = (status: number, code: string, more: Record<string, string> = {}, details = {}) => async () =>
-  new Response(JSON.stringify({ error: { code, message: 'Not now.', details: { request_id: 'req_1', ...details } } }), { status, headers: { ...headers, 'retry-after': '0', ...more } })
+const headers = {
+  'content-type': 'application/json',
+  'x-request-id': 'req_1',
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+}
+const refusal =
+  (status: number, code: string, more: Record<string, string> = {}, details = {}) =>
+  async () =>
+    new Response(
+      JSON.stringify({ error: { code, message: 'Not now.', details: { request_id: 'req_1', ...details } } }),
+      { status, headers: { ...headers, 'retry-after': '0', ...more } },
+    )
 /** It is done, and nobody hears of it. */
 const lost = async (request: Request): Promise<Response> => {
   await (await fetch(request)).arrayBuffer()
   throw new TypeError('fetch failed', { cause: new Error('other side closed') })
 }
-const unreached = async (): Promise<Response> => { throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') }) }
+const unreached = async (): Promise<Response> => {
+  throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') })
+}
 
 t.test('a method answers the body, and the status and header fields too for who asks', async (t) => {
   const made = await client.createProject({ body: { name: 'Launch', tags: ['q4'] } })
@@ -39,16 +56,29 @@ t.test('a method answers the body, and the status and header fields too for who 
   t.equal(response.status, 200)
   const etag = response.headers.get('ETag')!
   t.match(etag, /^"/)
-  const changed = await client.updateProject({ path: { id: made.id }, headers: { 'If-Match': etag }, body: { name: 'Start' } })
+  const changed = await client.updateProject({
+    path: { id: made.id },
+    headers: { 'If-Match': etag },
+    body: { name: 'Start' },
+  })
   t.equal(changed.name, 'Start')
   t.equal(await client.deleteProject({ path: { id: made.id } }), undefined)
   t.match(await client.getHealth(), { status: 'ok' }, 'and outside of /v1')
 })
 
 t.test('what is no success is thrown, with all that the server says of it', async (t) => {
-  const error = await client.createProject({ body: { name: '' } }).catch((it: unknown) => it) as PlatformError
+  const error = (await client
+    .createProject({ body: { name: '' } })
+    .catch((it: unknown) => it)) as PlatformError
   t.ok(error instanceof PlatformError)
-  t.match(error, { operation: 'createProject', status: 400, code: 'INVALID_REQUEST', message: 'name is required', retryAfter: null, details: { field: 'name', constraint: 'required' } })
+  t.match(error, {
+    operation: 'createProject',
+    status: 400,
+    code: 'INVALID_REQUEST',
+    message: 'name is required',
+    retryAfter: null,
+    details: { field: 'name', constraint: 'required' },
+  })
   t.match(error.requestId, /^req_/)
   t.equal(error.requestId, error.details?.request_id)
   const { data: project, response } = await client.createProject({ body: { name: 'Known' } }).withResponse()
@@ -56,8 +86,16 @@ t.test('what is no success is thrown, with all that the server says of it', asyn
   const { response: got } = await client.getProject({ path: { id: project.id } }).withResponse()
   const same = { path: { id: project.id }, headers: { 'If-None-Match': got.headers.get('ETag')! } }
   t.match(await refusalOf(client.getProject(same)), { status: 304, code: null }, 'nothing new is no project')
-  t.match(await refusalOf(client.getProject(same).withResponse()), { status: 304 }, 'once, whichever way it is asked')
-  await t.rejects(client.getProject({ path: { id: '' } }), TypeError, 'an empty id would be another operation')
+  t.match(
+    await refusalOf(client.getProject(same).withResponse()),
+    { status: 304 },
+    'once, whichever way it is asked',
+  )
+  await t.rejects(
+    client.getProject({ path: { id: '' } }),
+    TypeError,
+    'an empty id would be another operation',
+  )
 })
 
 t.test('a POST whose answer is lost is sent again with its key, and done once', async (t) => {
@@ -90,31 +128,60 @@ t.test('an answer that is cut off half-way is asked for again', async (t) => {
     const response = await globalThis.fetch(request)
     if (cuts.shift() !== true) return response
     const bytes = new Uint8Array(await response.arrayBuffer())
-    const half = new ReadableStream({ start (controller) { controller.enqueue(bytes.slice(0, 20)); controller.error(new TypeError('terminated')) } })
+    const half = new ReadableStream({
+      start(controller) {
+        controller.enqueue(bytes.slice(0, 20))
+        controller.error(new TypeError('terminated'))
+      },
+    })
     return new Response(half, { status: response.status, headers: response.headers })
   }
   // Not held against the spec: half an answer is none.
-  const again = createPlatformClient({ baseUrl: server.url, apiKey: person.key, fetch, clock: impatientClock() })
+  const again = createPlatformClient({
+    baseUrl: server.url,
+    apiKey: person.key,
+    fetch,
+    clock: impatientClock(),
+  })
   t.equal((await again.createProject({ body: { name: 'Halved' } })).name, 'Halved')
   t.equal((await client.listProjects({ query: { q: 'Halved' } })).pagination.total, 1)
 })
 
 t.test('a first attempt that is still at work is waited for', async (t) => {
-  const { sent, fetch } = faulty([unreached, refusal(409, 'CONFLICT', {}, { field: 'Idempotency-Key', constraint: 'in_progress' })])
+  const { sent, fetch } = faulty([
+    unreached,
+    refusal(409, 'CONFLICT', {}, { field: 'Idempotency-Key', constraint: 'in_progress' }),
+  ])
   const again = typedClient(server.url, person.key, { fetch, clock: impatientClock() })
   t.equal((await again.createProject({ body: { name: 'Waited for' } })).name, 'Waited for')
   t.equal(sent.length, 3)
   const other = faulty([refusal(409, 'CONFLICT', {}, { constraint: 'member_exists' })])
-  t.match(await refusalOf(typedClient(server.url, person.key, { fetch: other.fetch, clock: impatientClock() }).createProject({ body: { name: 'x' } })), { status: 409 })
+  t.match(
+    await refusalOf(
+      typedClient(server.url, person.key, { fetch: other.fetch, clock: impatientClock() }).createProject({
+        body: { name: 'x' },
+      }),
+    ),
+    { status: 409 },
+  )
   t.equal(other.sent.length, 1, 'another conflict is none that passes')
 })
 
 t.test('a refusal for now is waited for as long as it says, in seconds or until a date', async (t) => {
   const now = Date.parse('2026-11-21T10:00:00Z')
   const waits: number[] = []
-  const { fetch } = faulty([refusal(429, 'RATE_LIMITED', { 'retry-after': '7' }), refusal(503, 'UNAVAILABLE', { 'retry-after': new Date(now + 4000).toUTCString() })])
+  const { fetch } = faulty([
+    refusal(429, 'RATE_LIMITED', { 'retry-after': '7' }),
+    refusal(503, 'UNAVAILABLE', { 'retry-after': new Date(now + 4000).toUTCString() }),
+  ])
   // A date is what a proxy says; this server has seconds in its contract, so nothing is held against that.
-  const patient = createPlatformClient({ baseUrl: server.url, apiKey: person.key, fetch, timeout: null, clock: { ...impatientClock(waits), now: () => now } })
+  const patient = createPlatformClient({
+    baseUrl: server.url,
+    apiKey: person.key,
+    fetch,
+    timeout: null,
+    clock: { ...impatientClock(waits), now: () => now },
+  })
   t.match(await patient.getProfile(), { id: person.id })
   t.strictSame(waits, [7000, 4000])
 })
@@ -123,8 +190,12 @@ t.test('without a word of the server the waits grow, and are as random as they c
   const waits: number[] = []
   const { sent, fetch } = faulty(Array.from({ length: 9 }, () => unreached))
   const randoms = [0, 0.999, 0.5, 0.5, 0.5, 0.5]
-  const patient = typedClient(server.url, person.key, { fetch, retries: 6, clock: { ...impatientClock(waits), random: () => randoms.shift()! } })
-  const error = await patient.getProfile().catch((it: unknown) => it) as Error
+  const patient = typedClient(server.url, person.key, {
+    fetch,
+    retries: 6,
+    clock: { ...impatientClock(waits), random: () => randoms.shift()! },
+  })
+  const error = (await patient.getProfile().catch((it: unknown) => it)) as Error
   t.ok(error instanceof ConnectionError)
   t.match(error.message, /GET \/v1\/user\/profile has no answer: connect ECONNREFUSED/)
   t.equal((error.cause as Error).message, 'fetch failed')
@@ -134,10 +205,17 @@ t.test('without a word of the server the waits grow, and are as random as they c
 
 t.test('what says to wait too long, or beyond the deadline, is thrown at once', async (t) => {
   const waits: number[] = []
-  for (const [seconds, timeout] of [['121', null], ['20', 10_000]] as Array<[string, number | null]>) {
+  for (const [seconds, timeout] of [
+    ['121', null],
+    ['20', 10_000],
+  ] as Array<[string, number | null]>) {
     const { sent, fetch } = faulty([refusal(429, 'RATE_LIMITED', { 'retry-after': seconds })])
     const patient = typedClient(server.url, person.key, { fetch, timeout, clock: impatientClock(waits) })
-    t.match(await refusalOf(patient.getProfile()), { status: 429, code: 'RATE_LIMITED', retryAfter: Number(seconds) })
+    t.match(await refusalOf(patient.getProfile()), {
+      status: 429,
+      code: 'RATE_LIMITED',
+      retryAfter: Number(seconds),
+    })
     t.equal(sent.length, 1)
   }
   t.strictSame(waits, [])
@@ -145,48 +223,97 @@ t.test('what says to wait too long, or beyond the deadline, is thrown at once', 
 
 t.test('what cannot be repeated safely is sent once', async (t) => {
   const project = await client.createProject({ body: { name: 'Careful' } })
-  const { data: file } = await client.uploadFile({ body: { file: new Blob(['bytes']), name: 'a.txt' } }).withResponse()
+  const { data: file } = await client
+    .uploadFile({ body: { file: new Blob(['bytes']), name: 'a.txt' } })
+    .withResponse()
   t.equal(file.bytes, 5)
   const once: Array<[string, (careful: typeof client) => Promise<unknown>]> = [
-    ['a PUT with If-Match that may have been done', (careful) => careful.updateProject({ path: { id: project.id }, headers: { 'If-Match': '"x"' }, body: { name: 'x' } })],
-    ['an append to an upload', (careful) => careful.appendUpload({ path: { id: 'upl_01jd6y8m5qe8btc4y5w1r0n3fz' }, headers: { 'Tus-Resumable': '1.0.0', 'Upload-Offset': 0 }, body: new Blob(['x']) })]
+    [
+      'a PUT with If-Match that may have been done',
+      (careful) =>
+        careful.updateProject({
+          path: { id: project.id },
+          headers: { 'If-Match': '"x"' },
+          body: { name: 'x' },
+        }),
+    ],
+    [
+      'an append to an upload',
+      (careful) =>
+        careful.appendUpload({
+          path: { id: 'upl_01jd6y8m5qe8btc4y5w1r0n3fz' },
+          headers: { 'Tus-Resumable': '1.0.0', 'Upload-Offset': 0 },
+          body: new Blob(['x']),
+        }),
+    ],
   ]
   for (const [what, call] of once) {
     const { sent, fetch } = faulty([unreached])
-    await t.rejects(call(typedClient(server.url, person.key, { fetch, clock: impatientClock() })), { name: 'ConnectionError' }, what)
+    await t.rejects(
+      call(typedClient(server.url, person.key, { fetch, clock: impatientClock() })),
+      { name: 'ConnectionError' },
+      what,
+    )
     t.equal(sent.length, 1, what)
   }
   const { sent, fetch } = faulty([unreached, unreached])
   const raw = typedClient(server.url, person.key, { fetch, clock: impatientClock() })
-  const body = new ReadableStream({ start (controller) { controller.enqueue(new TextEncoder().encode('{"name": "x"}')); controller.close() } })
-  await t.rejects(raw.api.POST('/projects', { body: body as never, bodySerializer: (it: unknown) => it, headers: { 'Idempotency-Key': 'streamed' }, duplex: 'half' } as never), { name: 'ConnectionError' }, 'a stream that was consumed')
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"name": "x"}'))
+      controller.close()
+    },
+  })
+  await t.rejects(
+    raw.api.POST('/projects', {
+      body: body as never,
+      bodySerializer: (it: unknown) => it,
+      headers: { 'Idempotency-Key': 'streamed' },
+      duplex: 'half',
+    } as never),
+    { name: 'ConnectionError' },
+    'a stream that was consumed',
+  )
   t.equal(sent.length, 1, 'a stream that was consumed')
 })
 
 t.test('what the server did not do for another reason is not sent again', async (t) => {
   for (const status of [400, 401, 403, 404, 412, 500]) {
     const { sent, fetch } = faulty([refusal(status, status === 500 ? 'SERVER_ERROR' : 'NOT_FOUND')])
-      t.match(await refusalOf(createPlatformClient({ baseUrl: server.url, apiKey: person.key, fetch, clock: impatientClock() }).getProfile()), { status })
+    t.match(
+      await refusalOf(
+        createPlatformClient({
+          baseUrl: server.url,
+          apiKey: person.key,
+          fetch,
+          clock: impatientClock(),
+        }).getProfile(),
+      ),
+      { status },
+    )
     t.equal(sent.length, 1, String(status))
   }
 })
 
-t.test('a deadline ends a call with all its attempts, and a signal ends it with its own reason', async (t) => {
-  const hanging = typedClient(server.url, person.key, { fetch: () => new Promise(() => {}) })
-  const late = await hanging.getProfile({ timeout: 50 }).catch((it: unknown) => it)
-  t.ok(late instanceof DeadlineError)
-  const gone = new AbortController()
-  const call = hanging.getProfile({ signal: gone.signal })
-  gone.abort(new Error('the page is closed'))
-  await t.rejects(call, { message: 'the page is closed' })
-  const waiting = new AbortController()
-  const { sent, fetch } = faulty([refusal(429, 'RATE_LIMITED', { 'retry-after': '60' })])
-  const asleep = typedClient(server.url, person.key, { fetch }).getProfile({ signal: waiting.signal })
-  await waitUntil(() => sent.length === 1)
-  waiting.abort(new Error('enough'))
-  await t.rejects(asleep, { message: 'enough' }, 'while it waits, too')
-  t.equal(sent.length, 1)
-})
+t.test(
+  'a deadline ends a call with all its attempts, and a signal ends it with its own reason',
+  async (t) => {
+    const hanging = typedClient(server.url, person.key, { fetch: () => new Promise(() => {}) })
+    const late = await hanging.getProfile({ timeout: 50 }).catch((it: unknown) => it)
+    t.ok(late instanceof DeadlineError)
+    const gone = new AbortController()
+    const call = hanging.getProfile({ signal: gone.signal })
+    gone.abort(new Error('the page is closed'))
+    await t.rejects(call, { message: 'the page is closed' })
+    const waiting = new AbortController()
+    const { sent, fetch } = faulty([refusal(429, 'RATE_LIMITED', { 'retry-after': '60' })])
+    const asleep = typedClient(server.url, person.key, { fetch }).getProfile({ signal: waiting.signal })
+    await waitUntil(() => sent.length === 1)
+    waiting.abort(new Error('enough'))
+    await t.rejects(asleep, { message: 'enough' }, 'while it waits, too')
+    t.equal(sent.length, 1)
+  },
+)
 
 t.test('openapi-fetch itself has the key, the Idempotency-Key and the patience', async (t) => {
   const { sent, fetch } = faulty([unreached])
@@ -197,13 +324,18 @@ t.test('openapi-fetch itself has the key, the Idempotency-Key and the patience',
   t.equal(sent.length, 2)
   t.match(sent[1].headers.get('idempotency-key'), /^[0-9a-f]{32}$/)
   t.equal(sent[1].headers.get('user-agent'), 'shop/2.0')
-  const refused = await raw.api.GET('/projects/{id}', { params: { path: { id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } } })
+  const refused = await raw.api.GET('/projects/{id}', {
+    params: { path: { id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } },
+  })
   t.equal(refused.error?.error.code, 'NOT_FOUND')
   const form = new FormData()
   form.set('path', 'raw')
   form.set('file', new File(['bytes'], 'raw.txt'))
   const { sent: formsSent, fetch: forms } = faulty([unreached])
-  const uploaded = await typedClient(server.url, person.key, { fetch: forms, clock: impatientClock() }).api.POST('/storage/upload', { body: form as never, bodySerializer: (it: unknown) => it })
+  const uploaded = await typedClient(server.url, person.key, {
+    fetch: forms,
+    clock: impatientClock(),
+  }).api.POST('/storage/upload', { body: form as never, bodySerializer: (it: unknown) => it })
   t.match(uploaded.data, { name: 'raw.txt', path: 'raw', bytes: 5 }, 'a form is written anew')
   t.equal(formsSent.length, 2)
 })

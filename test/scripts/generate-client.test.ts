@@ -7,16 +7,31 @@ import { miniProject } from '../support/mini-project.ts'
 t.test('an operation is a line of the table and a method with its type', async (t) => {
   const project = await miniProject(t.testdir())
   await project.generate()
-  const { operations } = await import(join(project.folder, 'generated/client/operations.js')) as { operations: Record<string, object> }
+  const { operations } = (await import(join(project.folder, 'generated/client/operations.js'))) as {
+    operations: Record<string, object>
+  }
   t.equal(Object.keys(operations).length, 12)
-  t.strictSame(operations.createThing, { method: 'POST', path: '/things', prefix: '/v1', answer: 'json', keyed: true })
+  t.strictSame(operations.createThing, {
+    method: 'POST',
+    path: '/things',
+    prefix: '/v1',
+    answer: 'json',
+    keyed: true,
+  })
   t.match(operations.listThings, { method: 'GET', list: 'pages' })
   t.match(operations.watchThings, { answer: 'events' })
   t.match(operations.postStrict, { answer: 'text' })
   const types = await project.read('generated/client/operations.d.ts')
   t.match(types, "  /** List things: `GET /v1/things` */\n  listThings: ListMethod<Declared['listThings']>")
-  t.match(types, /watchThings: StreamMethod<Declared\['watchThings'\], \{ 'message': components\['schemas'\]\['\w+'\]/)
-  t.notMatch(await project.read('generated/client/index.js'), /resumable/, 'a contract without resumable uploads has none')
+  t.match(
+    types,
+    /watchThings: StreamMethod<Declared\['watchThings'\], \{ 'message': components\['schemas'\]\['\w+'\]/,
+  )
+  t.notMatch(
+    await project.read('generated/client/index.js'),
+    /resumable/,
+    'a contract without resumable uploads has none',
+  )
 })
 
 t.test('what is compiled is kept, unless its source changes or somebody edits it', async (t) => {
@@ -25,7 +40,10 @@ t.test('what is compiled is kept, unless its source changes or somebody edits it
   const before = await project.read('generated/client/retry.js')
   t.equal(before, await readFile(join(import.meta.dirname, '../../generated/client/retry.js'), 'utf8'))
 
-  await project.write('generated/client/retry.js', before.replace('new Set([408, 429, 503])', 'new Set([408])'))
+  await project.write(
+    'generated/client/retry.js',
+    before.replace('new Set([408, 429, 503])', 'new Set([408])'),
+  )
   await t.rejects(project.generate({ check: true }), { message: /generated\/client\/retry\.js$/ })
   t.match(await project.generate(), /wrote client\/retry\.js \(/)
   t.equal(await project.read('generated/client/retry.js'), before)
@@ -36,7 +54,9 @@ t.test('what is compiled is kept, unless its source changes or somebody edits it
   t.match(await project.read('generated/client/retry.js'), 'longestWait = 60')
 
   await project.write('generated/client/more.js', '')
-  await t.rejects(project.generate({ check: true }), { message: /generated\/client\/more\.js \(nothing generates it\)$/ })
+  await t.rejects(project.generate({ check: true }), {
+    message: /generated\/client\/more\.js \(nothing generates it\)$/,
+  })
 })
 
 t.test('a mistake in its source is told with its place', async (t) => {
@@ -52,8 +72,14 @@ t.test('a mistake in its source is told with its place', async (t) => {
 t.test('a stream that ends with an event it does not have is a mistake in the spec', async (t) => {
   const project = await miniProject(t.testdir())
   const spec = await project.read('spec/things.yaml')
-  await project.write('spec/things.yaml', spec.replace(/^( *)x-stream-events:/m, '$1x-stream-ends: [message, gone]\n$1x-stream-events:'))
-  const stderr = await project.generate().then(() => '', (error: Error) => error.message)
+  await project.write(
+    'spec/things.yaml',
+    spec.replace(/^( *)x-stream-events:/m, '$1x-stream-ends: [message, gone]\n$1x-stream-events:'),
+  )
+  const stderr = await project.generate().then(
+    () => '',
+    (error: Error) => error.message,
+  )
   t.match(stderr, /spec\/things\.yaml:\d+:\d+ `gone` is no event of the stream/)
   t.notMatch(stderr, /`message` is no event/)
 })

@@ -18,7 +18,9 @@ t.test('each event is a webhook whose payload has its type, its object and what 
   const { post } = published.webhooks['thing.made']
   t.equal(post.summary, 'thing.made')
   t.match(post.description, /^A thing was made\. For keys with the scope `things:read`/)
-  t.strictSame(post.requestBody.content['application/json'].schema, { $ref: '#/components/schemas/ThingMadeEvent' })
+  t.strictSame(post.requestBody.content['application/json'].schema, {
+    $ref: '#/components/schemas/ThingMadeEvent',
+  })
   const { type, data } = schemas.ThingMadeEvent.properties
   t.strictSame(type, { const: 'thing.made' })
   t.strictSame(data.properties.object, { $ref: '#/components/schemas/ThingInEvents' })
@@ -37,9 +39,12 @@ t.test('the table says who may read an event', async (t) => {
   const { eventTypes } = await import(`${project.folder}/generated/events.ts`)
   t.match(eventTypes, {
     'thing.made': { scope: 'things:read', audience: 'user', project: null, role: null },
-    'thing.moved': { scope: 'things:read', audience: 'project', project: 'id', role: 'editor' }
+    'thing.moved': { scope: 'things:read', audience: 'project', project: 'id', role: 'editor' },
   })
-  t.match(await project.read('generated/events.ts'), /'thing\.made': components\['schemas'\]\['ThingInEvents'\]/)
+  t.match(
+    await project.read('generated/events.ts'),
+    /'thing\.made': components\['schemas'\]\['ThingInEvents'\]/,
+  )
 })
 
 t.test('the declarations themselves are not published', (t) => {

@@ -5,25 +5,33 @@ import t from 'tap'
 import { typeProblems } from '../../scripts/check/types.ts'
 import { miniProject } from '../support/mini-project.ts'
 
-t.test('--check names a file that was edited, one that is missing and one that nothing generates', async (t) => {
-  const project = await miniProject(t.testdir())
-  await project.generate()
-  t.match(await project.generate({ check: true }), /is what the spec says \(12 operations\)/)
+t.test(
+  '--check names a file that was edited, one that is missing and one that nothing generates',
+  async (t) => {
+    const project = await miniProject(t.testdir())
+    await project.generate()
+    t.match(await project.generate({ check: true }), /is what the spec says \(12 operations\)/)
 
-  await project.write('generated/types.ts', `${await project.read('generated/types.ts')}// by hand\n`)
-  await rm(join(project.folder, 'generated/routes.ts'))
-  await project.write('generated/extra.ts', '')
-  const { code, stderr } = await project.run(['scripts/generate.ts', '--out', 'generated', '--check'])
-  t.equal(code, 1)
-  t.strictSame(stderr.trim().split('\n').slice(1).map((line) => line.trim()), [
-    'generated/routes.ts (missing)', 'generated/types.ts', 'generated/extra.ts (nothing generates it)'
-  ])
-  t.match(stderr, /npm run generate/)
+    await project.write('generated/types.ts', `${await project.read('generated/types.ts')}// by hand\n`)
+    await rm(join(project.folder, 'generated/routes.ts'))
+    await project.write('generated/extra.ts', '')
+    const { code, stderr } = await project.run(['scripts/generate.ts', '--out', 'generated', '--check'])
+    t.equal(code, 1)
+    t.strictSame(
+      stderr
+        .trim()
+        .split('\n')
+        .slice(1)
+        .map((line) => line.trim()),
+      ['generated/routes.ts (missing)', 'generated/types.ts', 'generated/extra.ts (nothing generates it)'],
+    )
+    t.match(stderr, /npm run generate/)
 
-  await rm(join(project.folder, 'generated/extra.ts'))
-  t.match(await project.generate(), /wrote routes\.ts, types\.ts/)
-  t.match(await project.generate(), /nothing changed/)
-})
+    await rm(join(project.folder, 'generated/extra.ts'))
+    t.match(await project.generate(), /wrote routes\.ts, types\.ts/)
+    t.match(await project.generate(), /nothing changed/)
+  },
+)
 
 t.test('a folder that --out names keeps what else is in it', async (t) => {
   const project = await miniProject(t.testdir(), { 'elsewhere/mine.txt': 'mine' })
@@ -51,23 +59,27 @@ export const things = {
 function after (): number { return limit }
 `
 
-t.test('--stubs writes the missing handlers, touches nothing that is there and points out the dead', async (t) => {
-  const project = await miniProject(t.testdir(), { 'handlers/things.ts': begun })
-  const stdout = await project.generate({ stubs: true })
-  for (const id of ['createThing', 'getThing', 'updateThing', 'useThing']) t.match(stdout, `handlers/things.ts: ${id} written as a stub`)
-  t.notMatch(stdout, /listThings/)
-  t.match(stdout, /handlers\/things\.ts: burnThing is in no spec any more/)
-  t.match(stdout, /handlers\/edge\.ts: getBatch written as a stub/, 'the module of a tag that had none')
+t.test(
+  '--stubs writes the missing handlers, touches nothing that is there and points out the dead',
+  async (t) => {
+    const project = await miniProject(t.testdir(), { 'handlers/things.ts': begun })
+    const stdout = await project.generate({ stubs: true })
+    for (const id of ['createThing', 'getThing', 'updateThing', 'useThing'])
+      t.match(stdout, `handlers/things.ts: ${id} written as a stub`)
+    t.notMatch(stdout, /listThings/)
+    t.match(stdout, /handlers\/things\.ts: burnThing is in no spec any more/)
+    t.match(stdout, /handlers\/edge\.ts: getBatch written as a stub/, 'the module of a tag that had none')
 
-  const things = await project.read('handlers/things.ts')
-  const start = begun.indexOf('\n} satisfies')
-  t.equal(things.slice(0, start), begun.slice(0, start), 'what stood before is the same, byte for byte')
-  t.equal(things.slice(-begun.slice(start).length), begun.slice(start), 'and what stood after')
+    const things = await project.read('handlers/things.ts')
+    const start = begun.indexOf('\n} satisfies')
+    t.equal(things.slice(0, start), begun.slice(0, start), 'what stood before is the same, byte for byte')
+    t.equal(things.slice(-begun.slice(start).length), begun.slice(start), 'and what stood after')
 
-  const again = await project.generate({ stubs: true })
-  t.notMatch(again, /written as a stub/)
-  t.equal(await project.read('handlers/things.ts'), things, 'the second time there is nothing to do')
-})
+    const again = await project.generate({ stubs: true })
+    t.notMatch(again, /written as a stub/)
+    t.equal(await project.read('handlers/things.ts'), things, 'the second time there is nothing to do')
+  },
+)
 
 t.test('a module without its object of handlers is left alone, and said so', async (t) => {
   const project = await miniProject(t.testdir(), { 'handlers/things.ts': 'export const other = {}\n' })
@@ -81,9 +93,21 @@ t.test('a module without its object of handlers is left alone, and said so', asy
 t.test('one operation more changes only lines about it', async (t) => {
   const project = await miniProject(t.testdir())
   await project.generate()
-  const files = ['operations.ts', 'routes.ts', 'types.ts', 'validators.js', 'replies.js', 'serializers.js', 'openapi.yaml']
+  const files = [
+    'operations.ts',
+    'routes.ts',
+    'types.ts',
+    'validators.js',
+    'replies.js',
+    'serializers.js',
+    'openapi.yaml',
+  ]
   const before = await Promise.all(files.map((file) => project.read(`generated/${file}`)))
-  await project.write('spec/edge.yaml', (await project.read('spec/edge.yaml')).replace('paths:\n', `paths:
+  await project.write(
+    'spec/edge.yaml',
+    (await project.read('spec/edge.yaml')).replace(
+      'paths:\n',
+      `paths:
   first:
     get:
       operationId: getFirst
@@ -92,8 +116,16 @@ t.test('one operation more changes only lines about it', async (t) => {
       security: []
       parameters: [{ name: depth, in: query, schema: { type: integer, enum: [5, 6] } }]
       responses: { '200': { description: First., content: { application/json: { schema: { $ref: '#/components/schemas/Strict' } } } } }
-`))
-  await project.write('spec/openapi.yaml', (await project.read('spec/openapi.yaml')).replace('paths:\n', "paths:\n  /first: { $ref: 'edge.yaml#/paths/first' }\n"))
+`,
+    ),
+  )
+  await project.write(
+    'spec/openapi.yaml',
+    (await project.read('spec/openapi.yaml')).replace(
+      'paths:\n',
+      "paths:\n  /first: { $ref: 'edge.yaml#/paths/first' }\n",
+    ),
+  )
   await project.generate()
   for (const [i, file] of files.entries()) {
     const now = new Set((await project.read(`generated/${file}`)).split('\n'))
@@ -138,35 +170,83 @@ function others<Id extends string> (ids: Id[]): Record<Id, () => Promise<{ statu
 `
 const noThings = `export const things = {\n${['listThings', 'createThing', 'getThing', 'updateThing', 'useThing', 'watchThings'].map((id) => `  async ${id} () {}`).join(',\n')}\n}\n`
 
-t.test('an operation takes JSON or a form, each by its own schema, and its handler tells them apart', async (t) => {
-  const project = await miniProject(t.testdir(), { 'handlers/edge.ts': eitherHandler, 'handlers/things.ts': noThings })
-  await project.write('spec/edge.yaml', (await project.read('spec/edge.yaml')).replace('paths:\n', either))
-  await project.write('spec/openapi.yaml', (await project.read('spec/openapi.yaml')).replace('paths:\n', "paths:\n  /either: { $ref: 'edge.yaml#/paths/either' }\n"))
-  await project.generate()
-  t.strictSame(typeProblems(project.folder).filter((problem) => problem.startsWith('handlers/edge.ts')), [], 'the handler compiles')
+t.test(
+  'an operation takes JSON or a form, each by its own schema, and its handler tells them apart',
+  async (t) => {
+    const project = await miniProject(t.testdir(), {
+      'handlers/edge.ts': eitherHandler,
+      'handlers/things.ts': noThings,
+    })
+    await project.write('spec/edge.yaml', (await project.read('spec/edge.yaml')).replace('paths:\n', either))
+    await project.write(
+      'spec/openapi.yaml',
+      (await project.read('spec/openapi.yaml')).replace(
+        'paths:\n',
+        "paths:\n  /either: { $ref: 'edge.yaml#/paths/either' }\n",
+      ),
+    )
+    await project.generate()
+    t.strictSame(
+      typeProblems(project.folder).filter((problem) => problem.startsWith('handlers/edge.ts')),
+      [],
+      'the handler compiles',
+    )
 
-  const app = await project.build()
-  t.teardown(() => app.close())
-  const address = await app.listen({ host: '127.0.0.1', port: 0 })
-  const send = async (type?: string, payload?: string): Promise<{ status: number, text: string, error: any }> => {
-    const response = await fetch(`${address}/v1/either`, { method: 'POST', headers: type === undefined ? {} : { 'content-type': type }, body: payload })
-    const text = await response.text()
-    return { status: response.status, text, error: response.ok ? null : JSON.parse(text).error }
-  }
-  const form = (fields: Record<string, string>): string => [
-    ...Object.entries(fields).map(([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`),
-    '--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nbytes\r\n--b--\r\n'
-  ].join('')
+    const app = await project.build()
+    t.teardown(() => app.close())
+    const address = await app.listen({ host: '127.0.0.1', port: 0 })
+    const send = async (
+      type?: string,
+      payload?: string,
+    ): Promise<{ status: number; text: string; error: any }> => {
+      const response = await fetch(`${address}/v1/either`, {
+        method: 'POST',
+        headers: type === undefined ? {} : { 'content-type': type },
+        body: payload,
+      })
+      const text = await response.text()
+      return { status: response.status, text, error: response.ok ? null : JSON.parse(text).error }
+    }
+    const form = (fields: Record<string, string>): string =>
+      [
+        ...Object.entries(fields).map(
+          ([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+        ),
+        '--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nbytes\r\n--b--\r\n',
+      ].join('')
 
-  t.equal((await send('application/json', '{"name":"Lamp"}')).text, 'JSON Lamp')
-  t.equal((await send('multipart/form-data; boundary=b', form({ label: 'Light' }))).text, 'form Light bytes')
-  t.match((await send('application/json', '{"label":"Light"}')).error.details, { errors: [{ field: 'name', constraint: 'required' }, { field: 'label', constraint: 'additionalProperties' }] })
-  t.match((await send('multipart/form-data; boundary=b', form({ name: 'Lamp' }))).error.details, { field: 'name', constraint: 'additionalProperties' })
-  t.match((await send('multipart/form-data; boundary=b', form({ label: 'ab' }))).error.details, { field: 'label', constraint: 'minLength' })
-  t.match((await send('application/json', '{"name":"a","name":"b"}')).error, { code: 'INVALID_REQUEST' }, 'JSON is as strict as everywhere')
-  t.equal((await send('application/json', `{"name":"${'x'.repeat(1024 * 1024)}"}`)).status, 413, 'and as short')
-  const other = await send('text/plain', 'Lamp')
-  t.equal(other.status, 415)
-  t.match(other.error.message, 'application/json or multipart/form-data')
-  t.match((await send()).error.details, { field: 'body', constraint: 'required' })
-})
+    t.equal((await send('application/json', '{"name":"Lamp"}')).text, 'JSON Lamp')
+    t.equal(
+      (await send('multipart/form-data; boundary=b', form({ label: 'Light' }))).text,
+      'form Light bytes',
+    )
+    t.match((await send('application/json', '{"label":"Light"}')).error.details, {
+      errors: [
+        { field: 'name', constraint: 'required' },
+        { field: 'label', constraint: 'additionalProperties' },
+      ],
+    })
+    t.match((await send('multipart/form-data; boundary=b', form({ name: 'Lamp' }))).error.details, {
+      field: 'name',
+      constraint: 'additionalProperties',
+    })
+    t.match((await send('multipart/form-data; boundary=b', form({ label: 'ab' }))).error.details, {
+      field: 'label',
+      constraint: 'minLength',
+    })
+    t.match(
+      (await send('application/json', '{"name":"a","name":"b"}')).error,
+      { code: 'INVALID_REQUEST' },
+      'JSON is as strict as everywhere',
+    )
+    t.equal(
+      (await send('application/json', `{"name":"${'x'.repeat(1024 * 1024)}"}`)).status,
+      413,
+      'and as short',
+    )
+    const other = await send('text/plain', 'Lamp')
+    t.equal(other.status, 415)
+    t.match(other.error.message, 'application/json or multipart/form-data')
+    t.match((await send()).error.details, { field: 'body', constraint: 'required' })
+  },
+)

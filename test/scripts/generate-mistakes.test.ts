@@ -18,134 +18,697 @@ interface Mistake {
 }
 
 const mistakes: Record<string, Mistake> = {
-  'a reference to nothing': { change: ["schemas/Name' }", "schemas/Nome' }"], says: /resolve/, at: "schemas/Nome'" },
-  'a reference into a file that is not there': { file: 'openapi.yaml', change: ["things.yaml#/paths/thing'", "thing.yaml#/paths/thing'"], says: /resolve|no such file/i, at: "thing.yaml#/paths/thing'" },
-  'a schema that refers to no schema': { change: ["name: { $ref: '#/components/schemas/Name' }", "name: { $ref: '#/components/headers/Link' }"], says: /components\/schemas/, at: '#/components/headers/Link' },
-  'something beside the reference to a parameter': { change: ["- $ref: '#/components/parameters/Page'", "- { $ref: '#/components/parameters/Page', required: true }"], says: /`required` beside a \$ref/, at: 'required: true' },
-  'a type that does not exist': { change: ['made_at: { type: string', 'made_at: { type: text'], says: /type/, at: 'type: text' },
-  'a keyword that does not exist': { change: ["minLength: 1", 'minLenght: 1'], says: /minLenght/, at: 'minLenght' },
-  'a keyword of OpenAPI 3.0': { change: ["minLength: 1", 'nullable: true'], says: /nullable/, at: 'nullable' },
-  'a limit that is no number': { change: ['minimum: 1, default: 1', "minimum: '1', default: 1"], says: /number/, at: "minimum: '1'" },
+  'a reference to nothing': {
+    change: ["schemas/Name' }", "schemas/Nome' }"],
+    says: /resolve/,
+    at: "schemas/Nome'",
+  },
+  'a reference into a file that is not there': {
+    file: 'openapi.yaml',
+    change: ["things.yaml#/paths/thing'", "thing.yaml#/paths/thing'"],
+    says: /resolve|no such file/i,
+    at: "thing.yaml#/paths/thing'",
+  },
+  'a schema that refers to no schema': {
+    change: ["name: { $ref: '#/components/schemas/Name' }", "name: { $ref: '#/components/headers/Link' }"],
+    says: /components\/schemas/,
+    at: '#/components/headers/Link',
+  },
+  'something beside the reference to a parameter': {
+    change: [
+      "- $ref: '#/components/parameters/Page'",
+      "- { $ref: '#/components/parameters/Page', required: true }",
+    ],
+    says: /`required` beside a \$ref/,
+    at: 'required: true',
+  },
+  'a type that does not exist': {
+    change: ['made_at: { type: string', 'made_at: { type: text'],
+    says: /type/,
+    at: 'type: text',
+  },
+  'a keyword that does not exist': {
+    change: ['minLength: 1', 'minLenght: 1'],
+    says: /minLenght/,
+    at: 'minLenght',
+  },
+  'a keyword of OpenAPI 3.0': {
+    change: ['minLength: 1', 'nullable: true'],
+    says: /nullable/,
+    at: 'nullable',
+  },
+  'a limit that is no number': {
+    change: ['minimum: 1, default: 1', "minimum: '1', default: 1"],
+    says: /number/,
+    at: "minimum: '1'",
+  },
   'no operationId': { change: ['      operationId: getThing\n', ''], says: /operationId/i, at: 'get:' },
-  'an operationId that is no name': { change: ['operationId: getThing', 'operationId: get-thing'], says: /camelCase/, at: 'get-thing' },
-  'one operationId twice': { change: ['operationId: updateThing', 'operationId: getThing'], says: /unique/, at: 'operationId: getThing' },
-  'one path twice': { file: 'openapi.yaml', change: ['  /merged:', '  /things: { $ref: \'edge.yaml#/paths/merged\' }\n  /merged:'], says: /duplicate/i, at: '/things: { $ref: \'edge.yaml' },
-  'two paths that differ in a parameter name only': { file: 'openapi.yaml', change: ['  /merged:', '  /things/{other}: { $ref: \'edge.yaml#/paths/merged\' }\n  /merged:'], says: /identical|same|path/i, at: '/things/{other}' },
-  'an unknown scope': { change: ['[{ apiKey: [things:read] }]', '[{ apiKey: [things:look] }]'], says: /unknown scope `things:look`/, at: 'things:look' },
-  'an unknown security scheme': { change: ['[{ apiKey: [things:read] }]', '[{ session: [things:read] }]'], says: /session/, at: 'session' },
-  'alternative security schemes': { change: ['[{ apiKey: [things:read] }]', '[{ apiKey: [things:read] }, { apiKey: [things:write] }]'], says: /one security scheme/, at: 'things:write] }]' },
-  'no security': { change: ['      security: [{ apiKey: [things:read] }]\n', ''], says: /scopes in `security`/, at: 'get:' },
+  'an operationId that is no name': {
+    change: ['operationId: getThing', 'operationId: get-thing'],
+    says: /camelCase/,
+    at: 'get-thing',
+  },
+  'one operationId twice': {
+    change: ['operationId: updateThing', 'operationId: getThing'],
+    says: /unique/,
+    at: 'operationId: getThing',
+  },
+  'one path twice': {
+    file: 'openapi.yaml',
+    change: ['  /merged:', "  /things: { $ref: 'edge.yaml#/paths/merged' }\n  /merged:"],
+    says: /duplicate/i,
+    at: "/things: { $ref: 'edge.yaml",
+  },
+  'two paths that differ in a parameter name only': {
+    file: 'openapi.yaml',
+    change: ['  /merged:', "  /things/{other}: { $ref: 'edge.yaml#/paths/merged' }\n  /merged:"],
+    says: /identical|same|path/i,
+    at: '/things/{other}',
+  },
+  'an unknown scope': {
+    change: ['[{ apiKey: [things:read] }]', '[{ apiKey: [things:look] }]'],
+    says: /unknown scope `things:look`/,
+    at: 'things:look',
+  },
+  'an unknown security scheme': {
+    change: ['[{ apiKey: [things:read] }]', '[{ session: [things:read] }]'],
+    says: /session/,
+    at: 'session',
+  },
+  'alternative security schemes': {
+    change: ['[{ apiKey: [things:read] }]', '[{ apiKey: [things:read] }, { apiKey: [things:write] }]'],
+    says: /one security scheme/,
+    at: 'things:write] }]',
+  },
+  'no security': {
+    change: ['      security: [{ apiKey: [things:read] }]\n', ''],
+    says: /scopes in `security`/,
+    at: 'get:',
+  },
   'an unknown tag': { change: ['tags: [things]', 'tags: [thongs]'], says: /tag/i, at: 'thongs' },
-  'two tags': { change: ['tags: [things]', 'tags: [things, edge]'], says: /exactly one tag/, at: '[things, edge]' },
+  'two tags': {
+    change: ['tags: [things]', 'tags: [things, edge]'],
+    says: /exactly one tag/,
+    at: '[things, edge]',
+  },
   'no tag': { change: ['      tags: [things]\n', ''], says: /exactly one tag/, at: 'get:' },
   'no summary': { change: ['      summary: List things\n', ''], says: /summary/, at: 'get:' },
-  'an example that its schema refuses': { change: ['        - id: t1\n          name: Lamp', '        - id: t1\n          name: 5'], says: /name.*string/, at: 'name: 5' },
-  'a response without a schema': { change: ["content: { application/json: { schema: { $ref: '#/components/schemas/ThingList' } } }", 'content: { application/json: {} }'], says: /no schema/, at: "'200':" },
-  'a request body without a schema': { change: ["content: { application/json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }", 'content: { application/json: {} }'], says: /request body has no schema/, at: 'requestBody:' },
-  'a response for a range of statuses': { change: ["'201':", "2XX:"], says: /three digits/, at: '2XX' },
-  'no response of success': { change: ["'201':", "'404':"], says: /at least one response that is a success/, at: 'responses:' },
-  'a response of two media types': { change: ["content: { application/json: { schema: { $ref: '#/components/schemas/ThingList' } } }", 'content: { application/json: { schema: { type: string } }, text/csv: { schema: { type: string } } }'], says: /more than one media type/, at: "'200':" },
-  'a JSON body of another name': { change: ["content: { application/json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }", "content: { application/merge-patch+json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }"], says: /would not be validated/, at: 'requestBody:' },
-  'bytes of JSON that are no JSON': { change: ["        content: { application/json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }", "        x-raw: true\n        content: { application/x-www-form-urlencoded: { schema: { $ref: '#/components/schemas/ThingCreate' } } }"], says: /x-raw is for a body that is application\/json/, at: 'requestBody:' },
-  'a form with a number': { change: ["        content: { application/json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }", "        content: { application/x-www-form-urlencoded: { schema: { type: object, additionalProperties: false, properties: { size: { type: integer } } } } }"], says: /the field `size` of a form is text/, at: 'requestBody:' },
-  'text that is no YAML': { change: ['summary: Get a thing', 'summary: "Get" a thing'], says: /parse/, at: 'summary: "Get" a thing' },
-  'a root document that is no YAML': { file: 'openapi.yaml', change: ['  default: 600', '  default: [600'], says: /./, at: 'write: 120' },
-  'a key twice': { change: ['      summary: Get a thing', '      summary: Get a thing\n      summary: Get it'], says: /duplicate/i, at: 'summary: Get it' },
-  'a tab for indentation': { change: ['      summary: Get a thing', '\t\tsummary: Get a thing'], says: /tab/i, at: '\t\tsummary' },
-  'a key that is not expected': { change: ['      summary: Get a thing', '      summary: Get a thing\n      sumary: Get a thing'], says: /sumary/, at: 'sumary' },
-  'a path parameter that is not declared': { file: 'openapi.yaml', change: ['/merged:', '/merged/{part}:'], says: /does not define the path parameter `{part}`/, at: 'parameters:' },
-  'a declared parameter that is not in the path': { file: 'openapi.yaml', change: ['/things/{id}:', '/things/all:'], says: /id/, at: 'name: id' },
-  'a path parameter that is not required': { change: ["in: path, required: true, schema: { type: string, pattern", "in: path, schema: { type: string, pattern"], says: /required/, at: 'name: id' },
-  'a hyphen in a path parameter': { file: 'openapi.yaml', change: ['/things/{id}:', '/things/{thing-id}:'], says: /snake_case/, at: '{thing-id}' },
-  'a path parameter in part of a segment': { file: 'openapi.yaml', change: ['/things/{id}:', '/things/{id}.json:'], says: /whole segment/, at: '{id}.json' },
-  'a method that is not served': { change: ['    put:\n', '    trace:\n'], says: /TRACE is not supported/, at: 'trace:' },
-  'deepObject': { change: ['name: limit, in: query,', 'name: limit, in: query, style: deepObject,'], says: /deepObject/, at: 'deepObject' },
-  'explode: false': { change: ['name: limit, in: query,', 'name: limit, in: query, explode: false,'], says: /explode: false/, at: 'explode: false' },
-  'a cookie': { change: ['name: limit, in: query,', 'name: limit, in: cookie,'], says: /cookie/, at: 'in: cookie' },
-  'an object in the query': { change: ['schema: { type: integer, default: 20 }', 'schema: { type: object, additionalProperties: { type: string } }'], says: /an object is not supported/, at: 'type: object' },
-  'a POST without IdempotencyKey': { change: ["      parameters:\n        - $ref: '#/components/parameters/IdempotencyKey'\n      requestBody", '      requestBody'], says: /IdempotencyKey/, at: 'post:' },
-  'a PUT without IfMatch': { change: ["      parameters:\n        - $ref: '#/components/parameters/IfMatch'\n", ''], says: /IfMatch/, at: 'put:' },
-  'a PUT with no ETag beside it': { change: ["          headers:\n            ETag: { $ref: '#/components/headers/ETag' }\n", ''], says: /a PUT needs a GET/, at: 'put:' },
-  'IfNoneMatch without an ETag': { change: ["          headers:\n            ETag: { $ref: '#/components/headers/ETag' }\n", ''], says: /go together/, at: 'get:' },
-  'a list without `page`': { change: ["        - $ref: '#/components/parameters/Page'\n", ''], says: /`page`/, at: 'get:' },
-  'a list without Link': { change: ["          headers:\n            Link: { $ref: '#/components/headers/Link' }\n", ''], says: /header Link/, at: "'200':" },
-  'an object that is open without saying so': { change: ['      additionalProperties: false\n      required: [id, name]', '      required: [id, name]'], says: /additionalProperties: false/, at: 'Thing:' },
-  '`required` that names no property': { change: ['required: [id, name]', 'required: [id, nome]'], says: /`nome`, which is no property/, at: 'required: [id, nome]' },
-  'a pattern that does not compile': { change: ["'^t[0-9]+$'", "'^t([0-9]+$'"], says: /pattern/, at: "'^t([0-9]+$'" },
-  'words for a pattern that is not there': { change: ["pattern: '^t[0-9]+$'", 'x-pattern-says: a t and digits'], says: /stands beside a `pattern`/, at: 'x-pattern-says' },
-  'words for a pattern that are none': { change: ["pattern: '^t[0-9]+$'", "pattern: '^t[0-9]+$', x-pattern-says: 5"], says: /text that follows "must be"/, at: 'x-pattern-says' },
-  'an unknown format': { change: ['format: date-time', 'format: datetime'], says: /unknown format `datetime`/, at: 'format: datetime' },
-  'an unknown rate limit': { change: ['x-rate-limit: write', 'x-rate-limit: often'], says: /unknown rate limit `often`/, at: 'x-rate-limit: often' },
-  'an unknown role': { change: ['role: editor', 'role: author'], says: /unknown role `author`/, at: 'author' },
-  'an unknown state': { change: ['states: [active]', 'states: [sleeping]'], says: /unknown state `sleeping`/, at: 'sleeping' },
-  'a project without x-project-access': { change: ['      x-project-access: { role: editor, states: [active] }\n', ''], says: /x-project-access/, at: 'post:' },
-  'a component that nothing uses': { file: 'openapi.yaml', change: ['components:\n', 'components:\n  schemas:\n    Spare: { type: string }\n'], says: /never used/, at: 'Spare' },
-  'a type of event that is no name': { file: 'openapi.yaml', change: ['thing.made:', 'thingMade:'], says: /event type `thingMade`/, at: 'thingMade' },
-  'an event with an unknown scope': { file: 'openapi.yaml', change: ["scope: 'things:read'", "scope: 'things:look'"], says: /unknown scope `things:look`/, at: 'things:look' },
-  'an event of nobody': { file: 'openapi.yaml', change: ['{ audience: user, scope', '{ scope'], says: /either `project`.*or `audience`/, at: 'thing.made' },
-  'an event of a project and of a user': { file: 'openapi.yaml', change: ['{ audience: user, scope', '{ audience: user, project: id, scope'], says: /either `project`.*or `audience`/, at: 'thing.made' },
-  'an event with an unknown audience': { file: 'openapi.yaml', change: ['audience: user', 'audience: anyone'], says: /anyone|one of/, at: 'anyone' },
-  'a role for what is in no project': { file: 'openapi.yaml', change: ['{ audience: user, scope', '{ audience: user, role: admin, scope'], says: /`role` is for events of a project/, at: 'role: admin' },
-  'an event whose object does not have its project': { file: 'openapi.yaml', change: ['project: id', 'project: project_id'], says: /no `project_id`/, at: 'project: project_id' },
-  'an event whose object is not there': { file: 'openapi.yaml', change: ["made: { audience: user, scope: 'things:read', object: { $ref: 'things.yaml#/components/schemas/Thing' }", "made: { audience: user, scope: 'things:read', object: { $ref: 'things.yaml#/components/schemas/Think' }"], says: /resolve/, at: 'schemas/Think' },
-  'an event without an object': { file: 'openapi.yaml', change: ["made: { audience: user, scope: 'things:read', object: { $ref: 'things.yaml#/components/schemas/Thing' },", "made: { audience: user, scope: 'things:read',"], says: /`object`/, at: 'thing.made' },
-  'a key of an event that is not expected': { file: 'openapi.yaml', change: ['{ audience: user, scope', '{ audience: user, scopes: x, scope'], says: /scopes/, at: 'scopes: x' },
-  'a stream that does not say of what': { change: ["              x-stream-events:\n                message: { $ref: '#/components/schemas/Event' }\n", ''], says: /go together/, at: 'text/event-stream' },
-  'events of what is no stream': { change: ['text/event-stream:', 'application/json:'], says: /go together/, at: 'application/json:' },
-  'an event of a stream that has no schema of its own': { change: ["message: { $ref: '#/components/schemas/Event' }", 'message: { type: string }'], says: /the data of `message` refers/, at: 'message: {' },
-  'an extension that is misspelt': { change: ['x-rate-limit: write', 'x-ratelimit: write'], says: /unknown extension `x-ratelimit`: .*x-rate-limit/, at: 'x-ratelimit' },
-  'an extension in the wrong place': { change: ['x-rate-limit: write', 'x-rate-limits: write'], says: /`x-rate-limits` stands in a Root/, at: 'x-rate-limits' },
-  'an extension of a schema that is misspelt': { change: ['x-in-events: false', 'x-in-event: false'], says: /unknown extension `x-in-event`/, at: 'x-in-event' },
-  'an extension of the document that is misspelt': { file: 'openapi.yaml', change: ['x-implied-responses:', 'x-implied-response:'], says: /unknown extension `x-implied-response`/, at: 'x-implied-response' },
-  'an extension with a value that says nothing': { change: ['x-rate-limit: write', 'x-idempotency: never'], says: /`x-idempotency` is one of handler, anew/, at: 'never' },
-  'a list of event types that is none': { change: ['x-event-types: [types, other]', 'x-event-types: types'], says: /`x-event-types` is a list/, at: 'x-event-types' },
-  'a rate limit that is no number': { file: 'openapi.yaml', change: ['  default: 600', '  default: often'], says: /`x-rate-limits` is requests a minute/, at: 'default: often' },
-  'a choice that stands there twice': { change: ['enum: [asc, desc], default: asc', 'enum: [asc, asc, desc], default: asc'], says: /`enum` has "asc" twice/, at: '[asc, asc, desc]' },
-  'a choice of another type': { change: ['enum: [name], default: name', 'enum: [5]'], says: /same type/, at: 'enum: [5]' },
-  'a property that is required twice': { change: ['required: [id, name]', 'required: [id, id]'], says: /`required` has "id" twice/, at: 'required: [id, id]' },
-  'a default that is none of the choices': { change: ['enum: [asc, desc], default: asc', 'enum: [asc, desc], default: up'], says: /the default "up" breaks/, at: 'default: up' },
-  'a default of another type': { change: ['type: integer, default: 20', "type: integer, default: 'twenty'"], says: /the default "twenty" breaks/, at: "'twenty'" },
-  'a default below the minimum': { change: ['minimum: 1, default: 1', 'minimum: 1, default: 0'], says: /the default 0 breaks/, at: 'default: 0' },
-  'a minimum above the maximum': { change: ['minimum: 1, default: 1', 'minimum: 10, maximum: 5'], says: /`minimum` of 10 and a `maximum` of 5/, at: 'minimum: 10' },
-  'more characters at least than at most': { change: ['minLength: 1', 'minLength: 10\n      maxLength: 5'], says: /`minLength` of 10/, at: 'minLength: 10' },
-  'a length below zero': { change: ['minLength: 1', 'minLength: -1'], says: /minLength/, at: 'minLength: -1' },
-  'a constant that is none of the choices': { change: ['enum: [name], default: name', 'const: size, enum: [name]'], says: /`const` is none of `enum`/, at: 'const: size' },
-  'an array of nothing said': { change: ["type: array, items: { $ref: '#/components/schemas/Thing' }", 'type: array'], says: /an array says in `items`/, at: 'type: array' },
-  'a keyword beside a reference that there is none of': { change: ["name: { $ref: '#/components/schemas/Name' }", "name: { $ref: '#/components/schemas/Name', maxlength: 3 }"], says: /`maxlength` is no keyword of a schema/, at: 'maxlength' },
-  'a keyword beside a reference with a value of another kind': { change: ["name: { $ref: '#/components/schemas/Name' }", "name: { $ref: '#/components/schemas/Name', maxLength: three }"], says: /`maxLength` must be integer/, at: 'maxLength' },
-  'a choice of nothing': { change: ['enum: [name], default: name', 'enum: []'], says: /`enum` has no value/, at: 'enum' },
-  'a number without end': { change: ['minimum: 1, default: 1', 'minimum: -.inf, default: 1'], says: /`minimum` is no number of JSON/, at: 'minimum' },
-  'a response of no media type': { change: ["content: { application/json: { schema: { $ref: '#/components/schemas/ThingList' } } }", 'content: {}'], says: /the `content` of 200 has no media type/, at: "'200':" },
-  'a request body of no media type': { change: ["content: { application/json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }", 'content: {}'], says: /request body has no media type/, at: 'requestBody:' },
-  'a success that is implied': { file: 'openapi.yaml', change: ["every: { '400'", "every: { '200'"], says: /`200`: what is implied are 304 and errors/, at: "'200'" },
-  'a path without its slash': { file: 'openapi.yaml', change: ['  /merged:', '  x-merged:'], says: /`x-merged`: a path begins with `\/`/, at: 'x-merged' },
-  'a reference that is no URI': { change: ["type: array, items: { $ref: '#/components/schemas/Thing' }", "type: array, items: { $ref: '#/components/schemas/Thing%' }"], says: /`#\/components\/schemas\/Thing%` is no URI/, at: "$ref: '#/components/schemas/Thing%'" },
-  'a reference to itself': { change: ["Name:\n      type: string\n", "Name:\n      $ref: '#/components/schemas/Name'\n      type: string\n"], says: /leads to itself/, at: "$ref: '#/components/schemas/Name'" },
-  'a schema that has to hold itself': { change: ["ThingCreate:\n      type: object\n      additionalProperties: false\n      required: [name]\n      properties:\n        name: { $ref: '#/components/schemas/Name' }", "ThingCreate:\n      type: object\n      additionalProperties: false\n      required: [name]\n      properties:\n        name: { $ref: '#/components/schemas/ThingCreate' }"], says: /has to hold itself/, at: 'ThingCreate:' },
-  'scopes that are no list': { change: ['[{ apiKey: [things:read] }]', '[{ apiKey: things:read }]'], says: /the scopes of `apiKey` are a list/, at: 'apiKey: things:read' },
-  'security that is no list': { change: ['[{ apiKey: [things:read] }]', '{ apiKey: [things:read] }'], says: /`security` is a list/, at: '{ apiKey: [things:read] }' },
-  'security misspelt': { change: ['      security: [{ apiKey: [things:read] }]', '      securty: [{ apiKey: [things:read] }]'], says: /`securty` is not expected/, at: 'securty' },
+  'an example that its schema refuses': {
+    change: ['        - id: t1\n          name: Lamp', '        - id: t1\n          name: 5'],
+    says: /name.*string/,
+    at: 'name: 5',
+  },
+  'a response without a schema': {
+    change: [
+      "content: { application/json: { schema: { $ref: '#/components/schemas/ThingList' } } }",
+      'content: { application/json: {} }',
+    ],
+    says: /no schema/,
+    at: "'200':",
+  },
+  'a request body without a schema': {
+    change: [
+      "content: { application/json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }",
+      'content: { application/json: {} }',
+    ],
+    says: /request body has no schema/,
+    at: 'requestBody:',
+  },
+  'a response for a range of statuses': { change: ["'201':", '2XX:'], says: /three digits/, at: '2XX' },
+  'no response of success': {
+    change: ["'201':", "'404':"],
+    says: /at least one response that is a success/,
+    at: 'responses:',
+  },
+  'a response of two media types': {
+    change: [
+      "content: { application/json: { schema: { $ref: '#/components/schemas/ThingList' } } }",
+      'content: { application/json: { schema: { type: string } }, text/csv: { schema: { type: string } } }',
+    ],
+    says: /more than one media type/,
+    at: "'200':",
+  },
+  'a JSON body of another name': {
+    change: [
+      "content: { application/json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }",
+      "content: { application/merge-patch+json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }",
+    ],
+    says: /would not be validated/,
+    at: 'requestBody:',
+  },
+  'bytes of JSON that are no JSON': {
+    change: [
+      "        content: { application/json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }",
+      "        x-raw: true\n        content: { application/x-www-form-urlencoded: { schema: { $ref: '#/components/schemas/ThingCreate' } } }",
+    ],
+    says: /x-raw is for a body that is application\/json/,
+    at: 'requestBody:',
+  },
+  'a form with a number': {
+    change: [
+      "        content: { application/json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }",
+      '        content: { application/x-www-form-urlencoded: { schema: { type: object, additionalProperties: false, properties: { size: { type: integer } } } } }',
+    ],
+    says: /the field `size` of a form is text/,
+    at: 'requestBody:',
+  },
+  'text that is no YAML': {
+    change: ['summary: Get a thing', 'summary: "Get" a thing'],
+    says: /parse/,
+    at: 'summary: "Get" a thing',
+  },
+  'a root document that is no YAML': {
+    file: 'openapi.yaml',
+    change: ['  default: 600', '  default: [600'],
+    says: /./,
+    at: 'write: 120',
+  },
+  'a key twice': {
+    change: ['      summary: Get a thing', '      summary: Get a thing\n      summary: Get it'],
+    says: /duplicate/i,
+    at: 'summary: Get it',
+  },
+  'a tab for indentation': {
+    change: ['      summary: Get a thing', '\t\tsummary: Get a thing'],
+    says: /tab/i,
+    at: '\t\tsummary',
+  },
+  'a key that is not expected': {
+    change: ['      summary: Get a thing', '      summary: Get a thing\n      sumary: Get a thing'],
+    says: /sumary/,
+    at: 'sumary',
+  },
+  'a path parameter that is not declared': {
+    file: 'openapi.yaml',
+    change: ['/merged:', '/merged/{part}:'],
+    says: /does not define the path parameter `{part}`/,
+    at: 'parameters:',
+  },
+  'a declared parameter that is not in the path': {
+    file: 'openapi.yaml',
+    change: ['/things/{id}:', '/things/all:'],
+    says: /id/,
+    at: 'name: id',
+  },
+  'a path parameter that is not required': {
+    change: [
+      'in: path, required: true, schema: { type: string, pattern',
+      'in: path, schema: { type: string, pattern',
+    ],
+    says: /required/,
+    at: 'name: id',
+  },
+  'a hyphen in a path parameter': {
+    file: 'openapi.yaml',
+    change: ['/things/{id}:', '/things/{thing-id}:'],
+    says: /snake_case/,
+    at: '{thing-id}',
+  },
+  'a path parameter in part of a segment': {
+    file: 'openapi.yaml',
+    change: ['/things/{id}:', '/things/{id}.json:'],
+    says: /whole segment/,
+    at: '{id}.json',
+  },
+  'a method that is not served': {
+    change: ['    put:\n', '    trace:\n'],
+    says: /TRACE is not supported/,
+    at: 'trace:',
+  },
+  deepObject: {
+    change: ['name: limit, in: query,', 'name: limit, in: query, style: deepObject,'],
+    says: /deepObject/,
+    at: 'deepObject',
+  },
+  'explode: false': {
+    change: ['name: limit, in: query,', 'name: limit, in: query, explode: false,'],
+    says: /explode: false/,
+    at: 'explode: false',
+  },
+  'a cookie': {
+    change: ['name: limit, in: query,', 'name: limit, in: cookie,'],
+    says: /cookie/,
+    at: 'in: cookie',
+  },
+  'an object in the query': {
+    change: [
+      'schema: { type: integer, default: 20 }',
+      'schema: { type: object, additionalProperties: { type: string } }',
+    ],
+    says: /an object is not supported/,
+    at: 'type: object',
+  },
+  'a POST without IdempotencyKey': {
+    change: [
+      "      parameters:\n        - $ref: '#/components/parameters/IdempotencyKey'\n      requestBody",
+      '      requestBody',
+    ],
+    says: /IdempotencyKey/,
+    at: 'post:',
+  },
+  'a PUT without IfMatch': {
+    change: ["      parameters:\n        - $ref: '#/components/parameters/IfMatch'\n", ''],
+    says: /IfMatch/,
+    at: 'put:',
+  },
+  'a PUT with no ETag beside it': {
+    change: ["          headers:\n            ETag: { $ref: '#/components/headers/ETag' }\n", ''],
+    says: /a PUT needs a GET/,
+    at: 'put:',
+  },
+  'IfNoneMatch without an ETag': {
+    change: ["          headers:\n            ETag: { $ref: '#/components/headers/ETag' }\n", ''],
+    says: /go together/,
+    at: 'get:',
+  },
+  'a list without `page`': {
+    change: ["        - $ref: '#/components/parameters/Page'\n", ''],
+    says: /`page`/,
+    at: 'get:',
+  },
+  'a list without Link': {
+    change: ["          headers:\n            Link: { $ref: '#/components/headers/Link' }\n", ''],
+    says: /header Link/,
+    at: "'200':",
+  },
+  'an object that is open without saying so': {
+    change: ['      additionalProperties: false\n      required: [id, name]', '      required: [id, name]'],
+    says: /additionalProperties: false/,
+    at: 'Thing:',
+  },
+  '`required` that names no property': {
+    change: ['required: [id, name]', 'required: [id, nome]'],
+    says: /`nome`, which is no property/,
+    at: 'required: [id, nome]',
+  },
+  'a pattern that does not compile': {
+    change: ["'^t[0-9]+$'", "'^t([0-9]+$'"],
+    says: /pattern/,
+    at: "'^t([0-9]+$'",
+  },
+  'words for a pattern that is not there': {
+    change: ["pattern: '^t[0-9]+$'", 'x-pattern-says: a t and digits'],
+    says: /stands beside a `pattern`/,
+    at: 'x-pattern-says',
+  },
+  'words for a pattern that are none': {
+    change: ["pattern: '^t[0-9]+$'", "pattern: '^t[0-9]+$', x-pattern-says: 5"],
+    says: /text that follows "must be"/,
+    at: 'x-pattern-says',
+  },
+  'an unknown format': {
+    change: ['format: date-time', 'format: datetime'],
+    says: /unknown format `datetime`/,
+    at: 'format: datetime',
+  },
+  'an unknown rate limit': {
+    change: ['x-rate-limit: write', 'x-rate-limit: often'],
+    says: /unknown rate limit `often`/,
+    at: 'x-rate-limit: often',
+  },
+  'an unknown role': {
+    change: ['role: editor', 'role: author'],
+    says: /unknown role `author`/,
+    at: 'author',
+  },
+  'an unknown state': {
+    change: ['states: [active]', 'states: [sleeping]'],
+    says: /unknown state `sleeping`/,
+    at: 'sleeping',
+  },
+  'a project without x-project-access': {
+    change: ['      x-project-access: { role: editor, states: [active] }\n', ''],
+    says: /x-project-access/,
+    at: 'post:',
+  },
+  'a component that nothing uses': {
+    file: 'openapi.yaml',
+    change: ['components:\n', 'components:\n  schemas:\n    Spare: { type: string }\n'],
+    says: /never used/,
+    at: 'Spare',
+  },
+  'a type of event that is no name': {
+    file: 'openapi.yaml',
+    change: ['thing.made:', 'thingMade:'],
+    says: /event type `thingMade`/,
+    at: 'thingMade',
+  },
+  'an event with an unknown scope': {
+    file: 'openapi.yaml',
+    change: ["scope: 'things:read'", "scope: 'things:look'"],
+    says: /unknown scope `things:look`/,
+    at: 'things:look',
+  },
+  'an event of nobody': {
+    file: 'openapi.yaml',
+    change: ['{ audience: user, scope', '{ scope'],
+    says: /either `project`.*or `audience`/,
+    at: 'thing.made',
+  },
+  'an event of a project and of a user': {
+    file: 'openapi.yaml',
+    change: ['{ audience: user, scope', '{ audience: user, project: id, scope'],
+    says: /either `project`.*or `audience`/,
+    at: 'thing.made',
+  },
+  'an event with an unknown audience': {
+    file: 'openapi.yaml',
+    change: ['audience: user', 'audience: anyone'],
+    says: /anyone|one of/,
+    at: 'anyone',
+  },
+  'a role for what is in no project': {
+    file: 'openapi.yaml',
+    change: ['{ audience: user, scope', '{ audience: user, role: admin, scope'],
+    says: /`role` is for events of a project/,
+    at: 'role: admin',
+  },
+  'an event whose object does not have its project': {
+    file: 'openapi.yaml',
+    change: ['project: id', 'project: project_id'],
+    says: /no `project_id`/,
+    at: 'project: project_id',
+  },
+  'an event whose object is not there': {
+    file: 'openapi.yaml',
+    change: [
+      "made: { audience: user, scope: 'things:read', object: { $ref: 'things.yaml#/components/schemas/Thing' }",
+      "made: { audience: user, scope: 'things:read', object: { $ref: 'things.yaml#/components/schemas/Think' }",
+    ],
+    says: /resolve/,
+    at: 'schemas/Think',
+  },
+  'an event without an object': {
+    file: 'openapi.yaml',
+    change: [
+      "made: { audience: user, scope: 'things:read', object: { $ref: 'things.yaml#/components/schemas/Thing' },",
+      "made: { audience: user, scope: 'things:read',",
+    ],
+    says: /`object`/,
+    at: 'thing.made',
+  },
+  'a key of an event that is not expected': {
+    file: 'openapi.yaml',
+    change: ['{ audience: user, scope', '{ audience: user, scopes: x, scope'],
+    says: /scopes/,
+    at: 'scopes: x',
+  },
+  'a stream that does not say of what': {
+    change: [
+      "              x-stream-events:\n                message: { $ref: '#/components/schemas/Event' }\n",
+      '',
+    ],
+    says: /go together/,
+    at: 'text/event-stream',
+  },
+  'events of what is no stream': {
+    change: ['text/event-stream:', 'application/json:'],
+    says: /go together/,
+    at: 'application/json:',
+  },
+  'an event of a stream that has no schema of its own': {
+    change: ["message: { $ref: '#/components/schemas/Event' }", 'message: { type: string }'],
+    says: /the data of `message` refers/,
+    at: 'message: {',
+  },
+  'an extension that is misspelt': {
+    change: ['x-rate-limit: write', 'x-ratelimit: write'],
+    says: /unknown extension `x-ratelimit`: .*x-rate-limit/,
+    at: 'x-ratelimit',
+  },
+  'an extension in the wrong place': {
+    change: ['x-rate-limit: write', 'x-rate-limits: write'],
+    says: /`x-rate-limits` stands in a Root/,
+    at: 'x-rate-limits',
+  },
+  'an extension of a schema that is misspelt': {
+    change: ['x-in-events: false', 'x-in-event: false'],
+    says: /unknown extension `x-in-event`/,
+    at: 'x-in-event',
+  },
+  'an extension of the document that is misspelt': {
+    file: 'openapi.yaml',
+    change: ['x-implied-responses:', 'x-implied-response:'],
+    says: /unknown extension `x-implied-response`/,
+    at: 'x-implied-response',
+  },
+  'an extension with a value that says nothing': {
+    change: ['x-rate-limit: write', 'x-idempotency: never'],
+    says: /`x-idempotency` is one of handler, anew/,
+    at: 'never',
+  },
+  'a list of event types that is none': {
+    change: ['x-event-types: [types, other]', 'x-event-types: types'],
+    says: /`x-event-types` is a list/,
+    at: 'x-event-types',
+  },
+  'a rate limit that is no number': {
+    file: 'openapi.yaml',
+    change: ['  default: 600', '  default: often'],
+    says: /`x-rate-limits` is requests a minute/,
+    at: 'default: often',
+  },
+  'a choice that stands there twice': {
+    change: ['enum: [asc, desc], default: asc', 'enum: [asc, asc, desc], default: asc'],
+    says: /`enum` has "asc" twice/,
+    at: '[asc, asc, desc]',
+  },
+  'a choice of another type': {
+    change: ['enum: [name], default: name', 'enum: [5]'],
+    says: /same type/,
+    at: 'enum: [5]',
+  },
+  'a property that is required twice': {
+    change: ['required: [id, name]', 'required: [id, id]'],
+    says: /`required` has "id" twice/,
+    at: 'required: [id, id]',
+  },
+  'a default that is none of the choices': {
+    change: ['enum: [asc, desc], default: asc', 'enum: [asc, desc], default: up'],
+    says: /the default "up" breaks/,
+    at: 'default: up',
+  },
+  'a default of another type': {
+    change: ['type: integer, default: 20', "type: integer, default: 'twenty'"],
+    says: /the default "twenty" breaks/,
+    at: "'twenty'",
+  },
+  'a default below the minimum': {
+    change: ['minimum: 1, default: 1', 'minimum: 1, default: 0'],
+    says: /the default 0 breaks/,
+    at: 'default: 0',
+  },
+  'a minimum above the maximum': {
+    change: ['minimum: 1, default: 1', 'minimum: 10, maximum: 5'],
+    says: /`minimum` of 10 and a `maximum` of 5/,
+    at: 'minimum: 10',
+  },
+  'more characters at least than at most': {
+    change: ['minLength: 1', 'minLength: 10\n      maxLength: 5'],
+    says: /`minLength` of 10/,
+    at: 'minLength: 10',
+  },
+  'a length below zero': {
+    change: ['minLength: 1', 'minLength: -1'],
+    says: /minLength/,
+    at: 'minLength: -1',
+  },
+  'a constant that is none of the choices': {
+    change: ['enum: [name], default: name', 'const: size, enum: [name]'],
+    says: /`const` is none of `enum`/,
+    at: 'const: size',
+  },
+  'an array of nothing said': {
+    change: ["type: array, items: { $ref: '#/components/schemas/Thing' }", 'type: array'],
+    says: /an array says in `items`/,
+    at: 'type: array',
+  },
+  'a keyword beside a reference that there is none of': {
+    change: [
+      "name: { $ref: '#/components/schemas/Name' }",
+      "name: { $ref: '#/components/schemas/Name', maxlength: 3 }",
+    ],
+    says: /`maxlength` is no keyword of a schema/,
+    at: 'maxlength',
+  },
+  'a keyword beside a reference with a value of another kind': {
+    change: [
+      "name: { $ref: '#/components/schemas/Name' }",
+      "name: { $ref: '#/components/schemas/Name', maxLength: three }",
+    ],
+    says: /`maxLength` must be integer/,
+    at: 'maxLength',
+  },
+  'a choice of nothing': {
+    change: ['enum: [name], default: name', 'enum: []'],
+    says: /`enum` has no value/,
+    at: 'enum',
+  },
+  'a number without end': {
+    change: ['minimum: 1, default: 1', 'minimum: -.inf, default: 1'],
+    says: /`minimum` is no number of JSON/,
+    at: 'minimum',
+  },
+  'a response of no media type': {
+    change: [
+      "content: { application/json: { schema: { $ref: '#/components/schemas/ThingList' } } }",
+      'content: {}',
+    ],
+    says: /the `content` of 200 has no media type/,
+    at: "'200':",
+  },
+  'a request body of no media type': {
+    change: [
+      "content: { application/json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }",
+      'content: {}',
+    ],
+    says: /request body has no media type/,
+    at: 'requestBody:',
+  },
+  'a success that is implied': {
+    file: 'openapi.yaml',
+    change: ["every: { '400'", "every: { '200'"],
+    says: /`200`: what is implied are 304 and errors/,
+    at: "'200'",
+  },
+  'a path without its slash': {
+    file: 'openapi.yaml',
+    change: ['  /merged:', '  x-merged:'],
+    says: /`x-merged`: a path begins with `\/`/,
+    at: 'x-merged',
+  },
+  'a reference that is no URI': {
+    change: [
+      "type: array, items: { $ref: '#/components/schemas/Thing' }",
+      "type: array, items: { $ref: '#/components/schemas/Thing%' }",
+    ],
+    says: /`#\/components\/schemas\/Thing%` is no URI/,
+    at: "$ref: '#/components/schemas/Thing%'",
+  },
+  'a reference to itself': {
+    change: [
+      'Name:\n      type: string\n',
+      "Name:\n      $ref: '#/components/schemas/Name'\n      type: string\n",
+    ],
+    says: /leads to itself/,
+    at: "$ref: '#/components/schemas/Name'",
+  },
+  'a schema that has to hold itself': {
+    change: [
+      "ThingCreate:\n      type: object\n      additionalProperties: false\n      required: [name]\n      properties:\n        name: { $ref: '#/components/schemas/Name' }",
+      "ThingCreate:\n      type: object\n      additionalProperties: false\n      required: [name]\n      properties:\n        name: { $ref: '#/components/schemas/ThingCreate' }",
+    ],
+    says: /has to hold itself/,
+    at: 'ThingCreate:',
+  },
+  'scopes that are no list': {
+    change: ['[{ apiKey: [things:read] }]', '[{ apiKey: things:read }]'],
+    says: /the scopes of `apiKey` are a list/,
+    at: 'apiKey: things:read',
+  },
+  'security that is no list': {
+    change: ['[{ apiKey: [things:read] }]', '{ apiKey: [things:read] }'],
+    says: /`security` is a list/,
+    at: '{ apiKey: [things:read] }',
+  },
+  'security misspelt': {
+    change: ['      security: [{ apiKey: [things:read] }]', '      securty: [{ apiKey: [things:read] }]'],
+    says: /`securty` is not expected/,
+    at: 'securty',
+  },
   'tags that are no list': { change: ['tags: [things]', 'tags: things'], says: /array/, at: 'tags: things' },
-  'a header without a schema': { change: ['Link: { schema: { type: string } }', 'Link: { description: x }'], says: /schema, content/, at: 'Link: { description: x }' },
-  'a response without a description': { change: ["'204': { description: Used. }", "'204': {}"], says: /description/, at: "'204': {}" },
-  'no responses': { change: ["      responses:\n        '204': { description: Used. }\n", ''], says: /response/, at: 'post:' },
+  'a header without a schema': {
+    change: ['Link: { schema: { type: string } }', 'Link: { description: x }'],
+    says: /schema, content/,
+    at: 'Link: { description: x }',
+  },
+  'a response without a description': {
+    change: ["'204': { description: Used. }", "'204': {}"],
+    says: /description/,
+    at: "'204': {}",
+  },
+  'no responses': {
+    change: ["      responses:\n        '204': { description: Used. }\n", ''],
+    says: /response/,
+    at: 'post:',
+  },
   'a status that is none': { change: ["'201':", "'999':"], says: /three digits/, at: "'999'" },
-  'a discriminator that no choice has': { change: ["Name:\n      type: string\n      minLength: 1\n      pattern: '\\S'\n", "Name:\n      oneOf: [{ type: string }]\n      discriminator: { propertyName: kind }\n"], says: /discriminator/, at: 'oneOf' },
-  'a place of parameters that is none': { change: ['name: limit, in: query,', 'name: limit, in: body,'], says: /`in` can be one of/, at: 'in: body' },
-  'a parameter without a name': { change: ['name: limit, in: query,', 'in: query,'], says: /`name` must be present/, at: '{ in: query' },
-  'a path that does not begin with a slash': { file: 'openapi.yaml', change: ['  /merged:', '  merged:'], says: /`merged` is not expected/, at: '  merged:' },
-  'a version of OpenAPI that is none': { file: 'openapi.yaml', change: ['openapi: 3.1.0', 'openapi: 3.9.0'], says: /3\.9\.0/, at: 'openapi: 3.9.0' },
-  'a reference that is no text': { change: ["{ $ref: '#/components/schemas/Name' }", '{ $ref: 5 }'], says: /\$ref/, at: '{ $ref: 5 }' },
-  'indentation that is one short': { change: ['      summary: Get a thing', '     summary: Get a thing'], says: /indentation/, at: '     summary: Get a thing' },
-  'marks of a merge that are left': { change: ['      summary: List things\n', '<<<<<<< HEAD\n      summary: List things\n=======\n'], says: /parse/, at: 'summary: List things' },
-  'an alias of nothing': { change: ["{ $ref: '#/components/schemas/Name' }", '*name'], says: /unidentified alias "name"/, at: '*name' },
-  'two documents in a file': { change: ['components:\n', '---\ncomponents:\n'], says: /single document/, at: 'paths:' },
-  'a tag declared twice': { file: 'openapi.yaml', change: ['  - { name: edge,', '  - { name: edge, description: Once. }\n  - { name: edge,'], says: /Duplicate tag name found: 'edge'/, at: 'name: edge' },
-  'an implied response that is not there': { file: 'openapi.yaml', change: ["'400': InvalidRequest", "'400': BadRequest"], says: /no `BadRequest`/, at: 'BadRequest' },
-  'a condition of implied responses that is unknown': { file: 'openapi.yaml', change: ['  every: {', '  outcome: {'], says: /unknown `outcome`/, at: 'outcome' }
+  'a discriminator that no choice has': {
+    change: [
+      "Name:\n      type: string\n      minLength: 1\n      pattern: '\\S'\n",
+      'Name:\n      oneOf: [{ type: string }]\n      discriminator: { propertyName: kind }\n',
+    ],
+    says: /discriminator/,
+    at: 'oneOf',
+  },
+  'a place of parameters that is none': {
+    change: ['name: limit, in: query,', 'name: limit, in: body,'],
+    says: /`in` can be one of/,
+    at: 'in: body',
+  },
+  'a parameter without a name': {
+    change: ['name: limit, in: query,', 'in: query,'],
+    says: /`name` must be present/,
+    at: '{ in: query',
+  },
+  'a path that does not begin with a slash': {
+    file: 'openapi.yaml',
+    change: ['  /merged:', '  merged:'],
+    says: /`merged` is not expected/,
+    at: '  merged:',
+  },
+  'a version of OpenAPI that is none': {
+    file: 'openapi.yaml',
+    change: ['openapi: 3.1.0', 'openapi: 3.9.0'],
+    says: /3\.9\.0/,
+    at: 'openapi: 3.9.0',
+  },
+  'a reference that is no text': {
+    change: ["{ $ref: '#/components/schemas/Name' }", '{ $ref: 5 }'],
+    says: /\$ref/,
+    at: '{ $ref: 5 }',
+  },
+  'indentation that is one short': {
+    change: ['      summary: Get a thing', '     summary: Get a thing'],
+    says: /indentation/,
+    at: '     summary: Get a thing',
+  },
+  'marks of a merge that are left': {
+    change: ['      summary: List things\n', '<<<<<<< HEAD\n      summary: List things\n=======\n'],
+    says: /parse/,
+    at: 'summary: List things',
+  },
+  'an alias of nothing': {
+    change: ["{ $ref: '#/components/schemas/Name' }", '*name'],
+    says: /unidentified alias "name"/,
+    at: '*name',
+  },
+  'two documents in a file': {
+    change: ['components:\n', '---\ncomponents:\n'],
+    says: /single document/,
+    at: 'paths:',
+  },
+  'a tag declared twice': {
+    file: 'openapi.yaml',
+    change: ['  - { name: edge,', '  - { name: edge, description: Once. }\n  - { name: edge,'],
+    says: /Duplicate tag name found: 'edge'/,
+    at: 'name: edge',
+  },
+  'an implied response that is not there': {
+    file: 'openapi.yaml',
+    change: ["'400': InvalidRequest", "'400': BadRequest"],
+    says: /no `BadRequest`/,
+    at: 'BadRequest',
+  },
+  'a condition of implied responses that is unknown': {
+    file: 'openapi.yaml',
+    change: ['  every: {', '  outcome: {'],
+    says: /unknown `outcome`/,
+    at: 'outcome',
+  },
 }
 
-async function problemsOf (folder: string): Promise<Problem[]> {
+async function problemsOf(folder: string): Promise<Problem[]> {
   try {
     await readContract(join(folder, 'openapi.yaml'))
     return []
@@ -159,7 +722,15 @@ t.test('the spec of these tests has no mistake', async (t) => {
   t.strictSame(await problemsOf(miniSpec), [])
 })
 
-for (const [name, { file = 'things.yaml', change: [from, to], says, at }] of Object.entries(mistakes)) {
+for (const [
+  name,
+  {
+    file = 'things.yaml',
+    change: [from, to],
+    says,
+    at,
+  },
+] of Object.entries(mistakes)) {
   t.test(`${name} is reported where it stands`, async (t) => {
     const folder = join(t.testdir(), 'spec')
     await cp(miniSpec, folder, { recursive: true })
@@ -168,11 +739,17 @@ for (const [name, { file = 'things.yaml', change: [from, to], says, at }] of Obj
     t.not(after, before, 'the mistake is made')
     await writeFile(join(folder, file), after)
     const problems = await problemsOf(folder)
-    const found = await Promise.all(problems.filter((p) => says.test(p.message)).map(async (p) => {
-      const line = (await readFile(join(folder, '..', p.file), 'utf8')).split('\n')[p.line - 1] ?? ''
-      return { ...p, text: line }
-    }))
-    const right = found.find((p) => p.text.includes(at) && p.column >= 1 && p.column <= p.text.length + 1 && p.excerpt !== '')
+    const found = await Promise.all(
+      problems
+        .filter((p) => says.test(p.message))
+        .map(async (p) => {
+          const line = (await readFile(join(folder, '..', p.file), 'utf8')).split('\n')[p.line - 1] ?? ''
+          return { ...p, text: line }
+        }),
+    )
+    const right = found.find(
+      (p) => p.text.includes(at) && p.column >= 1 && p.column <= p.text.length + 1 && p.excerpt !== '',
+    )
     t.ok(right, `${says} on the line with ${at}`, right ? {} : { found: problems })
   })
 }
@@ -183,9 +760,18 @@ t.test('with a mistake the command writes nothing, prints no stack and fails', a
   await mkdir(join(folder, 'out'))
   const file = join(folder, 'spec/things.yaml')
   await writeFile(file, (await readFile(file, 'utf8')).replace('things:read', 'things:look'))
-  const { code, stderr } = await new Promise<{ code: unknown, stderr: string }>((done) => {
-    execFile(process.execPath, [join(root, 'scripts/generate.ts'), '--spec', join(folder, 'spec/openapi.yaml'), '--out', join(folder, 'out')],
-      (error, _stdout, stderr) => done({ code: error?.code, stderr }))
+  const { code, stderr } = await new Promise<{ code: unknown; stderr: string }>((done) => {
+    execFile(
+      process.execPath,
+      [
+        join(root, 'scripts/generate.ts'),
+        '--spec',
+        join(folder, 'spec/openapi.yaml'),
+        '--out',
+        join(folder, 'out'),
+      ],
+      (error, _stdout, stderr) => done({ code: error?.code, stderr }),
+    )
   })
   t.equal(code, 1)
   t.match(stderr, /^spec\/things\.yaml:7:\d+ unknown scope/)

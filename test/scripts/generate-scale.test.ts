@@ -20,31 +20,41 @@ await app.close()
 process.exit()
 `
 
-async function secondsFor (project: MiniProject, wanted: number): Promise<{ operations: number, seconds: number }> {
+async function secondsFor(
+  project: MiniProject,
+  wanted: number,
+): Promise<{ operations: number; seconds: number }> {
   const { operations } = await writeLargeSpec(`${project.folder}/spec`, wanted)
   const printed = await project.generate({ stubs: true })
   return { operations, seconds: Number(/\(([\d.]+) s of CPU\)/.exec(printed)![1]) }
 }
 
-t.test('a thousand operations are generated in time that grows with their number, and served at once', async (t) => {
-  const project = await miniProject(t.testdir())
-  // The first is slower than the second whatever their size: of it nothing is compiled yet.
-  await secondsFor(project, 0)
-  const few = await secondsFor(project, 0)
-  const some = await secondsFor(project, 500)
-  const many = await secondsFor(project, 1000)
-  t.comment(JSON.stringify({ few, some, many }))
-  t.ok(few.seconds < 10, `${few.operations} operations in ${few.seconds} s`)
-  const perOperation = (a: typeof few, b: typeof few): number => (b.seconds - a.seconds) / (b.operations - a.operations)
-  // Quadratic would be 2.4 times as much: by the operations between them, (500 + 1000) to (130 + 500).
-  t.ok(perOperation(some, many) < 2 * perOperation(few, some), 'one more costs the same, however many there are')
+t.test(
+  'a thousand operations are generated in time that grows with their number, and served at once',
+  async (t) => {
+    const project = await miniProject(t.testdir())
+    // The first is slower than the second whatever their size: of it nothing is compiled yet.
+    await secondsFor(project, 0)
+    const few = await secondsFor(project, 0)
+    const some = await secondsFor(project, 500)
+    const many = await secondsFor(project, 1000)
+    t.comment(JSON.stringify({ few, some, many }))
+    t.ok(few.seconds < 10, `${few.operations} operations in ${few.seconds} s`)
+    const perOperation = (a: typeof few, b: typeof few): number =>
+      (b.seconds - a.seconds) / (b.operations - a.operations)
+    // Quadratic would be 2.4 times as much: by the operations between them, (500 + 1000) to (130 + 500).
+    t.ok(
+      perOperation(some, many) < 2 * perOperation(few, some),
+      'one more costs the same, however many there are',
+    )
 
-  await project.write('start.ts', start)
-  const { stdout, stderr } = await project.run(['start.ts'])
-  t.equal(stderr, '')
-  const started = JSON.parse(stdout)
-  t.comment(stdout)
-  t.equal(started.operations, many.operations)
-  t.ok(started.all < 6, `starts in ${started.all} s`)
-  t.ok(started.validators < 2, `of which validation ${started.validators} s`)
-})
+    await project.write('start.ts', start)
+    const { stdout, stderr } = await project.run(['start.ts'])
+    t.equal(stderr, '')
+    const started = JSON.parse(stdout)
+    t.comment(stdout)
+    t.equal(started.operations, many.operations)
+    t.ok(started.all < 6, `starts in ${started.all} s`)
+    t.ok(started.validators < 2, `of which validation ${started.validators} s`)
+  },
+)

@@ -8,74 +8,140 @@ import { miniProject } from '../support/mini-project.ts'
 /** With only as much of services/ as the types of a handler need: these tests are about those, and quick. */
 const outlines = {
   'tsconfig.json': JSON.stringify({
-    compilerOptions: { target: 'es2024', module: 'nodenext', types: ['node'], strict: true, noEmit: true, allowImportingTsExtensions: true, skipLibCheck: true },
-    files: ['generated/routes.ts']
+    compilerOptions: {
+      target: 'es2024',
+      module: 'nodenext',
+      types: ['node'],
+      strict: true,
+      noEmit: true,
+      allowImportingTsExtensions: true,
+      skipLibCheck: true,
+    },
+    files: ['generated/routes.ts'],
   }),
   'services/services.ts': 'export interface Services { clock: () => Date, events: { emit: () => void } }\n',
   'services/database.ts': 'export interface Db { rows: unknown[] }\n',
-  'services/principals.ts': 'export interface Principal { userId: string }\n'
+  'services/principals.ts': 'export interface Principal { userId: string }\n',
 }
 
 const thing = { good: "{ id: 't1', name: 'Lamp' }", bad: "{ id: 't1', title: 'Lamp' }" }
 const lines = {
-  listThings: "  async listThings ({ query }) { return { status: 200, body: { data: [], pagination: { page: query.page } } } },",
+  listThings:
+    '  async listThings ({ query }) { return { status: 200, body: { data: [], pagination: { page: query.page } } } },',
   createThing: `  async createThing ({ body }) { return { status: 201, body: { id: 't1', name: body.name } } },`,
   getThing: `  async getThing ({ params }) { return { status: 200, body: { id: params.id, name: 'Lamp' } } },`,
   updateThing: `  async updateThing () { return { status: 200, body: ${thing.good} } },`,
   useThing: '  async useThing () { return { status: 204 } },',
-  watchThings: `  async watchThings () { return { status: 200, body: async function * (signal) { if (!signal.aborted) yield { event: 'message', id: '1', data: { type: 'thing.made', data: { object: {}, previous_attributes: {} } } } } } },`
+  watchThings: `  async watchThings () { return { status: 200, body: async function * (signal) { if (!signal.aborted) yield { event: 'message', id: '1', data: { type: 'thing.made', data: { object: {}, previous_attributes: {} } } } } } },`,
 }
-const module = (tag: string, handlers: string[]) => `import type { Handlers } from '../generated/operations.ts'\n\nexport const ${tag} = {\n${handlers.join('\n')}\n} satisfies Handlers<'${tag}'>\n`
-const edge = ['postAlias', 'getMerged', 'postStrict', 'postOptional', 'getNumber', 'getBatch'].map((id) => `  async ${id} () { return { status: 200, body: '' } },`)
+const module = (tag: string, handlers: string[]) =>
+  `import type { Handlers } from '../generated/operations.ts'\n\nexport const ${tag} = {\n${handlers.join('\n')}\n} satisfies Handlers<'${tag}'>\n`
+const edge = ['postAlias', 'getMerged', 'postStrict', 'postOptional', 'getNumber', 'getBatch'].map(
+  (id) => `  async ${id} () { return { status: 200, body: '' } },`,
+)
 
 t.test('handlers that keep to the contract compile', async (t) => {
-  const project = await miniProject(t.testdir(), { ...outlines, 'handlers/things.ts': module('things', Object.values(lines)), 'handlers/edge.ts': module('edge', edge) })
+  const project = await miniProject(t.testdir(), {
+    ...outlines,
+    'handlers/things.ts': module('things', Object.values(lines)),
+    'handlers/edge.ts': module('edge', edge),
+  })
   await project.generate()
   t.strictSame(typeProblems(project.folder), [])
 })
 
-t.test('an undeclared status, a wrong body, no answer, a missing and an unknown handler do not compile', async (t) => {
-  const broken = {
-    ...lines,
-    createThing: `  async createThing () { return { status: 202, body: ${thing.good} } },`,
-    getThing: `  async getThing () { return { status: 200, body: ${thing.bad} } },`,
-    updateThing: '  async updateThing () {},',
-    watchThings: "  async watchThings () { return { status: 200, body: async function * () { yield { event: 'notice', data: {} } } } },",
-    useThing: "  async useThing ({ principal }) { return { status: 204, headers: { 'x-by': principal.nickname } } },"
-  }
-  const project = await miniProject(t.testdir(), {
-    ...outlines,
-    'handlers/things.ts': module('things', Object.values(broken)),
-    'handlers/edge.ts': module('edge', edge.filter((line) => !line.includes('getBatch'))),
-    // A module that nothing checks against its tag is still checked where all come together.
-    'handlers/more.ts': module('edge', [...edge, "  async getBatches () { return { status: 200, body: '' } }"])
-  })
-  await project.generate()
-  await project.write('tsconfig.json', outlines['tsconfig.json'].replace('"generated/routes.ts"', '"generated/routes.ts","handlers/more.ts"'))
-  const problems = typeProblems(project.folder)
-  const at = async (file: string, id: string) => {
-    const line = (await readFile(join(project.folder, file), 'utf8')).split('\n').findIndex((text) => text.includes(`async ${id} `)) + 1
-    return problems.find((problem) => problem.startsWith(`${file}:${line}:`)) ?? ''
-  }
-  t.match(await at('handlers/things.ts', 'createThing'), /202/, 'an undeclared status, on the line of its operation')
-  t.match(await at('handlers/things.ts', 'getThing'), /title|name/, 'a wrong body')
-  t.match(await at('handlers/things.ts', 'watchThings'), /notice|message/, 'an undeclared event of a stream')
-  t.match(await at('handlers/things.ts', 'updateThing'), /void/, 'a handler that forgets to answer')
-  t.match(await at('handlers/things.ts', 'useThing'), /nickname/, 'something that the request does not have')
-  t.match(await at('handlers/more.ts', 'getBatches'), /'getBatches' does not exist/, 'a handler of no operation')
-  t.equal(await at('handlers/things.ts', 'listThings'), '', 'and nothing else')
-  t.ok(problems.some((p) => p.startsWith('handlers/edge.ts') && /'getBatch' is missing/.test(p)), 'a missing handler, in its module')
-  t.ok(problems.some((p) => p.startsWith('generated/routes.ts') && /'getBatch' is missing/.test(p)), 'and where all come together')
-})
+t.test(
+  'an undeclared status, a wrong body, no answer, a missing and an unknown handler do not compile',
+  async (t) => {
+    const broken = {
+      ...lines,
+      createThing: `  async createThing () { return { status: 202, body: ${thing.good} } },`,
+      getThing: `  async getThing () { return { status: 200, body: ${thing.bad} } },`,
+      updateThing: '  async updateThing () {},',
+      watchThings:
+        "  async watchThings () { return { status: 200, body: async function * () { yield { event: 'notice', data: {} } } } },",
+      useThing:
+        "  async useThing ({ principal }) { return { status: 204, headers: { 'x-by': principal.nickname } } },",
+    }
+    const project = await miniProject(t.testdir(), {
+      ...outlines,
+      'handlers/things.ts': module('things', Object.values(broken)),
+      'handlers/edge.ts': module(
+        'edge',
+        edge.filter((line) => !line.includes('getBatch')),
+      ),
+      // A module that nothing checks against its tag is still checked where all come together.
+      'handlers/more.ts': module('edge', [
+        ...edge,
+        "  async getBatches () { return { status: 200, body: '' } }",
+      ]),
+    })
+    await project.generate()
+    await project.write(
+      'tsconfig.json',
+      outlines['tsconfig.json'].replace('"generated/routes.ts"', '"generated/routes.ts","handlers/more.ts"'),
+    )
+    const problems = typeProblems(project.folder)
+    const at = async (file: string, id: string) => {
+      const line =
+        (await readFile(join(project.folder, file), 'utf8'))
+          .split('\n')
+          .findIndex((text) => text.includes(`async ${id} `)) + 1
+      return problems.find((problem) => problem.startsWith(`${file}:${line}:`)) ?? ''
+    }
+    t.match(
+      await at('handlers/things.ts', 'createThing'),
+      /202/,
+      'an undeclared status, on the line of its operation',
+    )
+    t.match(await at('handlers/things.ts', 'getThing'), /title|name/, 'a wrong body')
+    t.match(
+      await at('handlers/things.ts', 'watchThings'),
+      /notice|message/,
+      'an undeclared event of a stream',
+    )
+    t.match(await at('handlers/things.ts', 'updateThing'), /void/, 'a handler that forgets to answer')
+    t.match(
+      await at('handlers/things.ts', 'useThing'),
+      /nickname/,
+      'something that the request does not have',
+    )
+    t.match(
+      await at('handlers/more.ts', 'getBatches'),
+      /'getBatches' does not exist/,
+      'a handler of no operation',
+    )
+    t.equal(await at('handlers/things.ts', 'listThings'), '', 'and nothing else')
+    t.ok(
+      problems.some((p) => p.startsWith('handlers/edge.ts') && /'getBatch' is missing/.test(p)),
+      'a missing handler, in its module',
+    )
+    t.ok(
+      problems.some((p) => p.startsWith('generated/routes.ts') && /'getBatch' is missing/.test(p)),
+      'and where all come together',
+    )
+  },
+)
 
 t.test('a stub is right in its syntax and does not compile until it answers', async (t) => {
   const project = await miniProject(t.testdir(), outlines)
   await project.generate({ stubs: true })
   const problems = typeProblems(project.folder)
-  t.strictSame(problems.filter((p) => !/TS2322|TS2355/.test(p)), [], 'no error of syntax')
-  for (const [file, id] of [['handlers/things.ts', 'listThings'], ['handlers/edge.ts', 'getBatch']]) {
+  t.strictSame(
+    problems.filter((p) => !/TS2322|TS2355/.test(p)),
+    [],
+    'no error of syntax',
+  )
+  for (const [file, id] of [
+    ['handlers/things.ts', 'listThings'],
+    ['handlers/edge.ts', 'getBatch'],
+  ]) {
     const line = (await project.read(file)).split('\n').findIndex((text) => text.includes(`async ${id} `)) + 1
-    t.match(problems.find((p) => p.startsWith(`${file}:${line}:`)), /void/, `${id} does not answer yet`)
+    t.match(
+      problems.find((p) => p.startsWith(`${file}:${line}:`)),
+      /void/,
+      `${id} does not answer yet`,
+    )
   }
   await project.write('handlers/things.ts', module('things', Object.values(lines)))
   await project.write('handlers/edge.ts', module('edge', edge))

@@ -8,30 +8,52 @@ import { createTestDatabase } from '../support/database.ts'
 
 const MIGRATE = fileURLToPath(new URL('../../scripts/migrate.ts', import.meta.url))
 
-function migrate(args: string[], env: Record<string, string> = {}, cwd?: string): Promise<{ code: number; out: string; err: string }> {
+function migrate(
+  args: string[],
+  env: Record<string, string> = {},
+  cwd?: string,
+): Promise<{ code: number; out: string; err: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [MIGRATE, ...args], { env: { ...process.env, ...env }, cwd }, (error, out, err) => {
-      resolve({ code: error === null ? 0 : Number(error.code), out, err })
-    })
+    execFile(
+      process.execPath,
+      [MIGRATE, ...args],
+      { env: { ...process.env, ...env }, cwd },
+      (error, out, err) => {
+        resolve({ code: error === null ? 0 : Number(error.code), out, err })
+      },
+    )
   })
 }
 
 t.test('prisma/schema.prisma and prisma/migrations agree', async (t) => {
-  t.strictSame(await migrate(['--check']), { code: 0, out: 'prisma/schema.prisma and prisma/migrations agree.\n', err: '' })
+  t.strictSame(await migrate(['--check']), {
+    code: 0,
+    out: 'prisma/schema.prisma and prisma/migrations agree.\n',
+    err: '',
+  })
 })
 
-t.test('a database of one\'s own is brought up to date', async (t) => {
+t.test("a database of one's own is brought up to date", async (t) => {
   const { url } = await createTestDatabase(t)
-  t.strictSame(await migrate([], { DATABASE_URL: url }), { code: 0, out: 'The database is up to date.\n', err: '' })
+  t.strictSame(await migrate([], { DATABASE_URL: url }), {
+    code: 0,
+    out: 'The database is up to date.\n',
+    err: '',
+  })
 })
 
 t.test('the database may stand in .env, as for the server', async (t) => {
   const { url } = await createTestDatabase(t)
   const folder = t.testdir({ '.env': `DATABASE_URL=${url}\n` })
-  t.strictSame(await migrate([], { DATA_DIR: join(folder, 'none') }, folder), { code: 0, out: 'The database is up to date.\n', err: '' })
+  t.strictSame(await migrate([], { DATA_DIR: join(folder, 'none') }, folder), {
+    code: 0,
+    out: 'The database is up to date.\n',
+    err: '',
+  })
   t.notOk(existsSync(join(folder, 'none')), 'and no other is made')
 })
 
 t.test('what it does not understand is told with what it does', async (t) => {
-  for (const args of [['--nonsense'], ['--create', '!!']]) t.match(await migrate(args), { code: 1, err: /npm run migrate/ })
+  for (const args of [['--nonsense'], ['--create', '!!']])
+    t.match(await migrate(args), { code: 1, err: /npm run migrate/ })
 })

@@ -11,28 +11,50 @@ import { createMock } from '../../scripts/mock/server.ts'
 import type { OperationInfo } from '../../services/operation.ts'
 import { holdAgainstSpec } from '../support/client.ts'
 
-const document: any = withExamples(await readContract(resolve(import.meta.dirname, '../../spec/openapi.yaml')))
+const document: any = withExamples(
+  await readContract(resolve(import.meta.dirname, '../../spec/openapi.yaml')),
+)
 const lines: string[] = []
 const mock = await createMock({ document, onAnswer: (line) => lines.push(line) })
 t.teardown(() => mock.close())
 const address = await mock.listen({ host: '127.0.0.1', port: 0 })
 
-const declaredOf = ({ path, method }: OperationInfo): any => document.paths[path.replace(/^\/v1/, '')][method.toLowerCase()]
+const declaredOf = ({ path, method }: OperationInfo): any =>
+  document.paths[path.replace(/^\/v1/, '')][method.toLowerCase()]
 
 /** A request that keeps the contract, made from its own schemas. */
-function requestOf (info: OperationInfo): { url: string, init: RequestInit } {
+function requestOf(info: OperationInfo): { url: string; init: RequestInit } {
   const item = document.paths[info.path.replace(/^\/v1/, '')]
-  const parameters = [...item.parameters ?? [], ...declaredOf(info).parameters ?? []].map((p: any) => follow(document, p))
+  const parameters = [...(item.parameters ?? []), ...(declaredOf(info).parameters ?? [])].map((p: any) =>
+    follow(document, p),
+  )
   const sampled = (p: any): string => String(valueOf(document, p.schema))
-  const path = parameters.filter((p: any) => p.in === 'path').reduce((text: string, p: any) => text.replace(`{${p.name}}`, encodeURIComponent(sampled(p))), info.path)
-  const query = new URLSearchParams(parameters.filter((p: any) => p.in === 'query' && p.required).map((p: any): [string, string] => [p.name, sampled(p)]))
+  const path = parameters
+    .filter((p: any) => p.in === 'path')
+    .reduce((text: string, p: any) => text.replace(`{${p.name}}`, encodeURIComponent(sampled(p))), info.path)
+  const query = new URLSearchParams(
+    parameters
+      .filter((p: any) => p.in === 'query' && p.required)
+      .map((p: any): [string, string] => [p.name, sampled(p)]),
+  )
   const headers: Record<string, string> = { authorization: 'Bearer plat_test_any' }
-  for (const p of parameters) if (p.in === 'header' && p.required) headers[p.name] = p.schema.pattern ? 'sha256 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' : sampled(p)
+  for (const p of parameters)
+    if (p.in === 'header' && p.required)
+      headers[p.name] = p.schema.pattern ? 'sha256 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' : sampled(p)
   const content = follow(document, declaredOf(info).requestBody)?.content ?? {}
-  const [type, media]: [string, any] = Object.entries(content)[0] as never ?? ['', null]
-  if (type !== '') headers['content-type'] = type === 'multipart/form-data' ? 'multipart/form-data; boundary=b' : type
-  const body = type === 'application/json' ? JSON.stringify(valueOf(document, media.schema)) : type === '' ? undefined : 'bytes'
-  return { url: `${address}${path}${query.size > 0 ? `?${query}` : ''}`, init: { method: info.method, headers, body, redirect: 'manual' } }
+  const [type, media]: [string, any] = (Object.entries(content)[0] as never) ?? ['', null]
+  if (type !== '')
+    headers['content-type'] = type === 'multipart/form-data' ? 'multipart/form-data; boundary=b' : type
+  const body =
+    type === 'application/json'
+      ? JSON.stringify(valueOf(document, media.schema))
+      : type === ''
+        ? undefined
+        : 'bytes'
+  return {
+    url: `${address}${path}${query.size > 0 ? `?${query}` : ''}`,
+    init: { method: info.method, headers, body, redirect: 'manual' },
+  }
 }
 
 for (const [id, info] of Object.entries(operations) as Array<[OperationId, OperationInfo]>) {
@@ -43,22 +65,54 @@ for (const [id, info] of Object.entries(operations) as Array<[OperationId, Opera
       t.equal(response.status, status, `${id} ${status}`)
       const text = await response.text()
       const json = response.headers.get('content-type')?.startsWith('application/json') === true
-      t.doesNotThrow(() => holdAgainstSpec(id, status, response.headers, json ? JSON.parse(text) : text), `${id} ${status}: ${text.slice(0, 300)}`)
+      t.doesNotThrow(
+        () => holdAgainstSpec(id, status, response.headers, json ? JSON.parse(text) : text),
+        `${id} ${status}: ${text.slice(0, 300)}`,
+      )
     }
   })
 }
 
 t.test('without a key, with a wrong body and with a status that is not declared it refuses', async (t) => {
   t.equal((await fetch(`${address}/v1/projects`)).status, 401)
-  const wrong = await fetch(`${address}/v1/projects`, { method: 'POST', headers: { authorization: 'Bearer x', 'content-type': 'application/json' }, body: '{"name": 1, "x": 2}' })
+  const wrong = await fetch(`${address}/v1/projects`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer x', 'content-type': 'application/json' },
+    body: '{"name": 1, "x": 2}',
+  })
   t.equal(wrong.status, 400)
-  t.match(await wrong.json(), { error: { code: 'INVALID_REQUEST', details: { errors: [{ constraint: 'additionalProperties' }, { field: 'name' }] } } })
-  const within = await fetch(`${address}/v1/payments/orders`, { method: 'POST', headers: { authorization: 'Bearer x', 'content-type': 'application/json' }, body: '{"items": [{"quantity": 0}]}' })
-  t.same((await within.json() as any).error.details.errors, [
-    { field: 'items[0].price_id', constraint: 'required', message: 'items[0].price_id is required', location: 'body' },
-    { field: 'items[0].quantity', constraint: 'minimum', message: 'items[0].quantity must be >= 1', location: 'body' }
-  ], 'in the words of the server')
-  const undeclared = await fetch(`${address}/v1/projects`, { headers: { authorization: 'Bearer x', prefer: 'code=299' } })
+  t.match(await wrong.json(), {
+    error: {
+      code: 'INVALID_REQUEST',
+      details: { errors: [{ constraint: 'additionalProperties' }, { field: 'name' }] },
+    },
+  })
+  const within = await fetch(`${address}/v1/payments/orders`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer x', 'content-type': 'application/json' },
+    body: '{"items": [{"quantity": 0}]}',
+  })
+  t.same(
+    ((await within.json()) as any).error.details.errors,
+    [
+      {
+        field: 'items[0].price_id',
+        constraint: 'required',
+        message: 'items[0].price_id is required',
+        location: 'body',
+      },
+      {
+        field: 'items[0].quantity',
+        constraint: 'minimum',
+        message: 'items[0].quantity must be >= 1',
+        location: 'body',
+      },
+    ],
+    'in the words of the server',
+  )
+  const undeclared = await fetch(`${address}/v1/projects`, {
+    headers: { authorization: 'Bearer x', prefer: 'code=299' },
+  })
   t.match([undeclared.status, await undeclared.json()], [400, { error: { details: { field: 'Prefer' } } }])
   t.equal((await fetch(`${address}/v1/nothing`)).status, 404)
   t.equal((await fetch(`${address}/v1/projects`, { method: 'DELETE' })).status, 405)

@@ -9,11 +9,24 @@ const SETUP = fileURLToPath(new URL('../../scripts/setup.mjs', import.meta.url))
 
 function project(t: Test): string {
   const folder = t.testdir({
-    'package.json': JSON.stringify({ name: 'project', version: '1.0.0', dependencies: { served: 'file:served' }, devDependencies: { tested: 'file:tested' } }),
+    'package.json': JSON.stringify({
+      name: 'project',
+      version: '1.0.0',
+      dependencies: { served: 'file:served' },
+      devDependencies: { tested: 'file:tested' },
+    }),
     'package-lock.json': JSON.stringify({
-      name: 'project', version: '1.0.0', lockfileVersion: 3, requires: true,
+      name: 'project',
+      version: '1.0.0',
+      lockfileVersion: 3,
+      requires: true,
       packages: {
-        '': { name: 'project', version: '1.0.0', dependencies: { served: 'file:served' }, devDependencies: { tested: 'file:tested' } },
+        '': {
+          name: 'project',
+          version: '1.0.0',
+          dependencies: { served: 'file:served' },
+          devDependencies: { tested: 'file:tested' },
+        },
         'node_modules/served': { resolved: 'served', link: true },
         'node_modules/tested': { resolved: 'tested', link: true },
         served: { version: '1.0.0' },
@@ -28,14 +41,28 @@ function project(t: Test): string {
   return folder
 }
 
-async function setup(folder: string, args: string[] = [], env: Record<string, string> = {}): Promise<{ code: number | null; out: string; err: string }> {
-  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')))
+async function setup(
+  folder: string,
+  args: string[] = [],
+  env: Record<string, string> = {},
+): Promise<{ code: number | null; out: string; err: string }> {
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')),
+  )
   // A port that nobody serves: whoever asks the registry fails at once.
   const offline = { npm_config_registry: 'http://127.0.0.1:9/', npm_config_fetch_retries: '0' }
-  const child = spawn(process.execPath, [join(folder, 'scripts', 'setup.mjs'), ...args], { cwd: folder, env: { ...inherited, ...offline, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [join(folder, 'scripts', 'setup.mjs'), ...args], {
+    cwd: folder,
+    env: { ...inherited, ...offline, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const told = { out: '', err: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => { told.out += text })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => { told.err += text })
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    told.out += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    told.err += text
+  })
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
   return { code, ...told }
 }
@@ -50,7 +77,11 @@ t.test('a start installs what serving needs, and the tests add theirs', async (t
   t.match(first.out, /^Installing the dependencies \.\.\./)
   t.ok(has(folder, 'served'))
   t.notOk(has(folder, 'tested'))
-  t.strictSame(await setup(folder), { code: 0, out: '', err: '' }, 'the second time there is nothing to do or say')
+  t.strictSame(
+    await setup(folder),
+    { code: 0, out: '', err: '' },
+    'the second time there is nothing to do or say',
+  )
 
   t.equal((await setup(folder, ['--dev'])).code, 0)
   t.ok(has(folder, 'served'))
@@ -83,19 +114,27 @@ t.test('packages that somebody installed by hand are taken as they are', async (
 t.test('two that start together install once', async (t) => {
   const folder = project(t)
   const both = await Promise.all([setup(folder, ['--dev']), setup(folder, ['--dev'])])
-  t.strictSame(both.map(({ code }) => code), [0, 0])
+  t.strictSame(
+    both.map(({ code }) => code),
+    [0, 0],
+  )
   t.equal(both.filter(({ out }) => out.includes('Installing')).length, 1)
 })
 
 t.test('a Node that is too old is told so', async (t) => {
-  const { code, err } = await setup(project(t), [], { npm_config_user_agent: 'npm/8.0.0 node/v18.20.0 linux x64' })
+  const { code, err } = await setup(project(t), [], {
+    npm_config_user_agent: 'npm/8.0.0 node/v18.20.0 linux x64',
+  })
   t.equal(code, 1)
   t.match(err, /^This project needs Node 20 or later and found Node 18: .*\.\n$/)
 })
 
 t.test('no network is told in a sentence', async (t) => {
   const folder = project(t)
-  const { code, err } = await setup(folder, [], { npm_config_user_agent: 'npm/10.0.0 node/v20.0.0 linux x64', npm_config_cache: join(folder, 'cache') })
+  const { code, err } = await setup(folder, [], {
+    npm_config_user_agent: 'npm/10.0.0 node/v20.0.0 linux x64',
+    npm_config_cache: join(folder, 'cache'),
+  })
   t.equal(code, 1)
   t.match(err, /The npm registry cannot be reached: .*run the command again\.\n$/)
 })

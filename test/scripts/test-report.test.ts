@@ -45,11 +45,15 @@ t.test('in continuous integration a skipped test fails by name', async (t) => {
 })
 
 t.test('a file that fails as a whole counts as one failure', async (t) => {
-  const crashed = await report('TAP version 14\nnot ok 1 - test/crash.test.ts\n  ---\n  exitCode: 1\n  ...\n1..1\n')
+  const crashed = await report(
+    'TAP version 14\nnot ok 1 - test/crash.test.ts\n  ---\n  exitCode: 1\n  ...\n1..1\n',
+  )
   t.equal(crashed.closing, '0 passed, 1 failed')
   t.match(crashed.text, 'exitCode: 1')
 
-  const late = await report('TAP version 14\n# Subtest: test/late.test.ts\n    ok 1 - fine\n    1..1\nnot ok 1 - test/late.test.ts\n  ---\n  signal: SIGKILL\n  ...\n1..1\n')
+  const late = await report(
+    'TAP version 14\n# Subtest: test/late.test.ts\n    ok 1 - fine\n    1..1\nnot ok 1 - test/late.test.ts\n  ---\n  signal: SIGKILL\n  ...\n1..1\n',
+  )
   t.equal(late.closing, '1 passed, 1 failed')
 })
 
@@ -70,7 +74,10 @@ t.test('what a failure was thrown for is told with it, down to the first error',
 not ok 1 - test/thrown.test.ts
 1..1
 `)
-  t.match(text, /cause:\n +message: unavailable\n +code: UNAVAILABLE\n +cause:\n +message: canceling statement due to statement timeout\n +code: "57014"$/)
+  t.match(
+    text,
+    /cause:\n +message: unavailable\n +code: UNAVAILABLE\n +cause:\n +message: canceling statement due to statement timeout\n +code: "57014"$/,
+  )
 })
 
 t.test('no output is no success', async (t) => {

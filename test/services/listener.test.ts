@@ -8,13 +8,15 @@ import { createWire } from '../support/contract-proxy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const endListeners = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'platform listener' AND datname = current_database()"
+const endListeners =
+  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'platform listener' AND datname = current_database()"
 
-async function openTestDatabase (t: Test) {
+async function openTestDatabase(t: Test) {
   const { url } = await createTestDatabase(t)
   const db = openDatabase({ url })
   t.teardown(() => db.close())
-  const tell = (channel: string, payload: string) => db.pool.query('SELECT pg_notify($1, $2)', [channel, payload])
+  const tell = (channel: string, payload: string) =>
+    db.pool.query('SELECT pg_notify($1, $2)', [channel, payload])
   /** A listener that writes down what it hears on the channels, when it hears and what breaks. */
   const listen = (t: Test, channels: string[] = [], options: Partial<ListenerOptions> = {}) => {
     const heard: string[] = []
@@ -42,10 +44,12 @@ t.test('what is heard', async (t) => {
       await tell('Two "words"', 'second')
       await tell('threes', 'of no concern')
     })
-    await db.transaction(async (tx) => {
-      await tx.prisma.$executeRawUnsafe("SELECT pg_notify('ones', 'undone')")
-      throw new Error('undone')
-    }).catch(() => {})
+    await db
+      .transaction(async (tx) => {
+        await tx.prisma.$executeRawUnsafe("SELECT pg_notify('ones', 'undone')")
+        throw new Error('undone')
+      })
+      .catch(() => {})
     await tell('ones', 'last')
     await waitUntil(() => heard.includes('ones last'))
     t.same(heard, ['ones committed first', 'Two "words" second', 'ones began first', 'ones last'])
@@ -69,16 +73,23 @@ t.test('what is heard', async (t) => {
 
   t.test('what throws is reported, and the next notification is heard by all', async (t) => {
     const { listener, heard, errors, states } = listen(t)
-    listener.on('ones', (payload) => { throw new Error(`no ${payload}`) })
+    listener.on('ones', (payload) => {
+      throw new Error(`no ${payload}`)
+    })
     listener.on('ones', (payload) => heard.push(payload))
-    listener.onState(() => { throw new Error('no state') })
+    listener.onState(() => {
+      throw new Error('no state')
+    })
     listener.start()
     await waitUntil(() => listener.listening)
     await tell('ones', 'a')
     await tell('ones', 'b')
     await waitUntil(() => heard.includes('b'))
     t.same(heard, ['a', 'b'])
-    t.same(errors.map(({ message }) => message), ['no state', 'no a', 'no b'])
+    t.same(
+      errors.map(({ message }) => message),
+      ['no state', 'no a', 'no b'],
+    )
     t.same(states, [true], 'the connection is the same')
   })
 })
@@ -138,20 +149,26 @@ t.test('settling', async (t) => {
     await listener.settle()
   })
 
-  t.test('the others have heard what was committed before, whatever the address names its connections', async (t) => {
-    const named = new URL(url)
-    named.searchParams.set('application_name', 'something else')
-    const { listener } = listen(t, [], { heartbeat, url: named.href })
-    const others = [listen(t, ['ones'], { heartbeat, url: named.href }), listen(t, ['ones'], { heartbeat })]
-    for (const each of [listener, ...others.map((other) => other.listener)]) each.start()
-    await waitUntil(() => listener.listening && others.every((other) => other.listener.listening))
-    for (let i = 1; i <= 50; i++) {
-      await tell('ones', `${i}`)
-      await listener.settle()
-      t.same(others.map(({ heard }) => heard.length), [i, i])
-    }
-    await Promise.all(Array.from({ length: 20 }, () => listener.settle()))
-  })
+  t.test(
+    'the others have heard what was committed before, whatever the address names its connections',
+    async (t) => {
+      const named = new URL(url)
+      named.searchParams.set('application_name', 'something else')
+      const { listener } = listen(t, [], { heartbeat, url: named.href })
+      const others = [listen(t, ['ones'], { heartbeat, url: named.href }), listen(t, ['ones'], { heartbeat })]
+      for (const each of [listener, ...others.map((other) => other.listener)]) each.start()
+      await waitUntil(() => listener.listening && others.every((other) => other.listener.listening))
+      for (let i = 1; i <= 50; i++) {
+        await tell('ones', `${i}`)
+        await listener.settle()
+        t.same(
+          others.map(({ heard }) => heard.length),
+          [i, i],
+        )
+      }
+      await Promise.all(Array.from({ length: 20 }, () => listener.settle()))
+    },
+  )
 
   t.test('one that does not answer is waited for until it must know', async (t) => {
     const { listener } = listen(t, [], { heartbeat: 100 })
@@ -191,7 +208,9 @@ t.test('closing', async (t) => {
     const deaf = createServer((socket) => socket.resume().on('error', () => {}))
     await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve))
     t.teardown(() => deaf.close())
-    const { listener, errors } = listen(t, [], { url: `postgres://x:x@127.0.0.1:${(deaf.address() as AddressInfo).port}/x` })
+    const { listener, errors } = listen(t, [], {
+      url: `postgres://x:x@127.0.0.1:${(deaf.address() as AddressInfo).port}/x`,
+    })
     listener.start()
     await sleep(50)
     const closed = await Promise.race([listener.close().then(() => true), sleep(3_000, false)])
@@ -215,18 +234,33 @@ t.test('closing', async (t) => {
 })
 
 /** A way to the database on which, from a moment on, nothing comes through and nothing breaks. */
-async function createSilentWire (t: Test, databaseUrl: string): Promise<{ url: string, silence: () => void }> {
+async function createSilentWire(t: Test, databaseUrl: string): Promise<{ url: string; silence: () => void }> {
   const target = new URL(databaseUrl)
   let silent = false
   const server = createServer((near) => {
     const far = connect(Number(target.port), target.hostname)
-    near.on('data', (data) => { if (!silent) far.write(data) }).on('error', () => {}).on('close', () => far.destroy())
-    far.on('data', (data) => { if (!silent) near.write(data) }).on('error', () => {}).on('close', () => near.destroy())
+    near
+      .on('data', (data) => {
+        if (!silent) far.write(data)
+      })
+      .on('error', () => {})
+      .on('close', () => far.destroy())
+    far
+      .on('data', (data) => {
+        if (!silent) near.write(data)
+      })
+      .on('error', () => {})
+      .on('close', () => near.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
   const url = new URL(databaseUrl)
   url.hostname = '127.0.0.1'
   url.port = String((server.address() as AddressInfo).port)
-  return { url: url.href, silence: () => { silent = true } }
+  return {
+    url: url.href,
+    silence: () => {
+      silent = true
+    },
+  }
 }

@@ -34,7 +34,9 @@ function write(folder: string, name: string, script: string): void {
 }
 
 /** An empty database, unlike the template's copies. */
-async function emptyDatabase(t: Test): Promise<{ url: string; query: (sql: string) => Promise<Record<string, unknown>[]> }> {
+async function emptyDatabase(
+  t: Test,
+): Promise<{ url: string; query: (sql: string) => Promise<Record<string, unknown>[]> }> {
   const server = String(process.env['TEST_DATABASE_URL'])
   const name = `empty_${randomBytes(6).toString('hex')}`
   await run(server, `CREATE DATABASE ${name}`)
@@ -54,10 +56,14 @@ async function run(url: string, sql: string): Promise<Record<string, unknown>[]>
   }
 }
 
-const NAMES = 'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL ORDER BY started_at'
+const NAMES =
+  'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL ORDER BY started_at'
 
 async function sentenceOf(t: Test, applying: Promise<unknown>): Promise<string> {
-  const error = await applying.then(() => undefined, (reason: unknown) => reason)
+  const error = await applying.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
   t.type(error, MigrationError)
   const message = error instanceof Error ? error.message : ''
   t.notMatch(message, /\n/, 'it is one line')
@@ -66,7 +72,10 @@ async function sentenceOf(t: Test, applying: Promise<unknown>): Promise<string> 
 
 t.test('migrations are applied in order, once, and recorded as Prisma does', async (t) => {
   const { url, query } = await emptyDatabase(t)
-  const folder = folderOf(t, { '20260102000000_two': 'ALTER TABLE one ADD m int', '20260101000000_one': WITH_FUNCTION })
+  const folder = folderOf(t, {
+    '20260102000000_two': 'ALTER TABLE one ADD m int',
+    '20260101000000_one': WITH_FUNCTION,
+  })
   t.strictSame(await applyMigrations(url, () => {}, { folder }), ['20260101000000_one', '20260102000000_two'])
   t.strictSame(await query('SELECT n, m FROM one'), [{ n: 1, m: null }])
   t.strictSame(await applyMigrations(url, () => {}, { folder }), [], 'the second time there is nothing to do')
@@ -83,9 +92,16 @@ t.test('migrations are applied in order, once, and recorded as Prisma does', asy
     applied_steps_count: 1,
   })
   const schemaFile = fileURLToPath(new URL('../../prisma/schema.prisma', import.meta.url))
-  t.strictSame(await diagnoseHistory({ url, schemaFile, migrationsFolder: folder }), {
-    editedMigrationNames: [], failedMigrationNames: [], hasMigrationsTable: true, history: null,
-  }, 'Prisma itself finds nothing amiss')
+  t.strictSame(
+    await diagnoseHistory({ url, schemaFile, migrationsFolder: folder }),
+    {
+      editedMigrationNames: [],
+      failedMigrationNames: [],
+      hasMigrationsTable: true,
+      history: null,
+    },
+    'Prisma itself finds nothing amiss',
+  )
 })
 
 t.test('a database in which all is applied costs one look', async (t) => {
@@ -97,9 +113,14 @@ t.test('a database in which all is applied costs one look', async (t) => {
 
 t.test('servers that start together apply each migration once', async (t) => {
   const { url, query } = await emptyDatabase(t)
-  const folder = folderOf(t, { '20260101000000_one': `${WITH_FUNCTION} SELECT pg_sleep(0.1)`, '20260102000000_two': 'INSERT INTO one VALUES (2)' })
+  const folder = folderOf(t, {
+    '20260101000000_one': `${WITH_FUNCTION} SELECT pg_sleep(0.1)`,
+    '20260102000000_two': 'INSERT INTO one VALUES (2)',
+  })
   const servers = [0, 1, 2].map(() => runProgram(t, MIGRATING, [url, folder]))
-  const applied = await Promise.all(servers.map(async (server) => (await server.told('applied'))['applied'] as string[]))
+  const applied = await Promise.all(
+    servers.map(async (server) => (await server.told('applied'))['applied'] as string[]),
+  )
   t.strictSame(applied.flat().sort(), ['20260101000000_one', '20260102000000_two'])
   t.strictSame(await query('SELECT n FROM one ORDER BY n'), [{ n: 1 }, { n: 2 }])
   t.equal((await query(NAMES)).length, 2)
@@ -107,7 +128,10 @@ t.test('servers that start together apply each migration once', async (t) => {
 
 t.test('a server that is killed in the middle of a migration leaves nothing to mend', async (t) => {
   const { url, query } = await emptyDatabase(t)
-  const folder = folderOf(t, { '20260101000000_one': WITH_FUNCTION, '20260102000000_two': 'INSERT INTO one VALUES (2); SELECT pg_sleep(0.5); INSERT INTO one VALUES (3)' })
+  const folder = folderOf(t, {
+    '20260101000000_one': WITH_FUNCTION,
+    '20260102000000_two': 'INSERT INTO one VALUES (2); SELECT pg_sleep(0.5); INSERT INTO one VALUES (3)',
+  })
   const server = runProgram(t, MIGRATING, [url, folder])
   const asleep = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
   const deadline = Date.now() + 20_000
@@ -117,14 +141,27 @@ t.test('a server that is killed in the middle of a migration leaves nothing to m
   }
   await server.kill('SIGKILL')
   t.strictSame(await applyMigrations(url, () => {}, { folder }), ['20260102000000_two'])
-  t.strictSame(await query('SELECT n FROM one ORDER BY n'), [{ n: 1 }, { n: 2 }, { n: 3 }], 'each statement took effect once')
+  t.strictSame(
+    await query('SELECT n FROM one ORDER BY n'),
+    [{ n: 1 }, { n: 2 }, { n: 3 }],
+    'each statement took effect once',
+  )
   t.equal((await query('SELECT FROM _prisma_migrations')).length, 2, 'and no record of the attempt is left')
 })
 
 t.test('a migration that fails is undone whole, and may be corrected', async (t) => {
   const { url, query } = await emptyDatabase(t)
-  const folder = folderOf(t, { '20260101000000_one': WITH_FUNCTION, '20260102000000_two': 'INSERT INTO one VALUES (2); INSERT INTO nowhere VALUES (1)' })
-  t.match(await sentenceOf(t, applyMigrations(url, () => {}, { folder })), /20260102000000_two failed \(relation "nowhere" does not exist\)/)
+  const folder = folderOf(t, {
+    '20260101000000_one': WITH_FUNCTION,
+    '20260102000000_two': 'INSERT INTO one VALUES (2); INSERT INTO nowhere VALUES (1)',
+  })
+  t.match(
+    await sentenceOf(
+      t,
+      applyMigrations(url, () => {}, { folder }),
+    ),
+    /20260102000000_two failed \(relation "nowhere" does not exist\)/,
+  )
   t.strictSame(await query('SELECT n FROM one'), [{ n: 1 }])
   t.strictSame(await query(NAMES), [{ name: '20260101000000_one' }])
 
@@ -139,13 +176,25 @@ t.test('a migration that was edited after it was applied is refused', async (t) 
   write(folder, '20260101000000_one', WITH_FUNCTION.replaceAll('\n', '\r\n'))
   t.strictSame(await applyMigrations(url, () => {}, { folder }), [], 'other line endings are no edit')
   write(folder, '20260101000000_one', `${WITH_FUNCTION}\nSELECT 1`)
-  t.match(await sentenceOf(t, applyMigrations(url, () => {}, { folder })), /20260101000000_one was edited after it was applied/)
+  t.match(
+    await sentenceOf(
+      t,
+      applyMigrations(url, () => {}, { folder }),
+    ),
+    /20260101000000_one was edited after it was applied/,
+  )
 })
 
 t.test('a migration cannot end its transaction', async (t) => {
   const { url, query } = await emptyDatabase(t)
   const folder = folderOf(t, { '20260101000000_one': 'CREATE TABLE one (n int); COMMIT' })
-  t.match(await sentenceOf(t, applyMigrations(url, () => {}, { folder })), /ends its transaction itself/)
+  t.match(
+    await sentenceOf(
+      t,
+      applyMigrations(url, () => {}, { folder }),
+    ),
+    /ends its transaction itself/,
+  )
   t.strictSame(await query(NAMES), [])
 })
 
@@ -153,18 +202,27 @@ t.test('a statement that PostgreSQL runs outside a transaction only says so', as
   const { url, query } = await emptyDatabase(t)
   const folder = folderOf(t, {
     '20260101000000_one': WITH_FUNCTION,
-    '20260102000000_index': '-- outside a transaction\nCREATE INDEX CONCURRENTLY IF NOT EXISTS one_n ON one (n)',
+    '20260102000000_index':
+      '-- outside a transaction\nCREATE INDEX CONCURRENTLY IF NOT EXISTS one_n ON one (n)',
   })
   const both = await Promise.all([0, 1].map(() => applyMigrations(url, () => {}, { folder })))
   t.equal(both.flat().length, 2, 'also while another server waits for it')
-  t.strictSame(await query("SELECT indisvalid FROM pg_index WHERE indexrelid = 'one_n'::regclass"), [{ indisvalid: true }])
+  t.strictSame(await query("SELECT indisvalid FROM pg_index WHERE indexrelid = 'one_n'::regclass"), [
+    { indisvalid: true },
+  ])
 })
 
 t.test('a database of somebody else is left alone', async (t) => {
   const { url, query } = await emptyDatabase(t)
   await query('CREATE TABLE invoices (n int)')
   const folder = folderOf(t, { '20260101000000_one': WITH_FUNCTION })
-  t.match(await sentenceOf(t, applyMigrations(url, () => {}, { folder })), /already holds tables \(invoices\)/)
+  t.match(
+    await sentenceOf(
+      t,
+      applyMigrations(url, () => {}, { folder }),
+    ),
+    /already holds tables \(invoices\)/,
+  )
   t.strictSame(await query("SELECT to_regclass('_prisma_migrations') AS history"), [{ history: null }])
 })
 
@@ -173,7 +231,13 @@ t.test('a migration that another tool began and did not finish is named', async 
   const folder = folderOf(t, { '20260101000000_one': WITH_FUNCTION })
   await applyMigrations(url, () => {}, { folder })
   await query('UPDATE _prisma_migrations SET finished_at = NULL')
-  t.match(await sentenceOf(t, applyMigrations(url, () => {}, { folder })), /20260101000000_one was begun by another tool/)
+  t.match(
+    await sentenceOf(
+      t,
+      applyMigrations(url, () => {}, { folder }),
+    ),
+    /20260101000000_one was begun by another tool/,
+  )
 })
 
 t.test('a database that cannot be reached is told without its password', async (t) => {

@@ -1,6 +1,19 @@
 // The embedded database: what a start, a stop, a kill and damage must leave.
 import { spawn } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,8 +31,17 @@ function dataFolder(t: Test): string {
   return folder
 }
 
-async function start(t: Test, dataDir: string, progress: string[] = [], whenRunning: 'attach' | 'refuse' = 'refuse') {
-  const embedded = await startEmbedded({ dataDir, whenRunning, onProgress: (message) => progress.push(message) })
+async function start(
+  t: Test,
+  dataDir: string,
+  progress: string[] = [],
+  whenRunning: 'attach' | 'refuse' = 'refuse',
+) {
+  const embedded = await startEmbedded({
+    dataDir,
+    whenRunning,
+    onProgress: (message) => progress.push(message),
+  })
   // Stopping twice is no more than stopping once.
   t.teardown(embedded.stop)
   return embedded
@@ -52,14 +74,17 @@ function runs(pid: number): boolean {
 
 async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const deadline = Date.now() + 20_000
-  while (!await condition()) {
+  while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`Waited in vain until ${what}.`)
     await sleep(5)
   }
 }
 
 async function sentenceOf(t: Test, starting: Promise<unknown>): Promise<string> {
-  const error = await starting.then(() => undefined, (reason: unknown) => reason)
+  const error = await starting.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
   if (!t.type(error, EmbeddedPostgresError)) return ''
   const { message } = error as EmbeddedPostgresError
   t.notMatch(message, /\n/, 'it is one line')
@@ -88,7 +113,8 @@ t.test('the application connects as an owner without other powers, over loopback
   t.equal(new URL(url).hostname, '127.0.0.1')
   const role = 'SELECT rolsuper, rolcreatedb FROM pg_roles WHERE rolname = current_user'
   t.strictSame(await query(url, role), [{ rolsuper: false, rolcreatedb: true }])
-  const settings = "SELECT current_setting('TimeZone') AS zone, current_setting('server_encoding') AS encoding, current_setting('listen_addresses') AS listen"
+  const settings =
+    "SELECT current_setting('TimeZone') AS zone, current_setting('server_encoding') AS encoding, current_setting('listen_addresses') AS listen"
   t.strictSame(await query(url, settings), [{ zone: 'UTC', encoding: 'UTF8', listen: '127.0.0.1' }])
   t.equal(statSync(join(dataDir, 'password')).mode & 0o777, 0o600)
 
@@ -140,7 +166,10 @@ t.test('of two that take a lock at the same moment exactly one gets it, round af
   const at = String(Date.now() + 1_500)
   const racers = [1, 2].map(() => runProgram(t, 'support/lock-racer.ts', [folder, at, String(LOCK_ROUNDS)]))
   const won = await Promise.all(racers.map(async (racer) => (await racer.told('won'))['won'] as number[]))
-  t.strictSame(won.flat().sort((a, b) => a - b), Array.from({ length: LOCK_ROUNDS }, (_, round) => round))
+  t.strictSame(
+    won.flat().sort((a, b) => a - b),
+    Array.from({ length: LOCK_ROUNDS }, (_, round) => round),
+  )
   for (const racer of racers) await racer.kill('SIGKILL')
 })
 
@@ -150,8 +179,10 @@ t.test('an operator who attaches while the server starts waits for it', async (t
   const urls = await Promise.all(both.map(async (server) => server.told('url')))
   t.strictSame(urls.map(({ adopted }) => adopted).sort(), [false, true])
   t.equal(urls[0]?.['url'], urls[1]?.['url'])
-  for (const [index, server] of both.entries()) if (urls[index]?.['adopted'] === true) await server.kill('SIGKILL')
-  for (const [index, server] of both.entries()) if (urls[index]?.['adopted'] === false) await server.kill('SIGTERM')
+  for (const [index, server] of both.entries())
+    if (urls[index]?.['adopted'] === true) await server.kill('SIGKILL')
+  for (const [index, server] of both.entries())
+    if (urls[index]?.['adopted'] === false) await server.kill('SIGTERM')
 })
 
 t.test('what a killed server left running is stopped, and what it acknowledged is there', async (t) => {
@@ -178,7 +209,8 @@ t.test('a server that is killed during its first start leaves nothing in the way
     await until(() => {
       const names = readdirSync(dataDir)
       const unfinished = names.find((name) => /^unfinished-\w+$/.test(name))
-      if (moment === 'PG_VERSION') return unfinished !== undefined && existsSync(join(dataDir, unfinished, 'PG_VERSION'))
+      if (moment === 'PG_VERSION')
+        return unfinished !== undefined && existsSync(join(dataDir, unfinished, 'PG_VERSION'))
       return moment === 'unfinished' ? unfinished !== undefined : names.includes('cluster')
     }, `the first start comes to ${moment}`)
     await server.kill('SIGKILL')
@@ -195,9 +227,16 @@ t.test('a process id that has passed to somebody else does not stop the start', 
   const cluster = join(dataDir, 'cluster')
   const { uid, gid } = statSync(cluster)
   // PostgreSQL believes the file where the process belongs to its own account.
-  const somebody = spawn('sleep', ['600'], { cwd: '/', stdio: 'ignore', ...(process.getuid?.() === 0 ? { uid, gid } : {}) })
+  const somebody = spawn('sleep', ['600'], {
+    cwd: '/',
+    stdio: 'ignore',
+    ...(process.getuid?.() === 0 ? { uid, gid } : {}),
+  })
   t.teardown(() => somebody.kill('SIGKILL'))
-  writeFileSync(join(cluster, 'postmaster.pid'), `${somebody.pid}\n${cluster}\n1\n1\n\n127.0.0.1\n\nready   \n`)
+  writeFileSync(
+    join(cluster, 'postmaster.pid'),
+    `${somebody.pid}\n${cluster}\n1\n1\n\n127.0.0.1\n\nready   \n`,
+  )
 
   const next = await start(t, dataDir)
   t.strictSame(await query(next.url, 'SELECT 1 AS one'), [{ one: 1 }])
@@ -205,51 +244,65 @@ t.test('a process id that has passed to somebody else does not stop the start', 
   await next.stop()
 })
 
-t.test('a database that dies under load answers again on the same address with all that it acknowledged', async (t) => {
-  const dataDir = dataFolder(t)
-  const progress: string[] = []
-  const embedded = await start(t, dataDir, progress)
-  const pool = new pg.Pool({ connectionString: embedded.url, max: 4 })
-  pool.on('error', () => {})
-  await pool.query('CREATE TABLE acknowledged (n int PRIMARY KEY)')
-  const acknowledged: number[] = []
-  let writing = true
-  const writers = [0, 1, 2, 3].map(async (writer) => {
-    for (let n = writer; writing; n += 4) {
-      try {
-        await pool.query('INSERT INTO acknowledged VALUES ($1)', [n])
-        acknowledged.push(n)
-      } catch {
-        await sleep(5)
+t.test(
+  'a database that dies under load answers again on the same address with all that it acknowledged',
+  async (t) => {
+    const dataDir = dataFolder(t)
+    const progress: string[] = []
+    const embedded = await start(t, dataDir, progress)
+    const pool = new pg.Pool({ connectionString: embedded.url, max: 4 })
+    pool.on('error', () => {})
+    await pool.query('CREATE TABLE acknowledged (n int PRIMARY KEY)')
+    const acknowledged: number[] = []
+    let writing = true
+    const writers = [0, 1, 2, 3].map(async (writer) => {
+      for (let n = writer; writing; n += 4) {
+        try {
+          await pool.query('INSERT INTO acknowledged VALUES ($1)', [n])
+          acknowledged.push(n)
+        } catch {
+          await sleep(5)
+        }
       }
-    }
-  })
+    })
 
-  for (let round = 0; round < 2; round += 1) {
-    const before = acknowledged.length
-    await until(() => acknowledged.length > before + 50, 'writes go on')
-    const pid = postmasterOf(dataDir)
-    process.kill(pid, 'SIGKILL')
-    const killed = Date.now()
-    await until(() => progress.filter((message) => message.includes('answers again')).length > round, 'the database answers again')
-    const atRestart = acknowledged.length
-    await until(() => acknowledged.length > atRestart, 'writes are acknowledged again')
-    t.ok(Date.now() - killed < 5_000, 'it answers again within 5 s')
-  }
-  writing = false
-  await Promise.all(writers)
-  const stored = new Set((await query(embedded.url, 'SELECT n FROM acknowledged')).map(({ n }) => n))
-  t.strictSame(acknowledged.filter((n) => !stored.has(n)), [], 'nothing acknowledged is lost')
-  t.equal(progress.filter((message) => message.includes('ended unexpectedly')).length, 2)
-  await pool.end()
-  await embedded.stop()
-})
+    for (let round = 0; round < 2; round += 1) {
+      const before = acknowledged.length
+      await until(() => acknowledged.length > before + 50, 'writes go on')
+      const pid = postmasterOf(dataDir)
+      process.kill(pid, 'SIGKILL')
+      const killed = Date.now()
+      await until(
+        () => progress.filter((message) => message.includes('answers again')).length > round,
+        'the database answers again',
+      )
+      const atRestart = acknowledged.length
+      await until(() => acknowledged.length > atRestart, 'writes are acknowledged again')
+      t.ok(Date.now() - killed < 5_000, 'it answers again within 5 s')
+    }
+    writing = false
+    await Promise.all(writers)
+    const stored = new Set((await query(embedded.url, 'SELECT n FROM acknowledged')).map(({ n }) => n))
+    t.strictSame(
+      acknowledged.filter((n) => !stored.has(n)),
+      [],
+      'nothing acknowledged is lost',
+    )
+    t.equal(progress.filter((message) => message.includes('ended unexpectedly')).length, 2)
+    await pool.end()
+    await embedded.stop()
+  },
+)
 
 t.test('Ctrl-C reaches the server and not the database', async (t) => {
   const server = runProgram(t, SERVER, [dataFolder(t)])
   const { url } = await server.told('url')
   process.kill(-server.pid, 'SIGINT')
-  t.strictSame(await server.told('drained'), { drained: true }, 'the database answers while the server drains')
+  t.strictSame(
+    await server.told('drained'),
+    { drained: true },
+    'the database answers while the server drains',
+  )
   await t.rejects(query(String(url), 'SELECT 1'), 'and is stopped afterwards')
 })
 
@@ -288,15 +341,54 @@ t.test('damage is told in one sentence that says what to do', async (t) => {
   await (await start(t, whole)).stop()
 
   const damages: [string, (cluster: string) => void, RegExp][] = [
-    ['a missing PG_VERSION', (cluster) => rmSync(join(cluster, 'PG_VERSION')), /damaged.*PG_VERSION.*restore it from a backup/],
-    ['an unreadable PG_VERSION', (cluster) => writeFileSync(join(cluster, 'PG_VERSION'), '\0\0'), /damaged.*PG_VERSION/],
-    ['another major version', (cluster) => writeFileSync(join(cluster, 'PG_VERSION'), '16\n'), /made by PostgreSQL 16.*pg_dump/],
-    ['a corrupt pg_control', (cluster) => writeFileSync(join(cluster, 'global', 'pg_control'), Buffer.alloc(8192, 7)), /damaged.*restore it from a backup/],
-    ['a short pg_control', (cluster) => truncateSync(join(cluster, 'global', 'pg_control'), 10), /damaged.*restore it from a backup/],
-    ['a missing pg_control', (cluster) => rmSync(join(cluster, 'global', 'pg_control')), /damaged.*restore it from a backup/],
-    ['a missing write-ahead log', (cluster) => rmSync(join(cluster, 'pg_wal'), { recursive: true }), /damaged.*restore it from a backup/],
-    ['missing tables', (cluster) => rmSync(join(cluster, 'base'), { recursive: true }), /damaged.*restore it from a backup/],
-    ['missing shared tables', (cluster) => { for (const name of readdirSync(join(cluster, 'global'))) if (/^\d/.test(name)) rmSync(join(cluster, 'global', name)) }, /damaged.*restore it from a backup/],
+    [
+      'a missing PG_VERSION',
+      (cluster) => rmSync(join(cluster, 'PG_VERSION')),
+      /damaged.*PG_VERSION.*restore it from a backup/,
+    ],
+    [
+      'an unreadable PG_VERSION',
+      (cluster) => writeFileSync(join(cluster, 'PG_VERSION'), '\0\0'),
+      /damaged.*PG_VERSION/,
+    ],
+    [
+      'another major version',
+      (cluster) => writeFileSync(join(cluster, 'PG_VERSION'), '16\n'),
+      /made by PostgreSQL 16.*pg_dump/,
+    ],
+    [
+      'a corrupt pg_control',
+      (cluster) => writeFileSync(join(cluster, 'global', 'pg_control'), Buffer.alloc(8192, 7)),
+      /damaged.*restore it from a backup/,
+    ],
+    [
+      'a short pg_control',
+      (cluster) => truncateSync(join(cluster, 'global', 'pg_control'), 10),
+      /damaged.*restore it from a backup/,
+    ],
+    [
+      'a missing pg_control',
+      (cluster) => rmSync(join(cluster, 'global', 'pg_control')),
+      /damaged.*restore it from a backup/,
+    ],
+    [
+      'a missing write-ahead log',
+      (cluster) => rmSync(join(cluster, 'pg_wal'), { recursive: true }),
+      /damaged.*restore it from a backup/,
+    ],
+    [
+      'missing tables',
+      (cluster) => rmSync(join(cluster, 'base'), { recursive: true }),
+      /damaged.*restore it from a backup/,
+    ],
+    [
+      'missing shared tables',
+      (cluster) => {
+        for (const name of readdirSync(join(cluster, 'global')))
+          if (/^\d/.test(name)) rmSync(join(cluster, 'global', name))
+      },
+      /damaged.*restore it from a backup/,
+    ],
   ]
   for (const [what, damage, expected] of damages) {
     await t.test(what, async (t) => {
@@ -312,7 +404,8 @@ t.test('damage is told in one sentence that says what to do', async (t) => {
 t.test('a place that is no folder is told in one sentence', async (t) => {
   const file = join(dataFolder(t), 'file')
   writeFileSync(file, '')
-  for (const place of [file, join(file, 'below')]) t.match(await sentenceOf(t, start(t, place)), /choose another data folder/)
+  for (const place of [file, join(file, 'below')])
+    t.match(await sentenceOf(t, start(t, place)), /choose another data folder/)
 })
 
 /** With its owners, which a copy through Node does not keep. */
@@ -320,5 +413,6 @@ function copyFolder(from: string, to: string): void {
   cpSync(from, to, { recursive: true })
   const { uid, gid } = statSync(join(from, 'cluster'))
   if (process.getuid?.() !== 0) return
-  for (const name of ['', ...readdirSync(join(to, 'cluster'), { recursive: true, encoding: 'utf8' })]) chownSync(join(to, 'cluster', name), uid, gid)
+  for (const name of ['', ...readdirSync(join(to, 'cluster'), { recursive: true, encoding: 'utf8' })])
+    chownSync(join(to, 'cluster', name), uid, gid)
 }

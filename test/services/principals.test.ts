@@ -9,7 +9,11 @@ t.test('renewing a principal', async (t) => {
   const second = await startServer(t, { databaseUrl: first.databaseUrl })
   const { principals } = second.services
   const held = (key: string) => principals.authenticate(`Bearer ${key}`)
-  const refusal = async (work: Promise<unknown>) => await work.then(() => null, (error: ApiError) => `${error.status} ${error.details.reason}`)
+  const refusal = async (work: Promise<unknown>) =>
+    await work.then(
+      () => null,
+      (error: ApiError) => `${error.status} ${error.details.reason}`,
+    )
   await waitUntil(() => first.services.principals.listening && principals.listening)
 
   t.test('costs no statement while nothing has changed', async (t) => {
@@ -17,7 +21,10 @@ t.test('renewing a principal', async (t) => {
     const principal = await held(person.key)
     second.statements.length = 0
     for (let i = 0; i < 10; i++) t.equal(await principals.renew(principal), principal)
-    t.same(second.statements.filter((text) => text.includes('api_keys')), [])
+    t.same(
+      second.statements.filter((text) => text.includes('api_keys')),
+      [],
+    )
   })
 
   t.test('throws once the key was revoked on another instance', async (t) => {

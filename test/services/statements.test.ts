@@ -44,7 +44,10 @@ t.test('the hottest requests send no more statements than their work needs', asy
   })
   t.test('a request that is refused before its work sends none', async (t) => {
     t.same(await count(() => client.post('/projects', { name: '' })), [])
-    t.same(await count(() => client.get('/projects', { headers: { authorization: 'Bearer plat_live_nonsense' } })), [])
+    t.same(
+      await count(() => client.get('/projects', { headers: { authorization: 'Bearer plat_live_nonsense' } })),
+      [],
+    )
   })
 })
 
@@ -52,12 +55,26 @@ t.test('a list is planned for what is looked for, however wide the searches befo
   const server = await startServer(t, { env: { DATABASE_POOL_SIZE: '1' } })
   const { client } = server.admin
   for (let i = 0; i < 7; i++) {
-    for (const path of ['/projects?q=x', '/projects?tag=x', '/users?q=x', '/storage/files?q=x', '/storage/files?tag=x', '/projects', '/storage/files']) {
+    for (const path of [
+      '/projects?q=x',
+      '/projects?tag=x',
+      '/users?q=x',
+      '/storage/files?q=x',
+      '/storage/files?tag=x',
+      '/projects',
+      '/storage/files',
+    ]) {
       t.equal((await client.get(path)).status, 200, path)
     }
   }
-  const { rows } = await server.services.database.pool.query<{ statement: string }>("SELECT statement FROM pg_prepared_statements WHERE statement ~ 'LIKE|tags @>'")
+  const { rows } = await server.services.database.pool.query<{ statement: string }>(
+    "SELECT statement FROM pg_prepared_statements WHERE statement ~ 'LIKE|tags @>'",
+  )
   t.same(rows, [], 'none is prepared')
-  const { rows: [{ n }] } = await server.services.database.pool.query<{ n: number }>("SELECT count(*)::int AS n FROM pg_prepared_statements WHERE statement ~ 'project_counts|storage_usage'")
+  const {
+    rows: [{ n }],
+  } = await server.services.database.pool.query<{ n: number }>(
+    "SELECT count(*)::int AS n FROM pg_prepared_statements WHERE statement ~ 'project_counts|storage_usage'",
+  )
   t.equal(n, 2, 'and the lists of everything are')
 })

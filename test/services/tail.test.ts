@@ -8,19 +8,31 @@ import { copyLast, largest, lastOf, newProject, rename } from '../support/follow
 import { startServer, type TestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
-type Piece = { event?: string, id?: string, data?: any }
+type Piece = { event?: string; id?: string; data?: any }
 
 interface Taken {
   /** The next event; its name, or why the stream has ended. */
-  next (): Promise<string>
+  next(): Promise<string>
   iterator: AsyncIterator<Piece>
-  leave (): void
+  leave(): void
 }
 
-async function take (t: Pick<Test, 'teardown'>, { services }: TestServer, { key }: { key: string }, after: number, { tail = services.tail, filter = {} as Filter } = {}): Promise<Taken> {
+async function take(
+  t: Pick<Test, 'teardown'>,
+  { services }: TestServer,
+  { key }: { key: string },
+  after: number,
+  { tail = services.tail, filter = {} as Filter } = {},
+): Promise<Taken> {
   const gone = new AbortController()
   const principal = await services.principals.authenticate(`Bearer ${key}`)
-  const iterator = tail.follow(principal, filter, after)(gone.signal)[Symbol.asyncIterator]() as AsyncIterator<Piece>
+  const iterator = tail
+    .follow(
+      principal,
+      filter,
+      after,
+    )(gone.signal)
+    [Symbol.asyncIterator]() as AsyncIterator<Piece>
   const leave = (): void => {
     gone.abort()
     void iterator.return?.()
@@ -29,19 +41,19 @@ async function take (t: Pick<Test, 'teardown'>, { services }: TestServer, { key 
   return {
     iterator,
     leave,
-    async next () {
+    async next() {
       for (;;) {
         const { value, done } = await iterator.next()
         if (done) return 'over'
         if (value.event === 'end') return value.data.reason
         if (value.event === 'message') return value.data.data.object.name
       }
-    }
+    },
   }
 }
 
 /** Statements that contain the text, sent while the work was done. */
-async function sent (server: TestServer, text: string, work: () => Promise<unknown>): Promise<number> {
+async function sent(server: TestServer, text: string, work: () => Promise<unknown>): Promise<number> {
   server.statements.length = 0
   await work()
   return server.statements.filter((statement) => statement.includes(text)).length
@@ -56,17 +68,22 @@ t.test('the tail', async (t) => {
   const { database, tail } = server.services
   const person = await server.person()
   const project = await newProject(person)
-  const renamed = async (...names: string[]): Promise<void> => { for (const name of names) await rename(person, project, name) }
+  const renamed = async (...names: string[]): Promise<void> => {
+    for (const name of names) await rename(person, project, name)
+  }
   await waitUntil(() => server.services.principals.listening)
 
   t.test('reads once for all who wait, and for each who is behind', async (t) => {
     const last = await lastOf(server)
     const waiting = await Promise.all(Array.from({ length: 100 }, () => take(t, server, person, last)))
     const next = waiting.map((reader) => reader.next())
-    t.equal(await sent(server, forAll, async () => {
-      await renamed('one')
-      t.same(new Set(await Promise.all(next)), new Set(['one']))
-    }), 1)
+    t.equal(
+      await sent(server, forAll, async () => {
+        await renamed('one')
+        t.same(new Set(await Promise.all(next)), new Set(['one']))
+      }),
+      1,
+    )
     t.equal(server.statements.filter((text) => text.includes(forOne) || text.includes(keys)).length, 0)
     const behind = await take(t, server, person, last)
     t.equal(await sent(server, forOne, async () => t.equal(await behind.next(), 'one')), 1)
@@ -78,14 +95,15 @@ t.test('the tail', async (t) => {
     const after = await lastOf(server)
     await renamed('small')
     await copyLast(server, 24)
-    const reads = async (from: number): Promise<number> => await sent(server, forOne, async () => {
-      await lastOf(server)
-      // The tail hears of it within some milliseconds; a reader that came before would be handed all of it as it happens.
-      await sleep(1_000)
-      const reader = await take(t, server, person, from)
-      for (let i = 0; i < 25; i++) await reader.next()
-      reader.leave()
-    })
+    const reads = async (from: number): Promise<number> =>
+      await sent(server, forOne, async () => {
+        await lastOf(server)
+        // The tail hears of it within some milliseconds; a reader that came before would be handed all of it as it happens.
+        await sleep(1_000)
+        const reader = await take(t, server, person, from)
+        for (let i = 0; i < 25; i++) await reader.next()
+        reader.leave()
+      })
     t.equal(await reads(after), 1)
     await person.client.put(`/projects/${project}`, largest)
     await copyLast(server, 24)
@@ -95,7 +113,10 @@ t.test('the tail', async (t) => {
 
   t.test('reads again what was read a while ago, for rights may have changed', async (t) => {
     const member = await server.person()
-    const { body } = await person.client.post(`/projects/${project}/members`, { user_id: member.id, role: 'viewer' })
+    const { body } = await person.client.post(`/projects/${project}/members`, {
+      user_id: member.id,
+      role: 'viewer',
+    })
     const after = await lastOf(server)
     await renamed('a', 'b', 'c')
     const reader = await take(t, server, member, after)
@@ -129,8 +150,10 @@ t.test('the tail', async (t) => {
     const moments: Record<string, (reader: Taken) => unknown> = {
       'before it began': () => {},
       'after its place was told': (reader) => reader.iterator.next(),
-      'while it reads': (reader) => { void reader.iterator.next().then(() => reader.iterator.next()) },
-      'in the midst of a page': (reader) => reader.next()
+      'while it reads': (reader) => {
+        void reader.iterator.next().then(() => reader.iterator.next())
+      },
+      'in the midst of a page': (reader) => reader.next(),
     }
     for (const [moment, until] of Object.entries(moments)) {
       const readers = await Promise.all(Array.from({ length: 20 }, () => take(t, server, person, after)))
@@ -150,7 +173,13 @@ t.test('the tail', async (t) => {
   t.test('lets nobody wait who writes in the moment when a look ends', async (t) => {
     // Nothing but the nudge helps: nothing is heard, and nobody looks by himself.
     const deaf: Pick<Listener, 'on' | 'onState'> = { on: () => {}, onState: () => {} }
-    const own = createTail({ db: database, principals: server.services.principals, listener: deaf as Listener, streamsPerUser: 10, interval: 2 ** 30 })
+    const own = createTail({
+      db: database,
+      principals: server.services.principals,
+      listener: deaf as Listener,
+      streamsPerUser: 10,
+      interval: 2 ** 30,
+    })
     own.start()
     t.teardown(() => own.close())
     await newProject(person)
@@ -169,7 +198,9 @@ t.test('the tail', async (t) => {
     const other = await server.person()
     await person.client.post(`/projects/${project}/members`, { user_id: other.id, role: 'viewer' })
     const last = await lastOf(server)
-    const readers = await Promise.all([person, other].flatMap((one) => Array.from({ length: 20 }, () => take(t, second, one, last))))
+    const readers = await Promise.all(
+      [person, other].flatMap((one) => Array.from({ length: 20 }, () => take(t, second, one, last))),
+    )
     await second.services.listener.close()
     const first = readers.map((reader) => reader.next())
     await renamed('heard')
@@ -201,7 +232,9 @@ t.test('the stop ends everybody, in whatever they are', async (t) => {
   await rename(person, project, 'one')
   await rename(person, project, 'two')
   const last = await lastOf(server)
-  const [waiting, midst, behind, late] = await Promise.all([last, 1, 1, 1].map((after) => take(t, server, person, after)))
+  const [waiting, midst, behind, late] = await Promise.all(
+    [last, 1, 1, 1].map((after) => take(t, server, person, after)),
+  )
   const next = waiting.next()
   t.equal(await midst.next(), 'one')
   const reading = behind.next()

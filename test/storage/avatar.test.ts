@@ -15,8 +15,12 @@ import type { Client, Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'
 import { download, formOf, multipart, newBoundary, nothingLeft, type Upload } from '../support/storage.ts'
 
-const browserPath = [process.env['CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-  .find((path) => path !== undefined && existsSync(path))
+const browserPath = [
+  process.env['CHROMIUM'],
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find((path) => path !== undefined && existsSync(path))
 
 const red = { r: 220, g: 20, b: 20 }
 const blue = { r: 20, g: 20, b: 220 }
@@ -37,53 +41,99 @@ t.test('every accepted kind becomes a square in three sizes', async (t) => {
     WebP: await picture.clone().webp().toBuffer(),
     'WebP, lossless': await picture.clone().webp({ lossless: true }).toBuffer(),
     GIF: await picture.clone().gif().toBuffer(),
-    AVIF: await picture.clone().avif({ effort: 0 }).toBuffer()
+    AVIF: await picture.clone().avif({ effort: 0 }).toBuffer(),
   }
   for (const [kind, bytes] of Object.entries(kinds)) {
     // Neither the name nor the declared type is asked.
     const { status, body } = await post(client, { bytes, name: 'page.html', type: 'text/html' })
     t.equal(status, 200, kind)
     t.match(body, { content_type: 'image/webp', width: 256, height: 256, url: `/v1/avatars/${body.id}/256` })
-    t.same(body.variants.map((variant: any) => [variant.size, variant.url]), [64, 128, 256].map((size) => [size, `/v1/avatars/${body.id}/${size}`]))
+    t.same(
+      body.variants.map((variant: any) => [variant.size, variant.url]),
+      [64, 128, 256].map((size) => [size, `/v1/avatars/${body.id}/${size}`]),
+    )
     for (const variant of body.variants) {
       const image = await imageAt(variant.url)
       t.equal(image.headers.get('content-type'), 'image/webp')
       t.equal(image.bytes.length, variant.bytes)
       t.equal(createHash('sha256').update(image.bytes).digest('hex'), variant.sha256)
       const { format, width, height, pages = 1 } = await sharp(image.bytes).metadata()
-      t.same({ format, width, height, pages }, { format: 'webp', width: variant.size, height: variant.size, pages: 1 })
-      await looksLike(t, image.bytes, [[0.1, 0.5, red], [0.9, 0.5, blue]])
+      t.same(
+        { format, width, height, pages },
+        { format: 'webp', width: variant.size, height: variant.size, pages: 1 },
+      )
+      await looksLike(t, image.bytes, [
+        [0.1, 0.5, red],
+        [0.9, 0.5, blue],
+      ])
     }
-    t.same({ bytes: body.bytes, sha256: body.sha256 }, { bytes: body.variants[2].bytes, sha256: body.variants[2].sha256 })
+    t.same(
+      { bytes: body.bytes, sha256: body.sha256 },
+      { bytes: body.variants[2].bytes, sha256: body.variants[2].sha256 },
+    )
   }
 })
 
-t.test('small and long ones fill the square, transparent ones stay so, and of what moves the first picture counts', async (t) => {
-  const { client } = await server.person()
-  const plain = (width: number, height: number, background: object = red) => sharp({ create: { width, height, channels: 4, background: { alpha: 1, ...background } as never } })
-  for (const [width, height] of [[1, 1], [1, 16_384], [16_384, 1], [300, 20]]) {
-    const { status, body } = await post(client, { bytes: await plain(width, height).png().toBuffer() })
-    t.equal(status, 200, `${width} × ${height}`)
-    await looksLike(t, (await imageAt(body.url)).bytes, [[0.02, 0.02, red], [0.98, 0.98, red]])
-  }
-  const clear = await post(client, { bytes: await plain(90, 90, { ...red, alpha: 0 }).png().toBuffer() })
-  const { data } = await sharp((await imageAt(clear.body.url)).bytes).ensureAlpha().raw().toBuffer({ resolveWithObject: true })
-  t.equal(data[3], 0)
+t.test(
+  'small and long ones fill the square, transparent ones stay so, and of what moves the first picture counts',
+  async (t) => {
+    const { client } = await server.person()
+    const plain = (width: number, height: number, background: object = red) =>
+      sharp({ create: { width, height, channels: 4, background: { alpha: 1, ...background } as never } })
+    for (const [width, height] of [
+      [1, 1],
+      [1, 16_384],
+      [16_384, 1],
+      [300, 20],
+    ]) {
+      const { status, body } = await post(client, { bytes: await plain(width, height).png().toBuffer() })
+      t.equal(status, 200, `${width} × ${height}`)
+      await looksLike(t, (await imageAt(body.url)).bytes, [
+        [0.02, 0.02, red],
+        [0.98, 0.98, red],
+      ])
+    }
+    const clear = await post(client, {
+      bytes: await plain(90, 90, { ...red, alpha: 0 })
+        .png()
+        .toBuffer(),
+    })
+    const { data } = await sharp((await imageAt(clear.body.url)).bytes)
+      .ensureAlpha()
+      .raw()
+      .toBuffer({ resolveWithObject: true })
+    t.equal(data[3], 0)
 
-  const frames = [await plain(80, 80, red).png().toBuffer(), await plain(80, 80, blue).png().toBuffer()]
-  for (const moving of [await sharp(frames, { join: { animated: true } }).gif().toBuffer(), await sharp(frames, { join: { animated: true } }).webp().toBuffer()]) {
-    t.equal((await sharp(moving).metadata()).pages, 2)
-    const { status, body } = await post(client, { bytes: moving })
-    t.equal(status, 200)
-    await looksLike(t, (await imageAt(body.url)).bytes, [[0.5, 0.5, red]])
-  }
-})
+    const frames = [await plain(80, 80, red).png().toBuffer(), await plain(80, 80, blue).png().toBuffer()]
+    for (const moving of [
+      await sharp(frames, { join: { animated: true } })
+        .gif()
+        .toBuffer(),
+      await sharp(frames, { join: { animated: true } })
+        .webp()
+        .toBuffer(),
+    ]) {
+      t.equal((await sharp(moving).metadata()).pages, 2)
+      const { status, body } = await post(client, { bytes: moving })
+      t.equal(status, 200)
+      await looksLike(t, (await imageAt(body.url)).bytes, [[0.5, 0.5, red]])
+    }
+  },
+)
 
 t.test('it is turned as the camera was held, and nothing of where it was taken goes on', async (t) => {
   const { client } = await server.person()
   // Lying on its side: its left becomes the top.
-  const lying = await halves().withExif({ IFD0: { Copyright: 'canary-copyright', Orientation: '6' }, IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '51/1 30/1 0/1' } })
-    .withMetadata({ orientation: 6 }).withXmp('<x>canary-xmp</x>').withIccProfile('p3').jpeg().toBuffer()
+  const lying = await halves()
+    .withExif({
+      IFD0: { Copyright: 'canary-copyright', Orientation: '6' },
+      IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '51/1 30/1 0/1' },
+    })
+    .withMetadata({ orientation: 6 })
+    .withXmp('<x>canary-xmp</x>')
+    .withIccProfile('p3')
+    .jpeg()
+    .toBuffer()
   const before = await sharp(lying).metadata()
   t.equal(before.orientation, 6)
   t.ok(before.exif !== undefined && before.icc !== undefined)
@@ -91,16 +141,29 @@ t.test('it is turned as the camera was held, and nothing of where it was taken g
   for (const { url } of body.variants) {
     const { bytes } = await imageAt(url)
     const { exif, icc, xmp, iptc, orientation } = await sharp(bytes).metadata()
-    t.same({ exif, icc, xmp, iptc, orientation }, { exif: undefined, icc: undefined, xmp: undefined, iptc: undefined, orientation: undefined })
+    t.same(
+      { exif, icc, xmp, iptc, orientation },
+      { exif: undefined, icc: undefined, xmp: undefined, iptc: undefined, orientation: undefined },
+    )
     t.notMatch(bytes.toString('latin1'), /canary|EXIF|ICCP|XMP|GPS/)
-    await looksLike(t, bytes, [[0.5, 0.1, red], [0.5, 0.9, blue]])
+    await looksLike(t, bytes, [
+      [0.5, 0.1, red],
+      [0.5, 0.9, blue],
+    ])
   }
 })
 
 t.test('what is hidden in a picture, or behind it, goes no further', async (t) => {
   const { client } = await server.person()
   const payload = '*/=1;alert("canary")//<script>canary</script>'
-  const zip = Buffer.concat([Buffer.from('PK\x03\x04', 'latin1'), Buffer.alloc(26), Buffer.from('canary.html'), Buffer.from(payload), Buffer.from('PK\x05\x06', 'latin1'), Buffer.alloc(18)])
+  const zip = Buffer.concat([
+    Buffer.from('PK\x03\x04', 'latin1'),
+    Buffer.alloc(26),
+    Buffer.from('canary.html'),
+    Buffer.from(payload),
+    Buffer.from('PK\x05\x06', 'latin1'),
+    Buffer.alloc(18),
+  ])
   const png = await halves().png().toBuffer()
   const jpeg = await halves().jpeg().toBuffer()
   const gif = await halves().gif().toBuffer()
@@ -108,12 +171,28 @@ t.test('what is hidden in a picture, or behind it, goes no further', async (t) =
   const avif = await halves().avif({ effort: 0 }).toBuffer()
   const comment = Buffer.from(payload)
   const polyglots: Record<string, Buffer> = {
-    'GIF with a script as comment, and behind': Buffer.concat([gif.subarray(0, endOfGifHead(gif)), Buffer.from([0x21, 0xfe, comment.length]), comment, Buffer.from([0]), gif.subarray(endOfGifHead(gif)), comment]),
-    'PNG with a page as text': withChunks(png, [chunk('tEXt', Buffer.from(`Comment\0${payload}`)), chunk('prVt', comment)]),
+    'GIF with a script as comment, and behind': Buffer.concat([
+      gif.subarray(0, endOfGifHead(gif)),
+      Buffer.from([0x21, 0xfe, comment.length]),
+      comment,
+      Buffer.from([0]),
+      gif.subarray(endOfGifHead(gif)),
+      comment,
+    ]),
+    'PNG with a page as text': withChunks(png, [
+      chunk('tEXt', Buffer.from(`Comment\0${payload}`)),
+      chunk('prVt', comment),
+    ]),
     'PNG before an archive': Buffer.concat([png, zip]),
-    'JPEG with a page as comment, before an archive': Buffer.concat([jpeg.subarray(0, 2), Buffer.from([0xff, 0xfe, 0, comment.length + 2]), comment, jpeg.subarray(2), zip]),
+    'JPEG with a page as comment, before an archive': Buffer.concat([
+      jpeg.subarray(0, 2),
+      Buffer.from([0xff, 0xfe, 0, comment.length + 2]),
+      comment,
+      jpeg.subarray(2),
+      zip,
+    ]),
     'WebP before a page': Buffer.concat([webp, comment]),
-    'AVIF before a page': Buffer.concat([avif, box('free', comment)])
+    'AVIF before a page': Buffer.concat([avif, box('free', comment)]),
   }
   for (const [name, bytes] of Object.entries(polyglots)) {
     const { status, body } = await post(client, { bytes, name: 'evil.html', type: 'text/html' })
@@ -139,7 +218,10 @@ t.test('what is no such picture is refused, whatever it is called', async (t) =>
     TIFF: await halves().tiff().toBuffer(),
     HEIC: Buffer.concat([box('ftyp', Buffer.from('heic\0\0\0\0mif1heic')), Buffer.alloc(99)]),
     'JPEG XL': Buffer.concat([Buffer.from('0000000c4a584c200d0a870a', 'hex'), Buffer.alloc(99)]),
-    'JPEG 2000': Buffer.concat([Buffer.from('0000000c6a5020200d0a870a00000014667479706a703220', 'hex'), Buffer.alloc(99)]),
+    'JPEG 2000': Buffer.concat([
+      Buffer.from('0000000c6a5020200d0a870a00000014667479706a703220', 'hex'),
+      Buffer.alloc(99),
+    ]),
     BMP: Buffer.concat([Buffer.from('BM'), Buffer.alloc(99)]),
     ICO: Buffer.concat([Buffer.from('00000100010010100000', 'hex'), Buffer.alloc(99)]),
     PSD: Buffer.concat([Buffer.from('8BPS\0\x01'), Buffer.alloc(99)]),
@@ -147,15 +229,24 @@ t.test('what is no such picture is refused, whatever it is called', async (t) =>
     PostScript: '%!PS-Adobe-3.0\n',
     archive: Buffer.concat([Buffer.from('PK\x03\x04', 'latin1'), Buffer.alloc(99)]),
     program: Buffer.concat([Buffer.from('\x7fELF', 'latin1'), Buffer.alloc(99)]),
-    film: Buffer.concat([box('ftyp', Buffer.from('isom\0\0\0\0isom')), Buffer.alloc(99)])
+    film: Buffer.concat([box('ftyp', Buffer.from('isom\0\0\0\0isom')), Buffer.alloc(99)]),
   }
   for (const [kind, bytes] of Object.entries(others)) {
     const { status, body } = await post(client, { bytes, name: 'me.png', type: 'image/png' })
     t.equal(status, 415, kind)
-    t.match(body.error, { code: 'UNSUPPORTED_MEDIA_TYPE', details: { field: 'file', constraint: 'media_type' } })
+    t.match(body.error, {
+      code: 'UNSUPPORTED_MEDIA_TYPE',
+      details: { field: 'file', constraint: 'media_type' },
+    })
   }
   // The beginning of one, and no more of it.
-  const beginnings = { PNG: '89504e470d0a1a0a', JPEG: 'ffd8ffe0', GIF: '474946383961', WebP: '524946461000000057454250565038', AVIF: '0000001c66747970617669660000000061766966' }
+  const beginnings = {
+    PNG: '89504e470d0a1a0a',
+    JPEG: 'ffd8ffe0',
+    GIF: '474946383961',
+    WebP: '524946461000000057454250565038',
+    AVIF: '0000001c66747970617669660000000061766966',
+  }
   for (const [kind, hex] of Object.entries(beginnings)) {
     for (const rest of [Buffer.alloc(0), Buffer.alloc(500), Buffer.from('<script>alert(1)</script>')]) {
       const { status, body } = await post(client, { bytes: Buffer.concat([Buffer.from(hex, 'hex'), rest]) })
@@ -169,21 +260,32 @@ t.test('what is no such picture is refused, whatever it is called', async (t) =>
 
 t.test('one that is cut off or damaged is refused', async (t) => {
   const { client } = await server.person()
-  const noise = sharp({ create: { width: 200, height: 150, channels: 3, background: red, noise: { type: 'gaussian', mean: 128, sigma: 60 } } })
+  const noise = sharp({
+    create: {
+      width: 200,
+      height: 150,
+      channels: 3,
+      background: red,
+      noise: { type: 'gaussian', mean: 128, sigma: 60 },
+    },
+  })
   const kinds: Record<string, Buffer> = {
     PNG: await noise.clone().png().toBuffer(),
     JPEG: await noise.clone().jpeg().toBuffer(),
     'JPEG, progressive': await noise.clone().jpeg({ progressive: true }).toBuffer(),
     WebP: await noise.clone().webp().toBuffer(),
     GIF: await noise.clone().gif().toBuffer(),
-    AVIF: await noise.clone().avif({ effort: 0 }).toBuffer()
+    AVIF: await noise.clone().avif({ effort: 0 }).toBuffer(),
   }
   for (const [kind, whole] of Object.entries(kinds)) {
     t.equal((await post(client, { bytes: whole })).status, 200, kind)
     for (const part of [0.2, 0.5, 0.9]) {
       const { status, body } = await post(client, { bytes: whole.subarray(0, whole.length * part) })
       t.equal(status, 400, `${part} of a ${kind}`)
-      t.match(body.error, { code: 'INVALID_REQUEST', details: { field: 'file', constraint: 'picture', errors: [{ location: 'body' }] } })
+      t.match(body.error, {
+        code: 'INVALID_REQUEST',
+        details: { field: 'file', constraint: 'picture', errors: [{ location: 'body' }] },
+      })
       t.notMatch(JSON.stringify(body), /vips|libpng|heif|seek|\/tmp/i, 'and nothing is said of the inside')
     }
   }
@@ -204,7 +306,13 @@ t.test('a bomb is refused before it is decoded', async (t) => {
     data.writeUInt32BE(height, 4)
     return chunk('IHDR', data)
   }
-  const png = (width: number, height: number, bits = 16): Buffer => Buffer.concat([pngSignature, header(width, height, bits), chunk('IDAT', deflateSync(Buffer.alloc(1_000_000))), chunk('IEND', Buffer.alloc(0))])
+  const png = (width: number, height: number, bits = 16): Buffer =>
+    Buffer.concat([
+      pngSignature,
+      header(width, height, bits),
+      chunk('IDAT', deflateSync(Buffer.alloc(1_000_000))),
+      chunk('IEND', Buffer.alloc(0)),
+    ])
   const gif = await halves().gif().toBuffer()
   const image = gif.indexOf(Buffer.from([0x2c, 0, 0, 0, 0]))
   for (const at of [6, 8, image + 5, image + 7]) gif.writeUInt16LE(65_535, at)
@@ -224,7 +332,7 @@ t.test('a bomb is refused before it is decoded', async (t) => {
     'PNG that is too long': png(16_385, 1),
     'JPEG of 30,000 × 30,000': jpeg,
     'GIF of 65,535 × 65,535': gif,
-    'AVIF of 30,000 × 30,000': avif
+    'AVIF of 30,000 × 30,000': avif,
   }
   await post(client, { bytes: await halves().avif({ effort: 0 }).toBuffer() })
   const before = peak()
@@ -236,9 +344,15 @@ t.test('a bomb is refused before it is decoded', async (t) => {
   }
   // Texts of a picture that unpack to 8 MB each: they are no part of what is shown.
   const text = Buffer.concat([Buffer.from('Comment\0\0'), deflateSync(Buffer.alloc(7_900_000, 'x'))])
-  const international = Buffer.concat([Buffer.from('Comment\0\x01\0\0\0'), deflateSync(Buffer.alloc(7_900_000, 'x'))])
+  const international = Buffer.concat([
+    Buffer.from('Comment\0\x01\0\0\0'),
+    deflateSync(Buffer.alloc(7_900_000, 'x')),
+  ])
   const small = await halves().png().toBuffer()
-  const texts = withChunks(small, Array.from({ length: 200 }, (_, i) => i % 2 === 0 ? chunk('zTXt', text) : chunk('iTXt', international)))
+  const texts = withChunks(
+    small,
+    Array.from({ length: 200 }, (_, i) => (i % 2 === 0 ? chunk('zTXt', text) : chunk('iTXt', international))),
+  )
   t.ok(texts.length < 2_000_000)
   t.equal((await post(client, { bytes: texts })).status, 200)
   t.ok(peak() - before < 100, `memory grew by ${Math.round(peak() - before)} MB`)
@@ -248,7 +362,9 @@ t.test('a bomb is refused before it is decoded', async (t) => {
 t.test('pictures are drawn one at a time, and no crowd waits for it', async (t) => {
   const path = join(server.services.config.storageDir, 'one.png')
   await halves().png().toFile(path)
-  const all = await Promise.allSettled(Array.from({ length: 50 }, async () => await drawSquares(path, 'image/png', [64])))
+  const all = await Promise.allSettled(
+    Array.from({ length: 50 }, async () => await drawSquares(path, 'image/png', [64])),
+  )
   const refused = all.filter((one) => one.status === 'rejected')
   t.ok(refused.length >= 15 && refused.length <= 20, `${refused.length} of 50 are refused`)
   for (const { reason } of refused) t.match(reason, { status: 503, headers: { 'retry-after': /\d/ } })
@@ -259,8 +375,13 @@ t.test('5 MiB are taken, and a byte more is not', async (t) => {
   const { client } = await server.person()
   const picture = await halves().png().toBuffer()
   const limit = 5 * 1024 * 1024
-  t.equal((await post(client, { bytes: Buffer.concat([picture, Buffer.alloc(limit - picture.length)]) })).status, 200)
-  const { status, body } = await post(client, { bytes: Buffer.concat([picture, Buffer.alloc(limit - picture.length + 1)]) })
+  t.equal(
+    (await post(client, { bytes: Buffer.concat([picture, Buffer.alloc(limit - picture.length)]) })).status,
+    200,
+  )
+  const { status, body } = await post(client, {
+    bytes: Buffer.concat([picture, Buffer.alloc(limit - picture.length + 1)]),
+  })
   t.equal(status, 413)
   t.match(body.error, { code: 'PAYLOAD_TOO_LARGE', details: { constraint: 'max_bytes' } })
   await nothingLeft(t, server)
@@ -269,20 +390,38 @@ t.test('5 MiB are taken, and a byte more is not', async (t) => {
 t.test('a form is one file and nothing else', async (t) => {
   const { client } = await server.person()
   const picture = await halves().png().toBuffer()
-  const file = { head: ['Content-Disposition: form-data; name="file"; filename="me.png"', 'Content-Type: image/png'], body: picture }
+  const file = {
+    head: ['Content-Disposition: form-data; name="file"; filename="me.png"', 'Content-Type: image/png'],
+    body: picture,
+  }
   const send = async (...parts: Parameters<typeof multipart>[0]): Promise<Reply> => {
     const boundary = newBoundary()
-    return await client.call('POST', '/user/avatar', { raw: multipart(parts, boundary), headers: { 'content-type': `multipart/form-data; boundary=${boundary}` } })
+    return await client.call('POST', '/user/avatar', {
+      raw: multipart(parts, boundary),
+      headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+    })
   }
   const refused = async (name: string, reply: Reply, field: string): Promise<void> => {
     t.equal(reply.status, 400, name)
     t.equal(reply.body.error.details.field, field, name)
   }
   await refused('no part at all', await send(), 'file')
-  await refused('a field instead of a file', await send({ head: 'Content-Disposition: form-data; name="file"', body: 'x' }), 'file')
+  await refused(
+    'a field instead of a file',
+    await send({ head: 'Content-Disposition: form-data; name="file"', body: 'x' }),
+    'file',
+  )
   await refused('two files', await send(file, file), 'file')
-  await refused('a file of another name', await send({ ...file, head: 'Content-Disposition: form-data; name="avatar"; filename="me.png"' }), 'avatar')
-  await refused('a field that is not known', await send({ head: 'Content-Disposition: form-data; name="user_id"', body: server.admin.id }, file), 'user_id')
+  await refused(
+    'a file of another name',
+    await send({ ...file, head: 'Content-Disposition: form-data; name="avatar"; filename="me.png"' }),
+    'avatar',
+  )
+  await refused(
+    'a field that is not known',
+    await send({ head: 'Content-Disposition: form-data; name="user_id"', body: server.admin.id }, file),
+    'user_id',
+  )
   t.equal((await client.post('/user/avatar', { file: 'x' })).status, 415)
   t.equal((await client.get('/user/avatar')).status, 404)
   t.equal((await send(file)).status, 200)
@@ -308,8 +447,20 @@ t.test('the profile and the members show it, and each change is one event', asyn
   t.equal(shown.body.updated_at, first.body.updated_at)
   t.not(shown.headers.get('etag'), profile.headers.get('etag'))
   t.ok(shown.body.updated_at > profile.body.updated_at)
-  t.equal((await person.client.put('/user/profile', { bio: 'x' }, { headers: { 'if-match': profile.headers.get('etag')! } })).status, 412)
-  t.equal((await person.client.get(`/projects/${project.id}/members`)).body.data[0].user.avatar_url, first.body.url)
+  t.equal(
+    (
+      await person.client.put(
+        '/user/profile',
+        { bio: 'x' },
+        { headers: { 'if-match': profile.headers.get('etag')! } },
+      )
+    ).status,
+    412,
+  )
+  t.equal(
+    (await person.client.get(`/projects/${project.id}/members`)).body.data[0].user.avatar_url,
+    first.body.url,
+  )
   t.equal((await server.admin.client.get(`/users/${person.id}`)).body.avatar_url, first.body.url)
 
   const second = await post(person.client, { bytes: await halves().jpeg().toBuffer() })
@@ -318,8 +469,16 @@ t.test('the profile and the members show it, and each change is one event', asyn
   t.equal((await download(server.url, `/avatars/${first.body.id}/256`)).status, 404)
   t.equal((await person.client.get('/user/profile')).body.avatar_url, second.body.url)
 
-  t.equal((await person.client.delete('/user/avatar', { headers: { 'if-match': first.headers.get('etag')! } })).status, 412)
-  t.equal((await person.client.delete('/user/avatar', { headers: { 'if-match': second.headers.get('etag')! } })).status, 204)
+  t.equal(
+    (await person.client.delete('/user/avatar', { headers: { 'if-match': first.headers.get('etag')! } }))
+      .status,
+    412,
+  )
+  t.equal(
+    (await person.client.delete('/user/avatar', { headers: { 'if-match': second.headers.get('etag')! } }))
+      .status,
+    204,
+  )
   t.equal((await person.client.delete('/user/avatar')).status, 404)
   t.equal((await person.client.get('/user/avatar')).status, 404)
   t.same(await doomed(second.body.id), keysOf(second.body.id))
@@ -329,13 +488,20 @@ t.test('the profile and the members show it, and each change is one event', asyn
   t.ok(last.body.updated_at > second.body.updated_at)
 
   const told = (await events(person)).slice(start.length)
-  t.same(told.map((event) => event.type), ['avatar.updated', 'avatar.updated', 'avatar.deleted'])
+  t.same(
+    told.map((event) => event.type),
+    ['avatar.updated', 'avatar.updated', 'avatar.deleted'],
+  )
   t.same(told[0].data, { object: first.body, previous_attributes: {} })
   t.same(told[1].data.object, second.body)
   t.match(told[1].data.previous_attributes, { id: first.body.id, url: first.body.url })
   t.same(told[2].data, { object: second.body, previous_attributes: {} })
   for (const event of told) t.equal(event.project_id, null)
-  t.equal((await events(await server.person())).filter((event) => event.type.startsWith('avatar')).length, 0, 'nobody else is told')
+  t.equal(
+    (await events(await server.person())).filter((event) => event.type.startsWith('avatar')).length,
+    0,
+    'nobody else is told',
+  )
 })
 
 t.test('with its user an avatar goes too', async (t) => {
@@ -359,7 +525,12 @@ t.test('the same upload with the same Idempotency-Key is one', async (t) => {
   t.equal((await post(person.client, { bytes: await halves().jpeg().toBuffer(), headers })).status, 422)
   t.equal((await events(person)).filter((event) => event.type === 'avatar.updated').length, 1)
   t.same((await person.client.get('/user/avatar')).body, first.body)
-  const crowd = await Promise.all(Array.from({ length: 5 }, async () => await post(person.client, { bytes, headers: { 'idempotency-key': 'a-crowd' } })))
+  const crowd = await Promise.all(
+    Array.from(
+      { length: 5 },
+      async () => await post(person.client, { bytes, headers: { 'idempotency-key': 'a-crowd' } }),
+    ),
+  )
   t.ok(crowd.some(({ status }) => status === 200))
   for (const { status } of crowd) t.ok(status === 200 || status === 409, `${status}`)
   t.equal((await events(person)).filter((event) => event.type === 'avatar.updated').length, 2)
@@ -369,8 +540,13 @@ t.test('the same upload with the same Idempotency-Key is one', async (t) => {
 t.test('of many uploads at once one is the avatar, and nothing dangles', async (t) => {
   const person = await server.person()
   const bytes = [await halves().png().toBuffer(), await halves().jpeg().toBuffer()]
-  const replies = await Promise.all(Array.from({ length: 8 }, async (_, i) => await post(person.client, { bytes: bytes[i % 2] })))
-  t.same(replies.map(({ status }) => status), Array(8).fill(200))
+  const replies = await Promise.all(
+    Array.from({ length: 8 }, async (_, i) => await post(person.client, { bytes: bytes[i % 2] })),
+  )
+  t.same(
+    replies.map(({ status }) => status),
+    Array(8).fill(200),
+  )
   const { body: avatar } = await person.client.get('/user/avatar')
   t.equal((await person.client.get('/user/profile')).body.avatar_url, avatar.url)
   for (const { body } of replies) {
@@ -388,9 +564,15 @@ t.test('an image is for every page, kept for good, and given in part', async (t)
   const etag = `"${avatar.variants[1].sha256}"`
   const whole = await download(server.url, path)
   const headers = {
-    'content-type': 'image/webp', 'content-length': String(avatar.variants[1].bytes), etag, 'cache-control': 'public, max-age=31536000, immutable', 'accept-ranges': 'bytes',
-    'content-disposition': 'inline; filename="avatar.webp"', 'x-content-type-options': 'nosniff', 'cross-origin-resource-policy': 'cross-origin',
-    'content-security-policy': "default-src 'none'; sandbox"
+    'content-type': 'image/webp',
+    'content-length': String(avatar.variants[1].bytes),
+    etag,
+    'cache-control': 'public, max-age=31536000, immutable',
+    'accept-ranges': 'bytes',
+    'content-disposition': 'inline; filename="avatar.webp"',
+    'x-content-type-options': 'nosniff',
+    'cross-origin-resource-policy': 'cross-origin',
+    'content-security-policy': "default-src 'none'; sandbox",
   }
   for (const [name, value] of Object.entries(headers)) t.equal(whole.headers.get(name), value, name)
   t.equal(whole.headers.get('set-cookie'), null)
@@ -398,9 +580,20 @@ t.test('an image is for every page, kept for good, and given in part', async (t)
   const known = await download(server.url, path, { headers: { 'if-none-match': etag } })
   t.equal(known.status, 304)
   t.equal(known.bytes.length, 0)
-  for (const name of ['etag', 'cache-control', 'cross-origin-resource-policy']) t.equal(known.headers.get(name), headers[name as 'etag'], name)
-  t.equal((await download(server.url, path, { headers: { 'if-modified-since': whole.headers.get('last-modified')! } })).status, 304)
-  t.equal((await download(server.url, path, { headers: { 'if-none-match': `"${avatar.sha256}"` } })).status, 200)
+  for (const name of ['etag', 'cache-control', 'cross-origin-resource-policy'])
+    t.equal(known.headers.get(name), headers[name as 'etag'], name)
+  t.equal(
+    (
+      await download(server.url, path, {
+        headers: { 'if-modified-since': whole.headers.get('last-modified')! },
+      })
+    ).status,
+    304,
+  )
+  t.equal(
+    (await download(server.url, path, { headers: { 'if-none-match': `"${avatar.sha256}"` } })).status,
+    200,
+  )
 
   const part = await download(server.url, path, { headers: { range: 'bytes=4-99' } })
   t.equal(part.status, 206)
@@ -413,11 +606,23 @@ t.test('an image is for every page, kept for good, and given in part', async (t)
   t.equal(head.status, 200)
   t.equal(head.headers.get('content-length'), String(whole.bytes.length))
 
-  for (const accept of ['image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8', 'image/webp', 'image/*']) t.equal((await download(server.url, path, { headers: { accept } })).status, 200, accept)
+  for (const accept of [
+    'image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8',
+    'image/webp',
+    'image/*',
+  ])
+    t.equal((await download(server.url, path, { headers: { accept } })).status, 200, accept)
   const unknown = await download(server.url, `/avatars/${avatar.id.slice(0, -4)}0000/128`)
   t.equal(unknown.status, 404)
   t.equal(unknown.headers.get('cache-control'), 'no-store')
-  for (const wrong of [`/avatars/${avatar.id}/129`, `/avatars/${avatar.id}/0`, `/avatars/${avatar.id}/64.5`, `/avatars/${avatar.id}-128/128`, '/avatars/..%2f..%2fetc/64', `/avatars/${person.id}/64`]) {
+  for (const wrong of [
+    `/avatars/${avatar.id}/129`,
+    `/avatars/${avatar.id}/0`,
+    `/avatars/${avatar.id}/64.5`,
+    `/avatars/${avatar.id}-128/128`,
+    '/avatars/..%2f..%2fetc/64',
+    `/avatars/${person.id}/64`,
+  ]) {
     t.equal((await download(server.url, wrong)).status, 400, wrong)
   }
 })
@@ -443,81 +648,126 @@ t.test('a server that is never asked for a picture does not load what draws them
     await import('./generated/routes.ts')
     const { sharedObjects } = process.report.getReport()
     console.log(JSON.stringify(sharedObjects.filter((path) => /sharp|vips/.test(path))))`
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { cwd: join(import.meta.dirname, '../..') })
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: join(import.meta.dirname, '../..'),
+  })
   t.same(JSON.parse(stdout), [])
 })
 
-t.test('a page of another origin shows it', { skip: browserPath === undefined && 'no Chromium' }, async (t) => {
-  const person = await server.person()
-  const { body: avatar } = await post(person.client, { bytes: await halves().png().toBuffer() })
-  // A page that takes in only what says that it may be.
-  const elsewhere = createServer((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/html', 'cross-origin-embedder-policy': 'require-corp', 'cross-origin-opener-policy': 'same-origin' })
-    response.end(avatar.variants.map(({ size, url }: any) => `<img id="a${size}" src="${server.url}${url}">`).join(''))
-  })
-  await new Promise<void>((resolve) => { elsewhere.listen(0, '127.0.0.1', resolve) })
-  t.teardown(() => {
-    elsewhere.closeAllConnections()
-    elsewhere.close()
-  })
-  const browser = await chromium.launch({ executablePath: browserPath!, args: ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] })
-  t.teardown(() => browser.close())
-  const page = await browser.newPage()
-  const complaints: string[] = []
-  page.on('console', (message) => { if (['error', 'warning'].includes(message.type()) && !message.text().includes('favicon')) complaints.push(message.text()) })
-  await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`)
-  for (const size of [64, 128, 256]) {
-    const natural = await page.evaluate(`(async () => { const image = document.getElementById('a${size}'); await image.decode(); return [image.naturalWidth, image.naturalHeight] })()`)
-    t.same(natural, [size, size])
-  }
-  t.same(complaints, [])
-  await page.goto(`${server.url}${avatar.url}`)
-  t.equal(await page.evaluate('document.contentType'), 'image/webp', 'and opened by itself it is a picture')
-})
+t.test(
+  'a page of another origin shows it',
+  { skip: browserPath === undefined && 'no Chromium' },
+  async (t) => {
+    const person = await server.person()
+    const { body: avatar } = await post(person.client, { bytes: await halves().png().toBuffer() })
+    // A page that takes in only what says that it may be.
+    const elsewhere = createServer((_request, response) => {
+      response.writeHead(200, {
+        'content-type': 'text/html',
+        'cross-origin-embedder-policy': 'require-corp',
+        'cross-origin-opener-policy': 'same-origin',
+      })
+      response.end(
+        avatar.variants.map(({ size, url }: any) => `<img id="a${size}" src="${server.url}${url}">`).join(''),
+      )
+    })
+    await new Promise<void>((resolve) => {
+      elsewhere.listen(0, '127.0.0.1', resolve)
+    })
+    t.teardown(() => {
+      elsewhere.closeAllConnections()
+      elsewhere.close()
+    })
+    const browser = await chromium.launch({
+      executablePath: browserPath!,
+      args: [
+        '--headless',
+        '--no-sandbox',
+        '--disable-gpu',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    })
+    t.teardown(() => browser.close())
+    const page = await browser.newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type()) && !message.text().includes('favicon'))
+        complaints.push(message.text())
+    })
+    await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`)
+    for (const size of [64, 128, 256]) {
+      const natural = await page.evaluate(
+        `(async () => { const image = document.getElementById('a${size}'); await image.decode(); return [image.naturalWidth, image.naturalHeight] })()`,
+      )
+      t.same(natural, [size, size])
+    }
+    t.same(complaints, [])
+    await page.goto(`${server.url}${avatar.url}`)
+    t.equal(await page.evaluate('document.contentType'), 'image/webp', 'and opened by itself it is a picture')
+  },
+)
 
-async function post (client: Client, { headers, ...content }: Upload): Promise<Reply> {
+async function post(client: Client, { headers, ...content }: Upload): Promise<Reply> {
   const form = formOf({ name: 'me.png', type: 'image/png', ...content })
-  return await client.call('POST', '/user/avatar', { raw: form.body, headers: { ...form.headers, ...headers } })
+  return await client.call('POST', '/user/avatar', {
+    raw: form.body,
+    headers: { ...form.headers, ...headers },
+  })
 }
 
-async function imageAt (url: string): Promise<{ headers: Headers, bytes: Buffer }> {
+async function imageAt(url: string): Promise<{ headers: Headers; bytes: Buffer }> {
   const image = await download(server.url, url.slice('/v1'.length))
   if (image.status !== 200) throw new Error(`no image: ${image.status}`)
   return image
 }
 
 /** Wider than high, its left half red and its right half blue. */
-function halves (): ReturnType<typeof sharp> {
+function halves(): ReturnType<typeof sharp> {
   const left = sharp({ create: { width: 80, height: 100, channels: 3, background: red } })
   return left.extend({ right: 80, background: blue })
 }
 
 /** Holds colours against the picture, at parts of its width and height. */
-async function looksLike (t: Test, picture: Buffer, points: Array<[number, number, { r: number, g: number, b: number }]>): Promise<void> {
+async function looksLike(
+  t: Test,
+  picture: Buffer,
+  points: Array<[number, number, { r: number; g: number; b: number }]>,
+): Promise<void> {
   const { data, info } = await sharp(picture).raw().toBuffer({ resolveWithObject: true })
   for (const [x, y, { r, g, b }] of points) {
     const at = (Math.floor(y * info.height) * info.width + Math.floor(x * info.width)) * info.channels
     const seen = [...data.subarray(at, at + 3)]
     // Not exactly: some kinds lose a little, and CMYK has no such blue.
-    t.ok([r, g, b].every((value, i) => Math.abs(value - seen[i]) < 90), `at ${x}, ${y} it is ${seen}`)
+    t.ok(
+      [r, g, b].every((value, i) => Math.abs(value - seen[i]) < 90),
+      `at ${x}, ${y} it is ${seen}`,
+    )
   }
 }
 
-async function events (person: Person): Promise<any[]> {
+async function events(person: Person): Promise<any[]> {
   return (await person.client.get('/events?limit=100')).body.data
 }
 
-function keysOf (id: string): string[] {
+function keysOf(id: string): string[] {
   return [128, 256, 64].map((size) => `${id}-${size}`)
 }
 
-async function doomed (id: string): Promise<string[]> {
-  return (await server.services.database.prisma.doomedBlob.findMany({ where: { key: { startsWith: id } }, orderBy: { key: 'asc' } })).map(({ key }) => key)
+async function doomed(id: string): Promise<string[]> {
+  return (
+    await server.services.database.prisma.doomedBlob.findMany({
+      where: { key: { startsWith: id } },
+      orderBy: { key: 'asc' },
+    })
+  ).map(({ key }) => key)
 }
 
 const pngSignature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
 
-function chunk (kind: string, data: Buffer): Buffer {
+function chunk(kind: string, data: Buffer): Buffer {
   const whole = Buffer.concat([Buffer.alloc(4), Buffer.from(kind), data, Buffer.alloc(4)])
   whole.writeUInt32BE(data.length, 0)
   whole.writeUInt32BE(crc32(whole.subarray(4, -4)), whole.length - 4)
@@ -525,22 +775,22 @@ function chunk (kind: string, data: Buffer): Buffer {
 }
 
 /** With more chunks after the header. */
-function withChunks (png: Buffer, chunks: Buffer[]): Buffer {
+function withChunks(png: Buffer, chunks: Buffer[]): Buffer {
   const afterHeader = pngSignature.length + 25
   return Buffer.concat([png.subarray(0, afterHeader), ...chunks, png.subarray(afterHeader)])
 }
 
 /** With the beginnings of an animation. */
-function apng (png: Buffer): Buffer {
+function apng(png: Buffer): Buffer {
   return withChunks(png, [chunk('acTL', Buffer.from('0000000100000000', 'hex'))])
 }
 
-function box (kind: string, data: Buffer): Buffer {
+function box(kind: string, data: Buffer): Buffer {
   const whole = Buffer.concat([Buffer.alloc(4), Buffer.from(kind), data])
   whole.writeUInt32BE(whole.length, 0)
   return whole
 }
 
-function endOfGifHead (gif: Buffer): number {
+function endOfGifHead(gif: Buffer): number {
   return 13 + ((gif[10] & 0x80) === 0 ? 0 : 3 * 2 ** ((gif[10] & 7) + 1))
 }

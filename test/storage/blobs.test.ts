@@ -18,29 +18,32 @@ import { waitUntil } from '../support/wait.ts'
 
 const partSize = 5 * 1024 * 1024
 
-function temporary (t: Test): string {
+function temporary(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'blobs-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-function s3Config ({ endpoint, region, accessKeyId, secretAccessKey, bucket }: S3Server, redirect = false): S3Config {
+function s3Config(
+  { endpoint, region, accessKeyId, secretAccessKey, bucket }: S3Server,
+  redirect = false,
+): S3Config {
   return { endpoint, region, bucket, redirect, credentials: { accessKeyId, secretAccessKey } }
 }
 
-const stores: Array<{ name: string, skip: string | false, open (t: Test): Promise<Blobs> }> = [
+const stores: Array<{ name: string; skip: string | false; open(t: Test): Promise<Blobs> }> = [
   { name: 'disk', skip: false, open: async (t) => createDiskBlobs(temporary(t)) },
-  { name: 's3', skip: noS3, open: async (t) => createS3Blobs(s3Config(await startS3(t)), { partSize }) }
+  { name: 's3', skip: noS3, open: async (t) => createS3Blobs(s3Config(await startS3(t)), { partSize }) },
 ]
 
-async function keysOf (blobs: Blobs): Promise<string[]> {
+async function keysOf(blobs: Blobs): Promise<string[]> {
   const keys: string[] = []
   for await (const page of blobs.list()) for (const { key } of page) keys.push(key)
   return keys.sort()
 }
 
 /** A file that has arrived. */
-function arrived (t: Test, content: Buffer): Received {
+function arrived(t: Test, content: Buffer): Received {
   const path = join(temporary(t), 'arrived')
   writeFileSync(path, content)
   return { path, bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') }
@@ -60,8 +63,16 @@ for (const { name, skip, open } of stores) {
         await blobs.put(key, arrived(t, content))
         t.ok(content.equals(await buffer(await blobs.read(key))), `${size} bytes`)
         if (size === 0) continue
-        for (const [start, end] of [[0, 0], [size - 1, size - 1], [0, size - 1], [Math.floor(size / 3), Math.floor(size / 2)]]) {
-          t.ok(content.subarray(start, end + 1).equals(await buffer(await blobs.read(key, { start, end }))), `${start}-${end} of ${size}`)
+        for (const [start, end] of [
+          [0, 0],
+          [size - 1, size - 1],
+          [0, size - 1],
+          [Math.floor(size / 3), Math.floor(size / 2)],
+        ]) {
+          t.ok(
+            content.subarray(start, end + 1).equals(await buffer(await blobs.read(key, { start, end }))),
+            `${start}-${end} of ${size}`,
+          )
         }
       }
     })
@@ -98,13 +109,17 @@ for (const { name, skip, open } of stores) {
       const started = Date.now()
       const keys = Array.from({ length: 1_100 }, () => newId('file'))
       const work = [...keys]
-      await Promise.all(Array.from({ length: 10 }, async () => {
-        for (let key = work.pop(); key !== undefined; key = work.pop()) await blobs.put(key, arrived(t, Buffer.from(key)))
-      }))
+      await Promise.all(
+        Array.from({ length: 10 }, async () => {
+          for (let key = work.pop(); key !== undefined; key = work.pop())
+            await blobs.put(key, arrived(t, Buffer.from(key)))
+        }),
+      )
       t.same(await keysOf(blobs), [...before, ...keys].sort())
       for await (const page of blobs.list()) {
         for (const { key, modifiedAt } of page) {
-          if (keys.includes(key) && Math.abs(modifiedAt.getTime() - started) > 120_000) t.fail(`${key} is of ${modifiedAt.toISOString()}`)
+          if (keys.includes(key) && Math.abs(modifiedAt.getTime() - started) > 120_000)
+            t.fail(`${key} is of ${modifiedAt.toISOString()}`)
         }
       }
       await blobs.remove(keys)
@@ -114,7 +129,10 @@ for (const { name, skip, open } of stores) {
     t.test('a put that fails leaves nothing', async (t) => {
       const before = await keysOf(blobs)
       for (const bytes of [10, 2 * partSize]) {
-        await t.rejects(blobs.put(newId('file'), { path: join(temporary(t), 'nowhere'), bytes, sha256: 'ab'.repeat(32) }), { code: 'UNAVAILABLE' })
+        await t.rejects(
+          blobs.put(newId('file'), { path: join(temporary(t), 'nowhere'), bytes, sha256: 'ab'.repeat(32) }),
+          { code: 'UNAVAILABLE' },
+        )
       }
       t.same(await keysOf(blobs), before)
     })
@@ -124,7 +142,8 @@ for (const { name, skip, open } of stores) {
 t.test('a folder takes no key that is a path', async (t) => {
   const folder = temporary(t)
   const blobs = createDiskBlobs(folder)
-  for (const key of ['../../etc/passwd', 'a/b', '..', '', 'file_A', 'x'.repeat(101), 'nul\0']) await t.rejects(blobs.put(key, arrived(t, Buffer.from('x'))), /not a key/)
+  for (const key of ['../../etc/passwd', 'a/b', '..', '', 'file_A', 'x'.repeat(101), 'nul\0'])
+    await t.rejects(blobs.put(key, arrived(t, Buffer.from('x'))), /not a key/)
   t.same(readdirSync(folder), [])
 })
 
@@ -159,21 +178,25 @@ t.test('S3: a store that misbehaves', async (t) => {
 
   t.test('one that says nothing is given up at once, and not asked again', async (t) => {
     let asked = 0
-    const blobs = await open(t, (request) => {
-      asked++
-      request.resume()
-    }, { partSize })
+    const blobs = await open(
+      t,
+      (request) => {
+        asked++
+        request.resume()
+      },
+      { partSize },
+    )
     const works = {
       read: () => blobs.read(key),
       'put small': () => blobs.put(key, arrived(t, Buffer.from('x'))),
       'put nothing': () => blobs.put(key, arrived(t, Buffer.alloc(0))),
       'put in parts': () => blobs.put(key, arrived(t, Buffer.alloc(partSize + 1))),
       tidy: () => blobs.tidy(new Date()),
-      list: () => keysOf(blobs)
+      list: () => keysOf(blobs),
     }
     for (const [what, work] of Object.entries(works)) {
       asked = 0
-      t.ok(await patience(t, work()) < 3 * silence, what)
+      t.ok((await patience(t, work())) < 3 * silence, what)
       t.equal(asked, 1, what)
     }
     t.match(await blobs.remove([key, newId('file')]), { gone: [], error: Error })
@@ -182,14 +205,21 @@ t.test('S3: a store that misbehaves', async (t) => {
   t.test('one that stops in the middle of a part is given up, and its parts in the background', async (t) => {
     let begun = 0
     const aborted: string[] = []
-    const blobs = await open(t, (request, response) => {
-      if (request.method === 'POST') return response.end('<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>')
-      // Nor does it answer to this.
-      if (request.method === 'DELETE') return aborted.push(request.url!)
-      begun++
-      request.once('data', () => request.pause())
-    }, { partSize })
-    t.ok(await patience(t, blobs.put(key, arrived(t, Buffer.alloc(2 * partSize)))) < 4 * silence)
+    const blobs = await open(
+      t,
+      (request, response) => {
+        if (request.method === 'POST')
+          return response.end(
+            '<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>',
+          )
+        // Nor does it answer to this.
+        if (request.method === 'DELETE') return aborted.push(request.url!)
+        begun++
+        request.once('data', () => request.pause())
+      },
+      { partSize },
+    )
+    t.ok((await patience(t, blobs.put(key, arrived(t, Buffer.alloc(2 * partSize))))) < 4 * silence)
     t.equal(begun, 1)
     await waitUntil(() => aborted.length === 1, 'the parts to be given up')
   })
@@ -198,7 +228,9 @@ t.test('S3: a store that misbehaves', async (t) => {
     const content = Buffer.alloc(4_000_000, 'x')
     let sent = content.length
     const blobs = await open(t, (_request, response) => {
-      response.writeHead(200, { 'content-length': content.length, etag: '"x"' }).write(content.subarray(0, sent))
+      response
+        .writeHead(200, { 'content-length': content.length, etag: '"x"' })
+        .write(content.subarray(0, sent))
       if (sent === content.length) response.end()
     })
     const reading = await blobs.read(key)
@@ -212,26 +244,35 @@ t.test('S3: a store that misbehaves', async (t) => {
   t.test('uploads in parts of others are theirs, and there may be many of ours', async (t) => {
     const ours = Array.from({ length: 3 }, () => newId('file'))
     const aborted: string[] = []
-    const upload = (key: string): string => `<Upload><Key>${key}</Key><UploadId>u-${key.slice(-4)}</UploadId><Initiated>2020-01-01T00:00:00.000Z</Initiated></Upload>`
+    const upload = (key: string): string =>
+      `<Upload><Key>${key}</Key><UploadId>u-${key.slice(-4)}</UploadId><Initiated>2020-01-01T00:00:00.000Z</Initiated></Upload>`
     const blobs = await open(t, (request, response) => {
       const { pathname, searchParams } = new URL(request.url!, 'http://x')
       if (request.method === 'DELETE') {
         aborted.push(pathname)
         // Somebody else may be at it, too.
-        return aborted.length === 1 ? response.writeHead(404).end('<Error><Code>NoSuchUpload</Code></Error>') : response.writeHead(204).end()
+        return aborted.length === 1
+          ? response.writeHead(404).end('<Error><Code>NoSuchUpload</Code></Error>')
+          : response.writeHead(204).end()
       }
       const page = Number(searchParams.get('key-marker') ?? 0)
       const last = page === ours.length - 1
-      response.end(`<ListMultipartUploadsResult>${upload('backup/other.tar')}${upload(ours[page])}<IsTruncated>${!last}</IsTruncated>${last ? '' : `<NextKeyMarker>${page + 1}</NextKeyMarker><NextUploadIdMarker>u</NextUploadIdMarker>`}</ListMultipartUploadsResult>`)
+      response.end(
+        `<ListMultipartUploadsResult>${upload('backup/other.tar')}${upload(ours[page])}<IsTruncated>${!last}</IsTruncated>${last ? '' : `<NextKeyMarker>${page + 1}</NextKeyMarker><NextUploadIdMarker>u</NextUploadIdMarker>`}</ListMultipartUploadsResult>`,
+      )
     })
     await blobs.tidy(new Date())
-    t.same(aborted, ours.map((key) => `/fake/${key}`))
+    t.same(
+      aborted,
+      ours.map((key) => `/fake/${key}`),
+    )
   })
 
   t.test('what it refuses to remove keeps nothing else from it', async (t) => {
     const keys = Array.from({ length: 5 }, () => newId('file'))
     const blobs = await open(t, (request, response) => {
-      if (request.url!.includes(keys[2])) return response.writeHead(403).end('<Error><Code>AccessDenied</Code></Error>')
+      if (request.url!.includes(keys[2]))
+        return response.writeHead(403).end('<Error><Code>AccessDenied</Code></Error>')
       response.writeHead(204).end()
     })
     const { gone, error } = await blobs.remove(keys)
@@ -257,7 +298,11 @@ t.test('S3: what only it has', { skip: noS3 }, async (t) => {
     const content = randomBytes(1_000)
     const key = newId('file')
     await blobs.put(key, arrived(t, content))
-    const address = await blobs.presign(key, { type: 'image/png', disposition: 'attachment; filename="a b.png"', seconds: 60 })
+    const address = await blobs.presign(key, {
+      type: 'image/png',
+      disposition: 'attachment; filename="a b.png"',
+      seconds: 60,
+    })
     const response = await fetch(address)
     t.equal(response.status, 200)
     t.equal(response.headers.get('content-type'), 'image/png')
@@ -269,9 +314,15 @@ t.test('S3: what only it has', { skip: noS3 }, async (t) => {
 
   t.test('parts that a dead process left are removed when they are old', async (t) => {
     const { endpoint, region, credentials } = config
-    const client = new S3Client({ endpoint: endpoint!, region, credentials: credentials!, forcePathStyle: true })
+    const client = new S3Client({
+      endpoint: endpoint!,
+      region,
+      credentials: credentials!,
+      forcePathStyle: true,
+    })
     t.teardown(() => client.destroy())
-    const left = async (): Promise<number> => (await client.send(new ListMultipartUploadsCommand({ Bucket: config.bucket }))).Uploads?.length ?? 0
+    const left = async (): Promise<number> =>
+      (await client.send(new ListMultipartUploadsCommand({ Bucket: config.bucket }))).Uploads?.length ?? 0
     await client.send(new CreateMultipartUploadCommand({ Bucket: config.bucket, Key: newId('file') }))
     await blobs.tidy(new Date(Date.now() - 60_000))
     t.equal(await left(), 1)
@@ -280,12 +331,18 @@ t.test('S3: what only it has', { skip: noS3 }, async (t) => {
   })
 
   t.test('a store that refuses, or is not there, is 503 and says nothing of itself', async (t) => {
-    const strangers = createS3Blobs({ ...config, credentials: { accessKeyId: config.credentials!.accessKeyId, secretAccessKey: 'wrong' } })
+    const strangers = createS3Blobs({
+      ...config,
+      credentials: { accessKeyId: config.credentials!.accessKeyId, secretAccessKey: 'wrong' },
+    })
     const nowhere = createS3Blobs({ ...config, endpoint: 'http://127.0.0.1:9' })
     const homeless = createS3Blobs({ ...config, bucket: 'there-is-no-such-bucket' })
     for (const broken of [strangers, nowhere, homeless]) {
       t.teardown(() => broken.close())
-      await t.rejects(broken.put(newId('file'), arrived(t, Buffer.from('x'))), { status: 503, message: 'The store of files is out of reach; try again.' })
+      await t.rejects(broken.put(newId('file'), arrived(t, Buffer.from('x'))), {
+        status: 503,
+        message: 'The store of files is out of reach; try again.',
+      })
       await t.rejects(broken.read(newId('file')), { code: 'UNAVAILABLE' })
       await t.rejects(broken.ping())
     }

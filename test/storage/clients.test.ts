@@ -13,9 +13,16 @@ import { startServer } from '../support/server.ts'
 import { download, nothingLeft, uploaded } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const curl = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'curl')).find((path) => existsSync(path))
-const browserPath = [process.env['CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-  .find((path) => path !== undefined && existsSync(path))
+const curl = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .map((folder) => join(folder, 'curl'))
+  .find((path) => existsSync(path))
+const browserPath = [
+  process.env['CHROMIUM'],
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find((path) => path !== undefined && existsSync(path))
 
 const server = await startServer(t)
 const { client, key } = await server.person()
@@ -30,23 +37,61 @@ t.test('curl', { skip: curl === undefined && 'no curl' }, async (t) => {
   let id = ''
 
   t.test('uploads a file with its fields', async (t) => {
-    const { code, text } = await run(['-F', 'path=from/curl', '-F', 'metadata={"by": "curl"};type=application/json', '-F', 'tags=a', '-F', 'tags=b', '-F', `file=@${source};type=application/x-thing`, ...authorization, `${server.url}/v1/storage/upload`])
+    const { code, text } = await run([
+      '-F',
+      'path=from/curl',
+      '-F',
+      'metadata={"by": "curl"};type=application/json',
+      '-F',
+      'tags=a',
+      '-F',
+      'tags=b',
+      '-F',
+      `file=@${source};type=application/x-thing`,
+      ...authorization,
+      `${server.url}/v1/storage/upload`,
+    ])
     t.equal(code, 0)
     const file = JSON.parse(text)
-    t.match(file, { name: 'source é.bin', path: 'from/curl', bytes: bytes.length, declared_content_type: 'application/x-thing', metadata: { by: 'curl' }, tags: ['a', 'b'] })
+    t.match(file, {
+      name: 'source é.bin',
+      path: 'from/curl',
+      bytes: bytes.length,
+      declared_content_type: 'application/x-thing',
+      metadata: { by: 'curl' },
+      tags: ['a', 'b'],
+    })
     id = file.id
     t.ok((await download(server.url, `/storage/files/${id}/download`, { key })).bytes.equals(bytes))
     await nothingLeft(t, server)
   })
 
   t.test('uploads what it reads from a pipe, whose length it does not know', async (t) => {
-    const { code, text } = await run(['-H', 'Transfer-Encoding: chunked', '-H', 'Expect:', '-F', 'file=@-;filename=piped.bin', ...authorization, `${server.url}/v1/storage/upload`], bytes)
+    const { code, text } = await run(
+      [
+        '-H',
+        'Transfer-Encoding: chunked',
+        '-H',
+        'Expect:',
+        '-F',
+        'file=@-;filename=piped.bin',
+        ...authorization,
+        `${server.url}/v1/storage/upload`,
+      ],
+      bytes,
+    )
     t.equal(code, 0)
     t.match(JSON.parse(text), { name: 'piped.bin', bytes: bytes.length })
   })
 
   t.test('waits to be let in, and reads the refusal', async (t) => {
-    const { code, text } = await run(['-H', 'Expect: 100-continue', '-F', `file=@${source}`, `${server.url}/v1/storage/upload`])
+    const { code, text } = await run([
+      '-H',
+      'Expect: 100-continue',
+      '-F',
+      `file=@${source}`,
+      `${server.url}/v1/storage/upload`,
+    ])
     t.equal(code, 0)
     t.equal(JSON.parse(text).error.code, 'UNAUTHORIZED')
   })
@@ -61,8 +106,20 @@ t.test('curl', { skip: curl === undefined && 'no curl' }, async (t) => {
       t.ok([18, 52, 56].includes(code), `curl says that it was cut: ${code}`)
       sizes.push(existsSync(place) ? statSync(place).size : 0)
     }
-    t.ok(sizes[0] > 0 && sizes[1] > sizes[0] && sizes[2] === sizes[1] && sizes[2] < bytes.length, sizes.join())
-    const { code, text } = await run(['-C', '-', '-o', place, '-w', '%{http_code} %{size_download}', ...authorization, server.url + path])
+    t.ok(
+      sizes[0] > 0 && sizes[1] > sizes[0] && sizes[2] === sizes[1] && sizes[2] < bytes.length,
+      sizes.join(),
+    )
+    const { code, text } = await run([
+      '-C',
+      '-',
+      '-o',
+      place,
+      '-w',
+      '%{http_code} %{size_download}',
+      ...authorization,
+      server.url + path,
+    ])
     t.equal(code, 0)
     t.equal(text, `206 ${bytes.length - sizes[2]}`)
     t.ok(readFileSync(place).equals(bytes))
@@ -77,19 +134,60 @@ t.test('curl', { skip: curl === undefined && 'no curl' }, async (t) => {
     t.equal(saved.text, 'saved.bin')
     t.ok(readFileSync(join(folder, 'saved.bin')).equals(bytes))
     const tags = join(folder, 'tags')
-    const conditional = ['--etag-save', tags, '--etag-compare', tags, '-o', join(folder, 'kept'), '-w', '%{http_code}', link.url]
+    const conditional = [
+      '--etag-save',
+      tags,
+      '--etag-compare',
+      tags,
+      '-o',
+      join(folder, 'kept'),
+      '-w',
+      '%{http_code}',
+      link.url,
+    ]
     t.equal((await run(conditional)).text, '200')
     t.equal((await run(conditional)).text, '304')
-    t.equal((await run(['-z', join(folder, 'saved.bin'), '-o', join(folder, 'newer'), '-w', '%{http_code}', link.url])).text, '304')
+    t.equal(
+      (
+        await run([
+          '-z',
+          join(folder, 'saved.bin'),
+          '-o',
+          join(folder, 'newer'),
+          '-w',
+          '%{http_code}',
+          link.url,
+        ])
+      ).text,
+      '304',
+    )
     const head = await run(['-I', link.url])
     t.equal(head.code, 0)
     t.match(head.text, /^HTTP\/1\.1 200 OK\r\n[^]*content-length: 5000000\r\n/i)
-    t.equal((await run(['-r', '100-199,-1', '-o', join(folder, 'many'), '-w', '%{http_code} %{size_download}', link.url])).text, '200 5000000')
+    t.equal(
+      (
+        await run([
+          '-r',
+          '100-199,-1',
+          '-o',
+          join(folder, 'many'),
+          '-w',
+          '%{http_code} %{size_download}',
+          link.url,
+        ])
+      ).text,
+      '200 5000000',
+    )
   })
 
-  function run (args: string[], input?: Buffer): Promise<{ code: number, text: string }> {
+  function run(args: string[], input?: Buffer): Promise<{ code: number; text: string }> {
     return new Promise((resolve) => {
-      const child = execFile(curl!, ['-sS', ...args], { cwd: folder, env: { LC_ALL: 'C.UTF-8' } }, (error, stdout) => resolve({ code: Number(error?.code ?? 0), text: stdout }))
+      const child = execFile(
+        curl!,
+        ['-sS', ...args],
+        { cwd: folder, env: { LC_ALL: 'C.UTF-8' } },
+        (error, stdout) => resolve({ code: Number(error?.code ?? 0), text: stdout }),
+      )
       child.stdin!.on('error', () => {})
       child.stdin!.end(input)
     })
@@ -97,11 +195,22 @@ t.test('curl', { skip: curl === undefined && 'no curl' }, async (t) => {
 })
 
 t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async (t) => {
-  const browser = await chromium.launch({ executablePath: browserPath!, args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] })
+  const browser = await chromium.launch({
+    executablePath: browserPath!,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })
   t.teardown(() => browser.close())
   const wav = sound(180)
   const song = await uploaded(client, { bytes: wav, name: 'song.wav', type: 'audio/wav' })
-  const songLink = async (): Promise<string> => `${(await client.post(`/storage/files/${song.id}/links`, {})).body.url}?disposition=inline`
+  const songLink = async (): Promise<string> =>
+    `${(await client.post(`/storage/files/${song.id}/links`, {})).body.url}?disposition=inline`
 
   t.test('saves what a link of another page leads to', async (t) => {
     const bytes = randomBytes(200_000)
@@ -112,7 +221,11 @@ t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async 
     t.ok(readFileSync(await saved.path()).equals(bytes))
     t.match(saved.suggestedFilename(), /^日本語 .x.\.bin$/)
     t.equal(await saved.failure(), null)
-    t.match((await client.get(`/storage/files/${file.id}/links/${link.id}`)).body, { status: 'used_up', download_count: 1 }, 'it was asked for once')
+    t.match(
+      (await client.get(`/storage/files/${file.id}/links/${link.id}`)).body,
+      { status: 'used_up', download_count: 1 },
+      'it was asked for once',
+    )
   })
 
   t.test('plays a sound of another origin, and seeks in it', async (t) => {
@@ -124,60 +237,113 @@ t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async 
   t.test('opens a sound by its own address', async (t) => {
     const page = await open(t, browser, '')
     const complaints: string[] = []
-    page.on('console', (message) => { if (['error', 'warning'].includes(message.type())) complaints.push(message.text()) })
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+    })
     await plays(t, page, 'video, audio', await songLink())
     t.same(complaints, [])
   })
 
   t.test('shows a picture and a text in place', async (t) => {
-    const picture = await uploaded(client, { bytes: Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64'), name: 'a.png', fields: { visibility: 'public' } })
-    const text = await uploaded(client, { bytes: 'one <b>line</b> é', name: 'a.txt', fields: { visibility: 'public' } })
+    const picture = await uploaded(client, {
+      bytes: Buffer.from(
+        'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+        'base64',
+      ),
+      name: 'a.png',
+      fields: { visibility: 'public' },
+    })
+    const text = await uploaded(client, {
+      bytes: 'one <b>line</b> é',
+      name: 'a.txt',
+      fields: { visibility: 'public' },
+    })
     const page = await open(t, browser, `<img src="${addressOf(picture)}">`)
     t.equal(await page.evaluate('document.images[0].decode().then(() => document.images[0].naturalWidth)'), 1)
     await page.goto(addressOf(picture))
     t.same(await page.evaluate('[document.contentType, document.images[0].naturalWidth]'), ['image/png', 1])
     await page.goto(addressOf(text))
-    t.same(await page.evaluate('[document.contentType, document.body.innerText]'), ['text/plain', 'one <b>line</b> é'])
+    t.same(await page.evaluate('[document.contentType, document.body.innerText]'), [
+      'text/plain',
+      'one <b>line</b> é',
+    ])
   })
 
   t.test('runs nothing that a file holds', async (t) => {
-    const script = 'document.title = "ran"; fetch("/ran"); opener && opener.postMessage("ran", "*"); parent.postMessage("ran", "*")'
+    const script =
+      'document.title = "ran"; fetch("/ran"); opener && opener.postMessage("ran", "*"); parent.postMessage("ran", "*")'
     const kinds: Record<string, string> = {
       'page.html': `<!doctype html><title>a</title><script>${script}</script>`,
       'page.txt': `<!doctype html><title>a</title><script>${script}</script>`,
       'page.xhtml': `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><script>${script}</script></html>`,
       'drawing.svg': `<svg xmlns="http://www.w3.org/2000/svg"><script>${script.replaceAll('&', '&amp;')}</script></svg>`,
-      'page.xml': `<?xml version="1.0"?><x:script xmlns:x="http://www.w3.org/1999/xhtml">${script.replaceAll('&', '&amp;')}</x:script>`
+      'page.xml': `<?xml version="1.0"?><x:script xmlns:x="http://www.w3.org/1999/xhtml">${script.replaceAll('&', '&amp;')}</x:script>`,
     }
     const asked: string[] = []
-    const frame = await open(t, browser, '<iframe></iframe><script>addEventListener("message", ({ data }) => { document.title = data })</script>')
+    const frame = await open(
+      t,
+      browser,
+      '<iframe></iframe><script>addEventListener("message", ({ data }) => { document.title = data })</script>',
+    )
     frame.on('request', (request) => asked.push(request.url()))
     for (const [name, content] of Object.entries(kinds)) {
-      const file = await uploaded(client, { bytes: content, name, type: 'text/html', fields: { visibility: 'public' } })
+      const file = await uploaded(client, {
+        bytes: content,
+        name,
+        type: 'text/html',
+        fields: { visibility: 'public' },
+      })
       const { body: link } = await client.post(`/storage/files/${file.id}/links`, {})
-      const [saved] = await Promise.all([frame.waitForEvent('download'), frame.goto(addressOf(file)).catch(() => {})])
+      const [saved] = await Promise.all([
+        frame.waitForEvent('download'),
+        frame.goto(addressOf(file)).catch(() => {}),
+      ])
       t.equal(readFileSync(await saved.path(), 'utf8'), content, `${name} is saved`)
       const address = `${link.url}?disposition=inline`
-      await Promise.all([frame.waitForEvent('download'), frame.evaluate(`document.querySelector('iframe').src = ${JSON.stringify(address)}`)])
+      await Promise.all([
+        frame.waitForEvent('download'),
+        frame.evaluate(`document.querySelector('iframe').src = ${JSON.stringify(address)}`),
+      ])
       t.equal(await frame.title(), 'elsewhere', `${name} in a frame`)
     }
-    const code = await uploaded(client, { bytes: 'document.title = "ran"', name: 'code.js', type: 'text/javascript', fields: { visibility: 'public' } })
-    const text = await uploaded(client, { bytes: 'document.title = "ran"', name: 'code.txt', type: 'text/plain', fields: { visibility: 'public' } })
-    const page = await open(t, browser, `<script src="${addressOf(text)}" onerror="window.refused = true" onload="window.refused = false"></script>`)
+    const code = await uploaded(client, {
+      bytes: 'document.title = "ran"',
+      name: 'code.js',
+      type: 'text/javascript',
+      fields: { visibility: 'public' },
+    })
+    const text = await uploaded(client, {
+      bytes: 'document.title = "ran"',
+      name: 'code.txt',
+      type: 'text/plain',
+      fields: { visibility: 'public' },
+    })
+    const page = await open(
+      t,
+      browser,
+      `<script src="${addressOf(text)}" onerror="window.refused = true" onload="window.refused = false"></script>`,
+    )
     t.equal(await page.evaluate('window.refused'), true, 'a text is no script')
     t.not(await page.title(), 'ran')
     await Promise.all([page.waitForEvent('download'), page.goto(addressOf(code)).catch(() => {})])
     t.not(await page.title(), 'ran')
-    t.same(asked.filter((url) => url.endsWith('/ran')), [])
+    t.same(
+      asked.filter((url) => url.endsWith('/ran')),
+      [],
+    )
   })
 
   /** Asks for parts, knows how long it is, and goes where it is told. */
-  async function plays (t: Test, page: Page, selector: string, address: string): Promise<void> {
+  async function plays(t: Test, page: Page, selector: string, address: string): Promise<void> {
     const media = `document.querySelector(${JSON.stringify(selector)})`
     // Asked from outside: the page itself may evaluate nothing.
-    const until = (condition: string): Promise<void> => waitUntil(async () => await page.evaluate(condition) === true, condition)
-    const asked: Array<{ range: string | undefined, status: number }> = []
-    page.on('response', (response) => { if (response.url().includes('/links/')) asked.push({ range: response.request().headers()['range'], status: response.status() }) })
+    const until = (condition: string): Promise<void> =>
+      waitUntil(async () => (await page.evaluate(condition)) === true, condition)
+    const asked: Array<{ range: string | undefined; status: number }> = []
+    page.on('response', (response) => {
+      if (response.url().includes('/links/'))
+        asked.push({ range: response.request().headers()['range'], status: response.status() })
+    })
     await page.goto(address)
     await until(`${media}.readyState >= 1`)
     t.equal(await page.evaluate(`Math.round(${media}.duration)`), 180)
@@ -188,18 +354,28 @@ t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async 
     await page.evaluate(`${media}.pause(), ${media}.currentTime = 20`)
     await until(`!${media}.seeking && Math.abs(${media}.currentTime - 20) < 1`)
     t.equal(await page.evaluate(`${media}.error`), null)
-    t.ok(asked.some(({ range }) => Number(/^bytes=(\d+)-/.exec(range ?? '')?.[1]) > 10_000_000), `from the middle: ${JSON.stringify(asked)}`)
-    t.ok(asked.every(({ range, status }) => status === (range === undefined ? 200 : 206)), 'and had what it asked for')
+    t.ok(
+      asked.some(({ range }) => Number(/^bytes=(\d+)-/.exec(range ?? '')?.[1]) > 10_000_000),
+      `from the middle: ${JSON.stringify(asked)}`,
+    )
+    t.ok(
+      asked.every(({ range, status }) => status === (range === undefined ? 200 : 206)),
+      'and had what it asked for',
+    )
   }
 })
 
-function addressOf ({ id }: { id: string }): string {
+function addressOf({ id }: { id: string }): string {
   return `${server.url}/v1/storage/files/${id}/download?disposition=inline`
 }
 
 /** The address of a page of another origin. */
-async function pageOf (t: Test, html: string): Promise<string> {
-  const elsewhere = createServer((_request, response) => { response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(`<!doctype html><title>elsewhere</title><link rel="icon" href="data:,">${html}`) })
+async function pageOf(t: Test, html: string): Promise<string> {
+  const elsewhere = createServer((_request, response) => {
+    response
+      .writeHead(200, { 'content-type': 'text/html; charset=utf-8' })
+      .end(`<!doctype html><title>elsewhere</title><link rel="icon" href="data:,">${html}`)
+  })
   t.teardown(() => {
     elsewhere.closeAllConnections()
     elsewhere.close()
@@ -207,20 +383,20 @@ async function pageOf (t: Test, html: string): Promise<string> {
   return await listening(elsewhere)
 }
 
-async function open (t: Test, browser: Browser, html: string): Promise<Page> {
+async function open(t: Test, browser: Browser, html: string): Promise<Page> {
   const page = await browser.newPage()
   await page.goto(await pageOf(t, html))
   return page
 }
 
-async function listening (server: Server): Promise<string> {
+async function listening(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 /** Leads to the server, and breaks a connection when so many bytes of the answer are through. */
-async function cuttingProxy (t: Test, target: string, bytes: number): Promise<string> {
+async function cuttingProxy(t: Test, target: string, bytes: number): Promise<string> {
   const proxy = createProxy((socket) => {
     const upstream = connect(Number(new URL(target).port), '127.0.0.1')
     let left = bytes
@@ -242,7 +418,7 @@ async function cuttingProxy (t: Test, target: string, bytes: number): Promise<st
 }
 
 /** So many seconds of a tone, uncompressed. */
-function sound (seconds: number): Buffer {
+function sound(seconds: number): Buffer {
   const rate = 44_100
   const wav = Buffer.alloc(44 + seconds * rate * 4)
   wav.write('RIFF', 0)

@@ -26,9 +26,16 @@ t.test('the whole file, and HEAD', async (t) => {
     t.equal(whole.status, 200)
     t.ok(whole.bytes.equals(content), `${size} bytes`)
     const expected = {
-      'content-length': String(size), 'content-type': size === 0 ? 'text/plain; charset=utf-8' : 'application/octet-stream', etag: file.etag, 'accept-ranges': 'bytes',
-      'last-modified': new Date(file.created_at).toUTCString(), 'content-disposition': 'attachment; filename=some.bin',
-      'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'content-security-policy': "default-src 'none'; sandbox", 'content-range': null
+      'content-length': String(size),
+      'content-type': size === 0 ? 'text/plain; charset=utf-8' : 'application/octet-stream',
+      etag: file.etag,
+      'accept-ranges': 'bytes',
+      'last-modified': new Date(file.created_at).toUTCString(),
+      'content-disposition': 'attachment; filename=some.bin',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; sandbox",
+      'content-range': null,
     }
     hasHeaders(t, whole, expected)
     const head = await download(server.url, pathOf(file), { key, method: 'HEAD' })
@@ -36,7 +43,11 @@ t.test('the whole file, and HEAD', async (t) => {
     hasHeaders(t, head, expected)
     t.same(fieldsOf(head), fieldsOf(whole), 'HEAD has the same fields')
     t.equal(head.bytes.length, 0)
-    const ranged = await download(server.url, pathOf(file), { key, method: 'HEAD', headers: { range: 'bytes=0-0' } })
+    const ranged = await download(server.url, pathOf(file), {
+      key,
+      method: 'HEAD',
+      headers: { range: 'bytes=0-0' },
+    })
     t.equal(ranged.status, 200, 'a range is for GET alone')
     hasHeaders(t, ranged, expected)
   }
@@ -48,45 +59,106 @@ t.test('what a client has already is not sent again', async (t) => {
   const modified = new Date(file.created_at).toUTCString()
   const before = new Date(Date.parse(file.created_at) - 5_000).toUTCString()
   const asked: Array<[headers: Record<string, string>, status: number]> = [
-    [{ 'if-none-match': file.etag }, 304], [{ 'if-none-match': `W/${file.etag}` }, 304], [{ 'if-none-match': `"other", ${file.etag}` }, 304], [{ 'if-none-match': '*' }, 304],
-    [{ 'if-none-match': '"other"' }, 200], [{ 'if-none-match': file.sha256 }, 200],
-    [{ 'if-modified-since': modified }, 304], [{ 'if-modified-since': new Date(Date.now() + 60_000).toUTCString() }, 304], [{ 'if-modified-since': before }, 200], [{ 'if-modified-since': 'yesterday' }, 200],
-    [{ 'if-none-match': '"other"', 'if-modified-since': modified }, 200], [{ 'if-none-match': file.etag, 'if-modified-since': before }, 304],
-    [{ 'if-none-match': file.etag, range: 'bytes=0-1' }, 304], [{ 'if-none-match': '"other"', range: 'bytes=0-1' }, 206]
+    [{ 'if-none-match': file.etag }, 304],
+    [{ 'if-none-match': `W/${file.etag}` }, 304],
+    [{ 'if-none-match': `"other", ${file.etag}` }, 304],
+    [{ 'if-none-match': '*' }, 304],
+    [{ 'if-none-match': '"other"' }, 200],
+    [{ 'if-none-match': file.sha256 }, 200],
+    [{ 'if-modified-since': modified }, 304],
+    [{ 'if-modified-since': new Date(Date.now() + 60_000).toUTCString() }, 304],
+    [{ 'if-modified-since': before }, 200],
+    [{ 'if-modified-since': 'yesterday' }, 200],
+    [{ 'if-none-match': '"other"', 'if-modified-since': modified }, 200],
+    [{ 'if-none-match': file.etag, 'if-modified-since': before }, 304],
+    [{ 'if-none-match': file.etag, range: 'bytes=0-1' }, 304],
+    [{ 'if-none-match': '"other"', range: 'bytes=0-1' }, 206],
   ]
   for (const [headers, status] of asked) {
     for (const method of status === 206 ? ['GET'] : ['GET', 'HEAD']) {
       const reply = await download(server.url, pathOf(file), { key, headers, method })
       t.same(
         [reply.status, reply.headers.get('etag'), reply.headers.get('cache-control'), reply.bytes.length],
-        [status, file.etag, 'no-store', method === 'HEAD' || status === 304 ? 0 : status === 206 ? 2 : bytes.length], `${method} ${JSON.stringify(headers)}`
+        [
+          status,
+          file.etag,
+          'no-store',
+          method === 'HEAD' || status === 304 ? 0 : status === 206 ? 2 : bytes.length,
+        ],
+        `${method} ${JSON.stringify(headers)}`,
       )
     }
   }
   t.equal((await client.put(`/storage/files/${file.id}`, { name: 'other.bin', tags: ['x'] })).status, 200)
-  t.equal((await download(server.url, pathOf(file), { key, headers: { 'if-none-match': file.etag } })).status, 304, 'a new name is no new content')
+  t.equal(
+    (await download(server.url, pathOf(file), { key, headers: { 'if-none-match': file.etag } })).status,
+    304,
+    'a new name is no new content',
+  )
 })
 
 // What is asked of 1,000 bytes, and from where to where the answer goes; null is the whole.
 const ranges: Array<[range: string, answer: [number, number] | null | 416]> = [
-  ['bytes=0-0', [0, 0]], ['bytes=0-99', [0, 99]], ['bytes=400-599', [400, 599]], ['bytes=999-999', [999, 999]], ['bytes=0-999', [0, 999]],
-  ['bytes=-1', [999, 999]], ['bytes=-300', [700, 999]], ['bytes=-1000', [0, 999]], ['bytes=-5000', [0, 999]], ['bytes=-99999999999999999999999', [0, 999]],
-  ['bytes=0-', [0, 999]], ['bytes=500-', [500, 999]], ['bytes=999-', [999, 999]],
-  ['bytes=900-1000', [900, 999]], ['bytes=900-99999999999999999999999', [900, 999]], ['Bytes=1-2', [1, 2]], ['bytes= 1-2 ', [1, 2]], ['bytes=0001-0002', [1, 2]],
-  ['bytes=1000-', 416], ['bytes=1000-2000', 416], ['bytes=99999999999999999999999-', 416], ['bytes=-0', 416],
-  ['bytes=2-1', null], ['bytes=-', null], ['bytes=', null], ['bytes', null], ['1-2', null], ['bytes=a-b', null], ['bytes=1-2-3', null], ['bytes=--1', null], ['bytes=1.5-2', null], ['bytes=0x1-2', null], ['bytes=1e1-20', null],
-  ['items=0-1', null], ['bytes 0-1', null], ['bytes=+1-2', null], ['bytes=1 - 2', null], ['bytes=\xa01-2', null],
-  ['bytes=0-1,5-6', null], ['bytes=0-1, -1', null], ['bytes=0-1,', null], ['bytes=,', null], [`bytes=${'0-0,'.repeat(200)}0-0`, null]
+  ['bytes=0-0', [0, 0]],
+  ['bytes=0-99', [0, 99]],
+  ['bytes=400-599', [400, 599]],
+  ['bytes=999-999', [999, 999]],
+  ['bytes=0-999', [0, 999]],
+  ['bytes=-1', [999, 999]],
+  ['bytes=-300', [700, 999]],
+  ['bytes=-1000', [0, 999]],
+  ['bytes=-5000', [0, 999]],
+  ['bytes=-99999999999999999999999', [0, 999]],
+  ['bytes=0-', [0, 999]],
+  ['bytes=500-', [500, 999]],
+  ['bytes=999-', [999, 999]],
+  ['bytes=900-1000', [900, 999]],
+  ['bytes=900-99999999999999999999999', [900, 999]],
+  ['Bytes=1-2', [1, 2]],
+  ['bytes= 1-2 ', [1, 2]],
+  ['bytes=0001-0002', [1, 2]],
+  ['bytes=1000-', 416],
+  ['bytes=1000-2000', 416],
+  ['bytes=99999999999999999999999-', 416],
+  ['bytes=-0', 416],
+  ['bytes=2-1', null],
+  ['bytes=-', null],
+  ['bytes=', null],
+  ['bytes', null],
+  ['1-2', null],
+  ['bytes=a-b', null],
+  ['bytes=1-2-3', null],
+  ['bytes=--1', null],
+  ['bytes=1.5-2', null],
+  ['bytes=0x1-2', null],
+  ['bytes=1e1-20', null],
+  ['items=0-1', null],
+  ['bytes 0-1', null],
+  ['bytes=+1-2', null],
+  ['bytes=1 - 2', null],
+  ['bytes=\xa01-2', null],
+  ['bytes=0-1,5-6', null],
+  ['bytes=0-1, -1', null],
+  ['bytes=0-1,', null],
+  ['bytes=,', null],
+  [`bytes=${'0-0,'.repeat(200)}0-0`, null],
 ]
 
-const stores: Array<{ name: string, skip: string | false, env (t: Test): Promise<Record<string, string>> }> = [
+const stores: Array<{ name: string; skip: string | false; env(t: Test): Promise<Record<string, string>> }> = [
   { name: 'disk', skip: false, env: async () => ({}) },
-  { name: 's3', skip: noS3, env: (t) => s3Env(t) }
+  { name: 's3', skip: noS3, env: (t) => s3Env(t) },
 ]
 
-async function s3Env (t: Test): Promise<Record<string, string>> {
+async function s3Env(t: Test): Promise<Record<string, string>> {
   const { endpoint, region, accessKeyId, secretAccessKey, bucket } = await startS3(t)
-  return { STORAGE: 's3', S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey }
+  return {
+    STORAGE: 's3',
+    S3_ENDPOINT: endpoint,
+    S3_REGION: region,
+    S3_BUCKET: bucket,
+    S3_ACCESS_KEY_ID: accessKeyId,
+    S3_SECRET_ACCESS_KEY: secretAccessKey,
+  }
 }
 
 for (const { name, skip, env } of stores) {
@@ -99,26 +171,70 @@ for (const { name, skip, env } of stores) {
       for (const [range, answer] of ranges) {
         const reply = await download(server.url, pathOf(file), { key, headers: { range } })
         isRange(t, reply, bytes, answer, range)
-        if (answer !== 416) hasHeaders(t, reply, { etag: file.etag, 'content-type': 'application/octet-stream', 'content-disposition': 'attachment; filename=file.bin', 'cache-control': 'no-store' })
+        if (answer !== 416)
+          hasHeaders(t, reply, {
+            etag: file.etag,
+            'content-type': 'application/octet-stream',
+            'content-disposition': 'attachment; filename=file.bin',
+            'cache-control': 'no-store',
+          })
       }
     })
 
     t.test('of a file with nothing in it', async (t) => {
       const empty = await uploaded(client, { bytes: '' })
-      for (const [range, answer] of [['bytes=0-', 416], ['bytes=0-0', 416], ['bytes=-0', 416], ['bytes=-1', null], ['bytes=1-0', null]] as typeof ranges) {
-        isRange(t, await download(server.url, pathOf(empty), { key, headers: { range } }), Buffer.alloc(0), answer, range)
+      for (const [range, answer] of [
+        ['bytes=0-', 416],
+        ['bytes=0-0', 416],
+        ['bytes=-0', 416],
+        ['bytes=-1', null],
+        ['bytes=1-0', null],
+      ] as typeof ranges) {
+        isRange(
+          t,
+          await download(server.url, pathOf(empty), { key, headers: { range } }),
+          Buffer.alloc(0),
+          answer,
+          range,
+        )
       }
     })
 
     t.test('only while If-Range holds', async (t) => {
       const modified = new Date(file.created_at).toUTCString()
       const holds: Array<[ifRange: string, holds: boolean]> = [
-        [file.etag, true], ['"other"', false], [`W/${file.etag}`, false], [file.sha256, false], ['*', false], ['', false], ['nonsense', false],
-        [modified, true], [new Date(Date.parse(file.created_at) + 60_000).toUTCString(), false], [new Date(Date.parse(file.created_at) - 60_000).toUTCString(), false]
+        [file.etag, true],
+        ['"other"', false],
+        [`W/${file.etag}`, false],
+        [file.sha256, false],
+        ['*', false],
+        ['', false],
+        ['nonsense', false],
+        [modified, true],
+        [new Date(Date.parse(file.created_at) + 60_000).toUTCString(), false],
+        [new Date(Date.parse(file.created_at) - 60_000).toUTCString(), false],
       ]
       for (const [ifRange, asked] of holds) {
-        isRange(t, await download(server.url, pathOf(file), { key, headers: { range: 'bytes=1-2', 'if-range': ifRange } }), bytes, asked ? [1, 2] : null, ifRange)
-        isRange(t, await download(server.url, pathOf(file), { key, headers: { range: 'bytes=5000-', 'if-range': ifRange } }), bytes, asked ? 416 : null, ifRange)
+        isRange(
+          t,
+          await download(server.url, pathOf(file), {
+            key,
+            headers: { range: 'bytes=1-2', 'if-range': ifRange },
+          }),
+          bytes,
+          asked ? [1, 2] : null,
+          ifRange,
+        )
+        isRange(
+          t,
+          await download(server.url, pathOf(file), {
+            key,
+            headers: { range: 'bytes=5000-', 'if-range': ifRange },
+          }),
+          bytes,
+          asked ? 416 : null,
+          ifRange,
+        )
       }
     })
 
@@ -128,96 +244,125 @@ for (const { name, skip, env } of stores) {
       for (let i = 0; i < 40; i++) {
         const start = Math.floor(Math.random() * content.length)
         const end = start + Math.floor(Math.random() * (content.length - start))
-        isRange(t, await download(server.url, pathOf(file), { key, headers: { range: `bytes=${start}-${end}` } }), content, [start, end], `${start}-${end}`)
+        isRange(
+          t,
+          await download(server.url, pathOf(file), { key, headers: { range: `bytes=${start}-${end}` } }),
+          content,
+          [start, end],
+          `${start}-${end}`,
+        )
       }
-      const pieces = await Promise.all(Array.from({ length: 8 }, async (_, i) => (await download(server.url, pathOf(file), { key, headers: { range: `bytes=${i * 100_000}-${i * 100_000 + 99_999}` } })).bytes))
+      const pieces = await Promise.all(
+        Array.from(
+          { length: 8 },
+          async (_, i) =>
+            (
+              await download(server.url, pathOf(file), {
+                key,
+                headers: { range: `bytes=${i * 100_000}-${i * 100_000 + 99_999}` },
+              })
+            ).bytes,
+        ),
+      )
       t.ok(Buffer.concat(pieces).equals(content))
     })
     t.same(errorsIn(server), [])
   })
 
-  t.test(`downloads from ${name} that end early or late`, { skip: skip === false && process.platform !== 'linux' ? 'no /proc' : skip }, async (t) => {
-    const server = await startServer(t, { env: { REQUEST_TIMEOUT: '1', ...await env(t) } })
-    const { client, key } = await server.person()
-    const content = randomBytes(12_000_000)
-    const file = await uploaded(client, { bytes: content })
+  t.test(
+    `downloads from ${name} that end early or late`,
+    { skip: skip === false && process.platform !== 'linux' ? 'no /proc' : skip },
+    async (t) => {
+      const server = await startServer(t, { env: { REQUEST_TIMEOUT: '1', ...(await env(t)) } })
+      const { client, key } = await server.person()
+      const content = randomBytes(12_000_000)
+      const file = await uploaded(client, { bytes: content })
 
-    t.test('a client that leaves leaves nothing open', async (t) => {
-      // What is kept ready for others is there once, before anything is counted.
-      await download(server.url, pathOf(file), { key, headers: { range: 'bytes=0-0' } })
-      const before = openFiles('socket:')
-      for (let i = 0; i < 20; i++) {
-        const wire = await openWire(t, server.url)
-        await wire.write(requestFor(file, key))
-        if (i % 4 > 0) await waitUntil(() => wire.answer().length > 1000, 'the download to have begun')
-        wire.socket[i % 2 === 0 ? 'destroy' : 'resetAndDestroy']()
-      }
-      await waitUntil(() => openBlobs(server) === 0, 'the blobs to be closed')
-      await waitUntil(() => openFiles('socket:') < before + 10, 'the connections to be closed')
-      t.same(errorsIn(server), [], 'and no error in the log')
-      const { bytes } = await download(server.url, pathOf(file), { key })
-      t.ok(bytes.equals(content), 'and the next one has it whole')
-    })
-
-    t.test('one that reads slowly has all in the end', async (t) => {
-      const reading = await opened(server, file, key)
-      // Longer than a request may take to arrive.
-      await sleep(2_200)
-      const chunks: Buffer[] = []
-      for await (const chunk of reading) {
-        if (chunks.push(chunk as Buffer) % 50 === 0) await sleep(10)
-      }
-      t.ok(Buffer.concat(chunks).equals(content))
-    })
-
-    t.test('what is deleted meanwhile is never wrong', async (t) => {
-      const doomed = await uploaded(client, { bytes: content })
-      const readings = await Promise.all(Array.from({ length: 4 }, () => opened(server, doomed, key)))
-      t.equal((await client.delete(`/storage/files/${doomed.id}`)).status, 204)
-      await (await server.services.storage.blobs()).remove([doomed.id])
-      t.equal((await download(server.url, pathOf(doomed), { key })).status, 404)
-      for (const reading of readings) {
-        const chunks: Buffer[] = []
-        let cut = false
-        try {
-          for await (const chunk of reading) chunks.push(chunk as Buffer)
-        } catch {
-          cut = true
+      t.test('a client that leaves leaves nothing open', async (t) => {
+        // What is kept ready for others is there once, before anything is counted.
+        await download(server.url, pathOf(file), { key, headers: { range: 'bytes=0-0' } })
+        const before = openFiles('socket:')
+        for (let i = 0; i < 20; i++) {
+          const wire = await openWire(t, server.url)
+          await wire.write(requestFor(file, key))
+          if (i % 4 > 0) await waitUntil(() => wire.answer().length > 1000, 'the download to have begun')
+          wire.socket[i % 2 === 0 ? 'destroy' : 'resetAndDestroy']()
         }
-        const came = Buffer.concat(chunks)
-        t.ok(came.equals(content.subarray(0, came.length)))
-        t.equal(came.length < content.length, cut, 'it is whole, or the client can tell')
-        if (name === 'disk') t.notOk(cut, 'and here it is whole')
-      }
-    })
+        await waitUntil(() => openBlobs(server) === 0, 'the blobs to be closed')
+        await waitUntil(() => openFiles('socket:') < before + 10, 'the connections to be closed')
+        t.same(errorsIn(server), [], 'and no error in the log')
+        const { bytes } = await download(server.url, pathOf(file), { key })
+        t.ok(bytes.equals(content), 'and the next one has it whole')
+      })
 
-    t.test('one whose blob is lost is no empty file', async (t) => {
-      const lost = await uploaded(client, { bytes: content })
-      await (await server.services.storage.blobs()).remove([lost.id])
-      for (const headers of [{}, { range: 'bytes=5-' }] as Array<Record<string, string>>) {
-        const reply = await download(server.url, pathOf(lost), { key, headers })
-        t.equal(reply.status, 500)
-        t.equal(reply.body.error.code, 'SERVER_ERROR')
-        hasHeaders(t, reply, { etag: null, 'content-disposition': null, 'content-range': null, 'accept-ranges': null, 'cache-control': 'no-store' })
-      }
-      t.match(errorsIn(server).join(), lost.id, 'and the log says which')
-      t.equal((await client.get(`/storage/files/${lost.id}`)).body.download_count, 0)
-      t.equal((await client.delete(`/storage/files/${lost.id}`)).status, 204)
-    })
+      t.test('one that reads slowly has all in the end', async (t) => {
+        const reading = await opened(server, file, key)
+        // Longer than a request may take to arrive.
+        await sleep(2_200)
+        const chunks: Buffer[] = []
+        for await (const chunk of reading) {
+          if (chunks.push(chunk as Buffer) % 50 === 0) await sleep(10)
+        }
+        t.ok(Buffer.concat(chunks).equals(content))
+      })
 
-    t.test('one whose blob goes between two looks was deleted', async (t) => {
-      const gone = await uploaded(client, { bytes })
-      const blobs = await server.services.storage.blobs()
-      const { read } = blobs
-      t.teardown(() => { blobs.read = read })
-      blobs.read = async (...args) => {
-        await client.delete(`/storage/files/${gone.id}`)
-        await blobs.remove([gone.id])
-        return await read(...args)
-      }
-      t.equal((await download(server.url, pathOf(gone), { key })).status, 404)
-    })
-  })
+      t.test('what is deleted meanwhile is never wrong', async (t) => {
+        const doomed = await uploaded(client, { bytes: content })
+        const readings = await Promise.all(Array.from({ length: 4 }, () => opened(server, doomed, key)))
+        t.equal((await client.delete(`/storage/files/${doomed.id}`)).status, 204)
+        await (await server.services.storage.blobs()).remove([doomed.id])
+        t.equal((await download(server.url, pathOf(doomed), { key })).status, 404)
+        for (const reading of readings) {
+          const chunks: Buffer[] = []
+          let cut = false
+          try {
+            for await (const chunk of reading) chunks.push(chunk as Buffer)
+          } catch {
+            cut = true
+          }
+          const came = Buffer.concat(chunks)
+          t.ok(came.equals(content.subarray(0, came.length)))
+          t.equal(came.length < content.length, cut, 'it is whole, or the client can tell')
+          if (name === 'disk') t.notOk(cut, 'and here it is whole')
+        }
+      })
+
+      t.test('one whose blob is lost is no empty file', async (t) => {
+        const lost = await uploaded(client, { bytes: content })
+        await (await server.services.storage.blobs()).remove([lost.id])
+        for (const headers of [{}, { range: 'bytes=5-' }] as Array<Record<string, string>>) {
+          const reply = await download(server.url, pathOf(lost), { key, headers })
+          t.equal(reply.status, 500)
+          t.equal(reply.body.error.code, 'SERVER_ERROR')
+          hasHeaders(t, reply, {
+            etag: null,
+            'content-disposition': null,
+            'content-range': null,
+            'accept-ranges': null,
+            'cache-control': 'no-store',
+          })
+        }
+        t.match(errorsIn(server).join(), lost.id, 'and the log says which')
+        t.equal((await client.get(`/storage/files/${lost.id}`)).body.download_count, 0)
+        t.equal((await client.delete(`/storage/files/${lost.id}`)).status, 204)
+      })
+
+      t.test('one whose blob goes between two looks was deleted', async (t) => {
+        const gone = await uploaded(client, { bytes })
+        const blobs = await server.services.storage.blobs()
+        const { read } = blobs
+        t.teardown(() => {
+          blobs.read = read
+        })
+        blobs.read = async (...args) => {
+          await client.delete(`/storage/files/${gone.id}`)
+          await blobs.remove([gone.id])
+          return await read(...args)
+        }
+        t.equal((await download(server.url, pathOf(gone), { key })).status, 404)
+      })
+    },
+  )
 }
 
 t.test('a blob that has become shorter cuts the connection', async (t) => {
@@ -225,9 +370,15 @@ t.test('a blob that has become shorter cuts the connection', async (t) => {
   const file = await uploaded(client, { bytes: randomBytes(500_000) })
   truncateSync(blobOf(server, file.id), 300_000)
   for (const range of [undefined, 'bytes=100000-', 'bytes=400000-400010']) {
-    await t.rejects(download(server.url, pathOf(file), { key, headers: { ...(range && { range }) } }), range ?? 'the whole')
+    await t.rejects(
+      download(server.url, pathOf(file), { key, headers: { ...(range && { range }) } }),
+      range ?? 'the whole',
+    )
   }
-  t.equal((await download(server.url, pathOf(file), { key, headers: { range: 'bytes=0-299999' } })).bytes.length, 300_000)
+  t.equal(
+    (await download(server.url, pathOf(file), { key, headers: { range: 'bytes=0-299999' } })).bytes.length,
+    300_000,
+  )
   // Whoever reads has the last byte before the server closes what it came from.
   await waitUntil(() => openBlobs(server) === 0, 'the blobs to be closed')
 })
@@ -239,7 +390,11 @@ t.test('with no folder of blobs there is an error, and no empty file', async (t)
   rmSync(join(server.services.config.storageDir, 'blobs'), { recursive: true })
   const reply = await download(server.url, pathOf(file), { key })
   t.ok(reply.status >= 500)
-  t.equal((await download(server.url, pathOf(file), { key, headers: { 'if-none-match': file.etag } })).status, 304, 'who has it is not told so')
+  t.equal(
+    (await download(server.url, pathOf(file), { key, headers: { 'if-none-match': file.etag } })).status,
+    304,
+    'who has it is not told so',
+  )
 })
 
 t.test('who may', async (t) => {
@@ -248,18 +403,29 @@ t.test('who may', async (t) => {
   const mine = await uploaded(owner.client, { bytes })
   const unknown = `${mine.id.slice(0, -4)}0000`
 
-  t.test('a private file of one\'s own', async (t) => {
+  t.test("a private file of one's own", async (t) => {
     const anonymous = await download(server.url, pathOf(mine))
     t.equal(anonymous.status, 401)
     t.equal(anonymous.body.error.details.reason, 'missing')
     t.equal(anonymous.headers.get('www-authenticate'), 'Bearer')
     t.equal((await download(server.url, pathOf(mine), { method: 'HEAD' })).status, 401)
-    t.equal((await download(server.url, pathOf(mine), { headers: { 'if-none-match': mine.etag } })).status, 401, 'nor whether it is unchanged')
-    t.equal((await download(server.url, pathOf(mine), { headers: { range: 'bytes=9999-' } })).status, 401, 'nor how long it is')
+    t.equal(
+      (await download(server.url, pathOf(mine), { headers: { 'if-none-match': mine.etag } })).status,
+      401,
+      'nor whether it is unchanged',
+    )
+    t.equal(
+      (await download(server.url, pathOf(mine), { headers: { range: 'bytes=9999-' } })).status,
+      401,
+      'nor how long it is',
+    )
     t.equal((await download(server.url, pathOf(mine), { key: 'plat_live_nonsense' })).status, 401)
     t.equal((await download(server.url, pathOf(mine), other)).status, 403)
     t.equal((await download(server.url, pathOf(mine), server.admin)).status, 403)
-    t.equal((await download(server.url, pathOf(mine), await server.person({ scopes: ['storage:write'] }))).status, 403)
+    t.equal(
+      (await download(server.url, pathOf(mine), await server.person({ scopes: ['storage:write'] }))).status,
+      403,
+    )
     t.equal((await download(server.url, pathOf({ id: unknown }), owner)).status, 404)
     t.equal((await download(server.url, pathOf({ id: unknown }))).status, 404)
     t.equal((await download(server.url, pathOf({ id: 'file_1' }), owner)).status, 400)
@@ -271,28 +437,80 @@ t.test('who may', async (t) => {
     const reply = await download(server.url, pathOf(file))
     t.equal(reply.status, 200)
     t.ok(reply.bytes.equals(bytes))
-    hasHeaders(t, reply, { 'cache-control': 'no-cache', 'set-cookie': null, 'content-security-policy': "default-src 'none'; sandbox" })
-    isRange(t, await download(server.url, pathOf(file), { headers: { range: 'bytes=-5' } }), bytes, [995, 999], 'a range')
-    t.equal((await download(server.url, pathOf(file), { headers: { 'if-none-match': file.etag } })).headers.get('cache-control'), 'no-cache')
+    hasHeaders(t, reply, {
+      'cache-control': 'no-cache',
+      'set-cookie': null,
+      'content-security-policy': "default-src 'none'; sandbox",
+    })
+    isRange(
+      t,
+      await download(server.url, pathOf(file), { headers: { range: 'bytes=-5' } }),
+      bytes,
+      [995, 999],
+      'a range',
+    )
+    t.equal(
+      (await download(server.url, pathOf(file), { headers: { 'if-none-match': file.etag } })).headers.get(
+        'cache-control',
+      ),
+      'no-cache',
+    )
     t.equal((await download(server.url, pathOf(file), other)).status, 200)
-    t.equal((await download(server.url, pathOf(file), { key: 'plat_live_nonsense' })).status, 401, 'a key that is none is not ignored')
-    t.equal((await download(server.url, `/storage/files/${file.id}`)).status, 401, 'what is known of it is not public')
+    t.equal(
+      (await download(server.url, pathOf(file), { key: 'plat_live_nonsense' })).status,
+      401,
+      'a key that is none is not ignored',
+    )
+    t.equal(
+      (await download(server.url, `/storage/files/${file.id}`)).status,
+      401,
+      'what is known of it is not public',
+    )
     await owner.client.put(`/storage/files/${file.id}`, { visibility: 'private' })
-    t.equal((await download(server.url, pathOf(file), { headers: { 'if-none-match': file.etag } })).status, 401)
+    t.equal(
+      (await download(server.url, pathOf(file), { headers: { 'if-none-match': file.etag } })).status,
+      401,
+    )
   })
 
   t.test('one of a project by the role, whatever its state', async (t) => {
     const projectId = (await owner.client.post('/projects', { name: 'Files' })).body.id
     const file = await uploaded(owner.client, { bytes, fields: { project_id: projectId } })
-    const open = await uploaded(owner.client, { bytes, fields: { project_id: projectId, visibility: 'public' } })
+    const open = await uploaded(owner.client, {
+      bytes,
+      fields: { project_id: projectId, visibility: 'public' },
+    })
     const members: Record<string, Person> = { owner }
     for (const role of ['viewer', 'editor', 'admin']) {
       members[role] = await server.person()
-      t.equal((await owner.client.post(`/projects/${projectId}/members`, { user_id: members[role].id, role })).status, 201)
+      t.equal(
+        (await owner.client.post(`/projects/${projectId}/members`, { user_id: members[role].id, role }))
+          .status,
+        201,
+      )
     }
-    const everybody = async (): Promise<Record<string, number[]>> => Object.fromEntries(await Promise.all(Object.entries({ ...members, outsider: other, nobody: { key: null } })
-      .map(async ([who, { key }]) => [who, [(await download(server.url, pathOf(file), { key })).status, (await download(server.url, pathOf(open), { key })).status]])))
-    const allowed = { owner: [200, 200], viewer: [200, 200], editor: [200, 200], admin: [200, 200], outsider: [403, 200], nobody: [401, 200] }
+    const everybody = async (): Promise<Record<string, number[]>> =>
+      Object.fromEntries(
+        await Promise.all(
+          Object.entries({ ...members, outsider: other, nobody: { key: null } }).map(
+            async ([who, { key }]) => [
+              who,
+              [
+                (await download(server.url, pathOf(file), { key })).status,
+                (await download(server.url, pathOf(open), { key })).status,
+              ],
+            ],
+          ),
+        ),
+      )
+    const allowed = {
+      owner: [200, 200],
+      viewer: [200, 200],
+      editor: [200, 200],
+      admin: [200, 200],
+      outsider: [403, 200],
+      nobody: [401, 200],
+    }
     t.same(await everybody(), allowed)
     t.equal((await owner.client.post(`/projects/${projectId}/archive`)).status, 200)
     t.same(await everybody(), allowed, 'archived')
@@ -309,12 +527,19 @@ t.test('who may', async (t) => {
     for (const visibility of ['private', 'public']) {
       const file = await uploaded(owner.client, { bytes, fields: { visibility } })
       t.equal((await download(server.url, pathOf(file), owner)).status, 200)
-      await owner.client.put(`/storage/files/${file.id}`, { expires_at: new Date(Date.now() + 300).toISOString() })
-      await waitUntil(async () => (await download(server.url, pathOf(file), owner)).status !== 200, 'it to expire')
-      for (const key of [owner.key, other.key, null]) t.equal((await download(server.url, pathOf(file), { key })).status, 404)
+      await owner.client.put(`/storage/files/${file.id}`, {
+        expires_at: new Date(Date.now() + 300).toISOString(),
+      })
+      await waitUntil(
+        async () => (await download(server.url, pathOf(file), owner)).status !== 200,
+        'it to expire',
+      )
+      for (const key of [owner.key, other.key, null])
+        t.equal((await download(server.url, pathOf(file), { key })).status, 404)
       const deleted = await uploaded(owner.client, { bytes, fields: { visibility } })
       await owner.client.delete(`/storage/files/${deleted.id}`)
-      for (const key of [owner.key, other.key, null]) t.equal((await download(server.url, pathOf(deleted), { key })).status, 404)
+      for (const key of [owner.key, other.key, null])
+        t.equal((await download(server.url, pathOf(deleted), { key })).status, 404)
     }
   })
 
@@ -331,24 +556,66 @@ t.test('who may', async (t) => {
 t.test('what a browser may show is inline where that is asked for, and nothing else ever is', async (t) => {
   const { client, key } = await server.person()
   const html = '<!doctype html><script>alert(1)</script>'
-  const kinds: Record<string, { bytes: Uint8Array | string, name: string, type: string, inline: boolean }> = {
-    PNG: { bytes: Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64'), name: 'a.png', type: 'image/png', inline: true },
-    GIF: { bytes: Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64'), name: 'a.gif', type: 'image/gif', inline: true },
-    WAV: { bytes: Buffer.from('RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\0\0\0\0', 'latin1'), name: 'a.wav', type: 'audio/wav', inline: true },
-    MP4: { bytes: Buffer.from('\0\0\0\x18ftypmp42\0\0\0\0mp42isom', 'latin1'), name: 'a.mp4', type: 'video/mp4', inline: true },
+  const kinds: Record<string, { bytes: Uint8Array | string; name: string; type: string; inline: boolean }> = {
+    PNG: {
+      bytes: Buffer.from(
+        'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+        'base64',
+      ),
+      name: 'a.png',
+      type: 'image/png',
+      inline: true,
+    },
+    GIF: {
+      bytes: Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64'),
+      name: 'a.gif',
+      type: 'image/gif',
+      inline: true,
+    },
+    WAV: {
+      bytes: Buffer.from(
+        'RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\0\0\0\0',
+        'latin1',
+      ),
+      name: 'a.wav',
+      type: 'audio/wav',
+      inline: true,
+    },
+    MP4: {
+      bytes: Buffer.from('\0\0\0\x18ftypmp42\0\0\0\0mp42isom', 'latin1'),
+      name: 'a.mp4',
+      type: 'video/mp4',
+      inline: true,
+    },
     PDF: { bytes: '%PDF-1.4\n%%EOF\n', name: 'a.pdf', type: 'application/pdf', inline: true },
     text: { bytes: 'plain', name: 'a.txt', type: 'text/plain; charset=utf-8', inline: true },
     HTML: { bytes: html, name: 'a.html', type: 'text/html; charset=utf-8', inline: false },
     'HTML called text': { bytes: html, name: 'a.txt', type: 'text/html; charset=utf-8', inline: false },
     'HTML called a picture': { bytes: html, name: 'a.png', type: 'text/html; charset=utf-8', inline: false },
     'text called HTML': { bytes: 'plain', name: 'a.html', type: 'text/html; charset=utf-8', inline: false },
-    XHTML: { bytes: '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><script>alert(1)</script></html>', name: 'a.xhtml', type: 'text/html; charset=utf-8', inline: false },
-    SVG: { bytes: '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>', name: 'a.svg', type: 'image/svg+xml', inline: false },
+    XHTML: {
+      bytes:
+        '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><script>alert(1)</script></html>',
+      name: 'a.xhtml',
+      type: 'text/html; charset=utf-8',
+      inline: false,
+    },
+    SVG: {
+      bytes: '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
+      name: 'a.svg',
+      type: 'image/svg+xml',
+      inline: false,
+    },
     XML: { bytes: '<?xml version="1.0"?><thing/>', name: 'a.xml', type: 'application/xml', inline: false },
     JavaScript: { bytes: 'alert(1)', name: 'a.js', type: 'text/javascript; charset=utf-8', inline: false },
     CSS: { bytes: 'a {}', name: 'a.css', type: 'text/css; charset=utf-8', inline: false },
     JSON: { bytes: '{}', name: 'a.json', type: 'application/json', inline: false },
-    unknown: { bytes: Buffer.from([0, 1, 2, 255]), name: 'a.png', type: 'application/octet-stream', inline: false }
+    unknown: {
+      bytes: Buffer.from([0, 1, 2, 255]),
+      name: 'a.png',
+      type: 'application/octet-stream',
+      inline: false,
+    },
   }
   for (const [kind, { bytes, name, type, inline }] of Object.entries(kinds)) {
     const file = await uploaded(client, { bytes, name, type: 'image/png' })
@@ -356,36 +623,71 @@ t.test('what a browser may show is inline where that is asked for, and nothing e
       const path = `${pathOf(file)}${disposition === undefined ? '' : `?disposition=${disposition}`}`
       for (const headers of [{}, { range: 'bytes=0-0' }] as Array<Record<string, string>>) {
         const reply = await download(server.url, path, { key, headers })
-        hasHeaders(t, reply, {
-          'content-type': type, 'content-disposition': `${inline && disposition === 'inline' ? 'inline' : 'attachment'}; filename=${name}`,
-          'x-content-type-options': 'nosniff', 'content-security-policy': /^(audio|video)/.test(type) ? "default-src 'none'; media-src 'self'" : "default-src 'none'; sandbox"
-        }, `${kind} ${disposition}`)
+        hasHeaders(
+          t,
+          reply,
+          {
+            'content-type': type,
+            'content-disposition': `${inline && disposition === 'inline' ? 'inline' : 'attachment'}; filename=${name}`,
+            'x-content-type-options': 'nosniff',
+            'content-security-policy': /^(audio|video)/.test(type)
+              ? "default-src 'none'; media-src 'self'"
+              : "default-src 'none'; sandbox",
+          },
+          `${kind} ${disposition}`,
+        )
       }
     }
   }
-  t.equal((await download(server.url, `${pathOf(await uploaded(client))}?disposition=other`, { key })).status, 400)
+  t.equal(
+    (await download(server.url, `${pathOf(await uploaded(client))}?disposition=other`, { key })).status,
+    400,
+  )
 })
 
-t.test('a name of the client\'s choice', async (t) => {
+t.test("a name of the client's choice", async (t) => {
   const { client, key } = await server.person()
   const file = await uploaded(client, { bytes, name: 'naïve.bin' })
-  t.equal((await download(server.url, pathOf(file), { key })).headers.get('content-disposition'), 'attachment; filename="na?ve.bin"; filename*=UTF-8\'\'na%C3%AFve.bin')
+  t.equal(
+    (await download(server.url, pathOf(file), { key })).headers.get('content-disposition'),
+    'attachment; filename="na?ve.bin"; filename*=UTF-8\'\'na%C3%AFve.bin',
+  )
   const names: Record<string, string> = {
     'plain.txt': 'filename=plain.txt',
     'two words; x=y.txt': 'filename="two words; x=y.txt"',
     '日本語.txt': 'filename="???.txt"; filename*=UTF-8\'\'%E6%97%A5%E6%9C%AC%E8%AA%9E.txt',
     '😀.txt': 'filename="??.txt"; filename*=UTF-8\'\'%F0%9F%98%80.txt',
     'a "b".txt': 'filename="a \\"b\\".txt"',
-    '100%25.txt': 'filename=100%25.txt; filename*=UTF-8\'\'100%2525.txt',
-    '.htaccess': 'filename=.htaccess'
+    '100%25.txt': "filename=100%25.txt; filename*=UTF-8''100%2525.txt",
+    '.htaccess': 'filename=.htaccess',
   }
   for (const [name, said] of Object.entries(names)) {
-    const { status, headers } = await download(server.url, `${pathOf(file)}?filename=${encodeURIComponent(name)}`, { key })
+    const { status, headers } = await download(
+      server.url,
+      `${pathOf(file)}?filename=${encodeURIComponent(name)}`,
+      { key },
+    )
     t.equal(status, 200, name)
     t.equal(headers.get('content-disposition'), `attachment; ${said}`)
   }
-  for (const name of ['a\r\nset-cookie: x=y', 'a\nb', 'a\0b', 'a/b', 'a\\b', '..', '', ' ', 'a\u2028b', 'a\u202eb', 'x'.repeat(256)]) {
-    const { status, body } = await download(server.url, `${pathOf(file)}?filename=${encodeURIComponent(name)}`, { key })
+  for (const name of [
+    'a\r\nset-cookie: x=y',
+    'a\nb',
+    'a\0b',
+    'a/b',
+    'a\\b',
+    '..',
+    '',
+    ' ',
+    'a\u2028b',
+    'a\u202eb',
+    'x'.repeat(256),
+  ]) {
+    const { status, body } = await download(
+      server.url,
+      `${pathOf(file)}?filename=${encodeURIComponent(name)}`,
+      { key },
+    )
     t.equal(status, 400, encodeURIComponent(name))
     t.match(body.error.details.errors[0], { field: 'filename', location: 'query' })
   }
@@ -400,14 +702,20 @@ t.test('a name of the client\'s choice', async (t) => {
 t.test('each download is counted, and what sends no bytes is none', async (t) => {
   const { client, key } = await server.person()
   const file = await uploaded(client, { bytes })
-  const asked: Array<{ headers?: Record<string, string>, method?: string }> = [
-    {}, { method: 'HEAD' }, { headers: { 'if-none-match': file.etag } }, { headers: { range: 'bytes=5000-' } }, { headers: { accept: 'image/png' } }, {}
+  const asked: Array<{ headers?: Record<string, string>; method?: string }> = [
+    {},
+    { method: 'HEAD' },
+    { headers: { 'if-none-match': file.etag } },
+    { headers: { range: 'bytes=5000-' } },
+    { headers: { accept: 'image/png' } },
+    {},
   ]
   for (const options of asked) await download(server.url, pathOf(file), { key, ...options })
   await download(server.url, pathOf(file))
   await Promise.all(Array.from({ length: 50 }, () => download(server.url, pathOf(file), { key })))
-  const count = async (): Promise<number> => (await client.get(`/storage/files/${file.id}`)).body.download_count
-  await waitUntil(async () => await count() >= 52, 'the count')
+  const count = async (): Promise<number> =>
+    (await client.get(`/storage/files/${file.id}`)).body.download_count
+  await waitUntil(async () => (await count()) >= 52, 'the count')
   t.equal(await count(), 52)
 })
 
@@ -416,7 +724,11 @@ t.test('a server that sends clients on to the store', { skip: noS3 }, async (t) 
   const server = await startServer(t, { env: { ...env, S3_REDIRECT: 'true' } })
   const { client, key } = await server.person()
   const file = await uploaded(client, { bytes, name: 'rapport é.txt', type: 'text/plain' })
-  const page = await uploaded(client, { bytes: '<script>alert(1)</script>', name: 'page.html', fields: { visibility: 'public' } })
+  const page = await uploaded(client, {
+    bytes: '<script>alert(1)</script>',
+    name: 'page.html',
+    fields: { visibility: 'public' },
+  })
 
   t.test('to an address that anybody can follow for a while', async (t) => {
     const reply = await client.get(`${pathOf(file)}?filename=other.bin`)
@@ -437,20 +749,36 @@ t.test('a server that sends clients on to the store', { skip: noS3 }, async (t) 
     t.ok(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(10, 20)))
     t.equal((await fetch(address.replace(/(X-Amz-Expires=)\d+/, '$199999'))).status, 403, 'not for longer')
     t.equal((await fetch(address, { method: 'PUT', body: 'x' })).status, 403, 'not to write')
-    t.equal((await fetch(address.replace(/response-content-disposition=[^&]*/, 'response-content-disposition=inline'))).status, 403, 'not otherwise')
+    t.equal(
+      (
+        await fetch(
+          address.replace(/response-content-disposition=[^&]*/, 'response-content-disposition=inline'),
+        )
+      ).status,
+      403,
+      'not otherwise',
+    )
   })
 
   t.test('a client that follows has what it asked for', async (t) => {
-    const follow = (path: string, headers: Record<string, string> = {}): Promise<Response> => fetch(`${server.url}/v1${path}`, { headers: { authorization: `Bearer ${key}`, ...headers } })
+    const follow = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
+      fetch(`${server.url}/v1${path}`, { headers: { authorization: `Bearer ${key}`, ...headers } })
     const whole = await follow(pathOf(file))
     t.ok(Buffer.from(await whole.arrayBuffer()).equals(bytes))
-    t.equal(whole.headers.get('content-disposition'), 'attachment; filename="rapport ?.txt"; filename*=UTF-8\'\'rapport%20%C3%A9.txt')
+    t.equal(
+      whole.headers.get('content-disposition'),
+      'attachment; filename="rapport ?.txt"; filename*=UTF-8\'\'rapport%20%C3%A9.txt',
+    )
     const part = await follow(pathOf(file), { range: 'bytes=100-' })
     t.equal(part.status, 206)
     t.ok(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(100)))
     const html = await fetch(`${server.url}/v1${pathOf(page)}?disposition=inline`)
     t.equal(html.status, 200)
-    t.equal(html.headers.get('content-disposition'), 'attachment; filename=page.html', 'what could run is saved')
+    t.equal(
+      html.headers.get('content-disposition'),
+      'attachment; filename=page.html',
+      'what could run is saved',
+    )
   })
 
   t.test('who may not is not sent anywhere', async (t) => {
@@ -463,22 +791,38 @@ t.test('a server that sends clients on to the store', { skip: noS3 }, async (t) 
   t.test('what needs no bytes is answered here', async (t) => {
     const head = await download(server.url, pathOf(file), { key, method: 'HEAD' })
     t.equal(head.status, 200, 'the address is for GET alone')
-    hasHeaders(t, head, { 'content-length': '1000', etag: file.etag, 'accept-ranges': 'bytes', location: null })
-    t.equal((await download(server.url, pathOf(file), { key, headers: { 'if-none-match': file.etag } })).status, 304)
-    isRange(t, await download(server.url, pathOf(file), { key, headers: { range: 'bytes=1000-' } }), bytes, 416, 'too far')
+    hasHeaders(t, head, {
+      'content-length': '1000',
+      etag: file.etag,
+      'accept-ranges': 'bytes',
+      location: null,
+    })
+    t.equal(
+      (await download(server.url, pathOf(file), { key, headers: { 'if-none-match': file.etag } })).status,
+      304,
+    )
+    isRange(
+      t,
+      await download(server.url, pathOf(file), { key, headers: { range: 'bytes=1000-' } }),
+      bytes,
+      416,
+      'too far',
+    )
   })
 
   t.test('each is counted once, before it is sent on', async (t) => {
     const file = await uploaded(client, { bytes })
     await download(server.url, pathOf(file), { key, method: 'HEAD' })
     for (let i = 0; i < 3; i++) await download(server.url, pathOf(file), { key })
-    const count = async (): Promise<number> => (await client.get(`/storage/files/${file.id}`)).body.download_count
-    await waitUntil(async () => await count() > 0, 'the count')
+    const count = async (): Promise<number> =>
+      (await client.get(`/storage/files/${file.id}`)).body.download_count
+    await waitUntil(async () => (await count()) > 0, 'the count')
     t.equal(await count(), 3)
   })
 
   const log = server.logs.join('')
-  for (const secret of [key, env.S3_SECRET_ACCESS_KEY, 'X-Amz-Signature', 'X-Amz-Credential']) t.notOk(log.includes(secret), `no ${secret.slice(0, 12)} in the log`)
+  for (const secret of [key, env.S3_SECRET_ACCESS_KEY, 'X-Amz-Signature', 'X-Amz-Credential'])
+    t.notOk(log.includes(secret), `no ${secret.slice(0, 12)} in the log`)
 })
 
 t.test('what a store shows itself is a picture, sound or film', async (t) => {
@@ -488,10 +832,14 @@ t.test('what a store shows itself is a picture, sound or film', async (t) => {
   const kinds: Array<[name: string, bytes: string | Buffer, disposition: string]> = [
     ['a.gif', Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64'), 'inline'],
     ['a.mp4', Buffer.from('\0\0\0\x18ftypmp42\0\0\0\0mp42isom', 'latin1'), 'inline'],
-    ['a.svg', '<svg xmlns="http://www.w3.org/2000/svg"></svg>', 'attachment'], ['a.pdf', '%PDF-1.4\n%%EOF\n', 'attachment'], ['a.txt', 'plain', 'attachment']
+    ['a.svg', '<svg xmlns="http://www.w3.org/2000/svg"></svg>', 'attachment'],
+    ['a.pdf', '%PDF-1.4\n%%EOF\n', 'attachment'],
+    ['a.txt', 'plain', 'attachment'],
   ]
   for (const [name, content, disposition] of kinds) {
-    const reply = await client.get(`${pathOf(await uploaded(client, { bytes: content, name }))}?disposition=inline`)
+    const reply = await client.get(
+      `${pathOf(await uploaded(client, { bytes: content, name }))}?disposition=inline`,
+    )
     t.equal(reply.status, 302)
     const { searchParams } = new URL(reply.headers.get('location')!)
     t.equal(searchParams.get('response-content-disposition'), `${disposition}; filename=${name}`)
@@ -504,58 +852,92 @@ t.test('a store that is out of reach is 503, and its keys are not in the log', {
   const server = await startServer(t, { env })
   const { client, key } = await server.person()
   const file = await uploaded(client, { bytes })
-  const lost = await startServer(t, { databaseUrl: server.databaseUrl, env: { ...env, S3_ENDPOINT: 'http://127.0.0.1:9' } })
-  const stranger = await startServer(t, { databaseUrl: server.databaseUrl, env: { ...env, S3_SECRET_ACCESS_KEY: 'another-secret' } })
+  const lost = await startServer(t, {
+    databaseUrl: server.databaseUrl,
+    env: { ...env, S3_ENDPOINT: 'http://127.0.0.1:9' },
+  })
+  const stranger = await startServer(t, {
+    databaseUrl: server.databaseUrl,
+    env: { ...env, S3_SECRET_ACCESS_KEY: 'another-secret' },
+  })
   for (const { url, logs } of [lost, stranger]) {
     const reply = await download(url, pathOf(file), { key })
     t.equal(reply.status, 503)
     t.ok(Number(reply.headers.get('retry-after')) > 0)
     t.equal((await download(url, pathOf(file), { key, method: 'HEAD' })).status, 200)
-    for (const secret of [key, env.S3_SECRET_ACCESS_KEY, 'another-secret', 'Signature=']) t.notOk(logs.join('').includes(secret), `no ${secret.slice(0, 12)} in the log`)
+    for (const secret of [key, env.S3_SECRET_ACCESS_KEY, 'another-secret', 'Signature='])
+      t.notOk(logs.join('').includes(secret), `no ${secret.slice(0, 12)} in the log`)
   }
 })
 
-function hasHeaders (t: Test, { headers }: Download, expected: Record<string, string | null>, what = 'the header'): void {
+function hasHeaders(
+  t: Test,
+  { headers }: Download,
+  expected: Record<string, string | null>,
+  what = 'the header',
+): void {
   t.same(Object.fromEntries(Object.keys(expected).map((name) => [name, headers.get(name)])), expected, what)
 }
 
 /** But for those that are the connection's. */
-function fieldsOf ({ headers }: Download): string[] {
+function fieldsOf({ headers }: Download): string[] {
   return [...headers.keys()].filter((name) => name !== 'connection' && name !== 'keep-alive')
 }
 
-function isRange (t: Test, { status, headers, bytes, body }: Download, content: Buffer, answer: [number, number] | null | 416, what: string): void {
+function isRange(
+  t: Test,
+  { status, headers, bytes, body }: Download,
+  content: Buffer,
+  answer: [number, number] | null | 416,
+  what: string,
+): void {
   const { length } = content
   const answered = { status, range: headers.get('content-range'), length: headers.get('content-length') }
   if (answer === 416) {
-    t.same([answered.status, answered.range, body.error.code, headers.get('content-disposition')], [416, `bytes */${length}`, 'RANGE_NOT_SATISFIABLE', null], what)
+    t.same(
+      [answered.status, answered.range, body.error.code, headers.get('content-disposition')],
+      [416, `bytes */${length}`, 'RANGE_NOT_SATISFIABLE', null],
+      what,
+    )
     return
   }
   const [start, end] = answer ?? [0, length - 1]
-  t.same(answered, { status: answer === null ? 200 : 206, range: answer === null ? null : `bytes ${start}-${end}/${length}`, length: String(end - start + 1) }, what)
+  t.same(
+    answered,
+    {
+      status: answer === null ? 200 : 206,
+      range: answer === null ? null : `bytes ${start}-${end}/${length}`,
+      length: String(end - start + 1),
+    },
+    what,
+  )
   t.ok(bytes.equals(content.subarray(start, end + 1)), `${what}: the bytes`)
 }
 
-function errorsIn ({ logs }: TestServer): string[] {
+function errorsIn({ logs }: TestServer): string[] {
   return logs.filter((line) => /"level":(50|60)/.test(line))
 }
 
-function requestFor (file: { id: string }, key: string): string {
+function requestFor(file: { id: string }, key: string): string {
   return `GET /v1${pathOf(file)} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n\r\n`
 }
 
 /** A download whose head has come and whose bytes nobody has read yet. */
-async function opened ({ url }: TestServer, file: { id: string }, key: string): Promise<AsyncIterable<unknown>> {
+async function opened(
+  { url }: TestServer,
+  file: { id: string },
+  key: string,
+): Promise<AsyncIterable<unknown>> {
   const call = get(`${url}/v1${pathOf(file)}`, { agent: false, headers: { authorization: `Bearer ${key}` } })
   const [response] = await once(call, 'response')
   return response
 }
 
-function blobOf ({ services }: TestServer, id: string): string {
+function blobOf({ services }: TestServer, id: string): string {
   return join(services.config.storageDir, 'blobs', id.slice(-2), id)
 }
 
 /** How many files of the store this process has open. */
-function openBlobs ({ services }: TestServer): number {
+function openBlobs({ services }: TestServer): number {
   return openFiles(join(realpathSync(services.config.storageDir), 'blobs'))
 }

@@ -20,27 +20,48 @@ import { waitUntil } from '../support/wait.ts'
 
 const most = 64 * 1024 * 1024
 const hours = 24
-const server = await startServer(t, { env: { UPLOAD_MAX_BYTES: String(most), RESUMABLE_UPLOAD_HOURS: String(hours) } })
+const server = await startServer(t, {
+  env: { UPLOAD_MAX_BYTES: String(most), RESUMABLE_UPLOAD_HOURS: String(hours) },
+})
 const endpoint = `${server.url}/v1/storage/uploads`
 
-interface Answer { status: number, headers: IncomingHttpHeaders }
+interface Answer {
+  status: number
+  headers: IncomingHttpHeaders
+}
 
 /** One of the two servers, and what it answered to each exchange. */
 interface Side {
   endpoint: string
   /** An upload that never was. */
   unknown: string
-  answers: Map<string, { method: string, answer: Answer }>
+  answers: Map<string, { method: string; answer: Answer }>
   /** Sends as it is said, names in their case. */
-  exchange (method: string, url: string, headers: Record<string, string>, body?: string | string[]): Promise<Answer>
+  exchange(
+    method: string,
+    url: string,
+    headers: Record<string, string>,
+    body?: string | string[],
+  ): Promise<Answer>
   /** The same, and keeps the answer under its name. */
-  send (name: string, method: string, url: string, headers?: Record<string, string>, body?: string | string[]): Promise<Answer>
+  send(
+    name: string,
+    method: string,
+    url: string,
+    headers?: Record<string, string>,
+    body?: string | string[],
+  ): Promise<Answer>
   /** Begins an upload that is compared with nothing. */
-  begun (length: number, bytes?: string): Promise<string>
+  begun(length: number, bytes?: string): Promise<string>
 }
 
-function sideOf (endpoint: string, unknown: string, own: Record<string, string>): Side {
-  const exchange = async (method: string, url: string, headers: Record<string, string>, body?: string | string[]): Promise<Answer> => {
+function sideOf(endpoint: string, unknown: string, own: Record<string, string>): Side {
+  const exchange = async (
+    method: string,
+    url: string,
+    headers: Record<string, string>,
+    body?: string | string[],
+  ): Promise<Answer> => {
     const call = request(url, { method, agent: false, headers: { ...own, ...headers } })
     // In pieces it is sent without a length.
     if (Array.isArray(body)) for (const piece of body) call.write(piece)
@@ -55,84 +76,137 @@ function sideOf (endpoint: string, unknown: string, own: Record<string, string>)
     unknown: `${endpoint}/${unknown}`,
     answers: new Map(),
     exchange,
-    async send (name, method, url, headers = v1, body) {
+    async send(name, method, url, headers = v1, body) {
       if (side.answers.has(name)) throw new Error(`${name} is there twice`)
       const answer = await exchange(method, url, headers, body)
       side.answers.set(name, { method, answer })
       return answer
     },
-    async begun (length, bytes) {
-      const { status, headers } = await exchange('POST', endpoint, { ...creation, 'upload-length': String(length), ...(bytes !== undefined && { 'content-type': bytesType }) }, bytes)
+    async begun(length, bytes) {
+      const { status, headers } = await exchange(
+        'POST',
+        endpoint,
+        {
+          ...creation,
+          'upload-length': String(length),
+          ...(bytes !== undefined && { 'content-type': bytesType }),
+        },
+        bytes,
+      )
       if (status !== 201) throw new Error(`no upload: ${status}`)
       return at(headers.location)
-    }
+    },
   }
   return side
 
-  function at (location: string | undefined): string {
+  function at(location: string | undefined): string {
     return new URL(location!, endpoint).href
   }
 }
 
-async function stock (t: Test): Promise<Side> {
+async function stock(t: Test): Promise<Side> {
   const directory = await mkdtemp(join(tmpdir(), 'tus-'))
   const datastore = new FileStore({ directory, expirationPeriodInMilliseconds: hours * 3_600_000 })
   datastore.extensions = datastore.extensions.filter((name) => name !== 'creation-defer-length')
   const tusServer = new Server({ path: '/files', datastore, maxSize: most })
-  const http = createServer((request, response) => { void tusServer.handle(request, response) }).listen(0, '127.0.0.1')
+  const http = createServer((request, response) => {
+    void tusServer.handle(request, response)
+  }).listen(0, '127.0.0.1')
   await once(http, 'listening')
   t.teardown(async () => {
     http.closeAllConnections()
     http.close()
     await rm(directory, { recursive: true, force: true })
   })
-  return sideOf(`http://127.0.0.1:${(http.address() as AddressInfo).port}/files`, '0123456789abcdef0123456789abcdef', {})
+  return sideOf(
+    `http://127.0.0.1:${(http.address() as AddressInfo).port}/files`,
+    '0123456789abcdef0123456789abcdef',
+    {},
+  )
 }
 
 const v1 = { 'tus-resumable': '1.0.0' }
 const creation = { ...v1, 'upload-metadata': metadataOf({ filename: 'a.txt' }) }
-const patch = (offset: number | string, more: Record<string, string> = {}) => ({ ...v1, 'upload-offset': String(offset), 'content-type': bytesType, ...more })
+const patch = (offset: number | string, more: Record<string, string> = {}) => ({
+  ...v1,
+  'upload-offset': String(offset),
+  'content-type': bytesType,
+  ...more,
+})
 
-async function exchanges ({ endpoint, unknown, answers, exchange, send, begun }: Side): Promise<void> {
-  const create = (name: string, headers: Record<string, string> = {}, body?: string | string[]) => send(name, 'POST', endpoint, { ...creation, 'upload-length': '10', ...headers }, body)
+async function exchanges({ endpoint, unknown, answers, exchange, send, begun }: Side): Promise<void> {
+  const create = (name: string, headers: Record<string, string> = {}, body?: string | string[]) =>
+    send(name, 'POST', endpoint, { ...creation, 'upload-length': '10', ...headers }, body)
 
   await send('OPTIONS', 'OPTIONS', endpoint, {})
   await send('OPTIONS with another version', 'OPTIONS', endpoint, { 'tus-resumable': '0.2.2' })
 
   await create('create')
   await create('create of nothing', { 'upload-length': '0' })
-  await create('create with more metadata', { 'upload-metadata': metadataOf({ filename: 'täglich.txt', filetype: 'text/plain', path: 'a/b' }) })
-  await create('create with a key without a value', { 'upload-metadata': `is_confidential,${creation['upload-metadata']}` })
-  await create('create with a key and a space', { 'upload-metadata': `is_confidential ,${creation['upload-metadata']}` })
-  await create('create with a space after the comma', { 'upload-metadata': `${creation['upload-metadata']}, filetype dGV4dA==` })
+  await create('create with more metadata', {
+    'upload-metadata': metadataOf({ filename: 'täglich.txt', filetype: 'text/plain', path: 'a/b' }),
+  })
+  await create('create with a key without a value', {
+    'upload-metadata': `is_confidential,${creation['upload-metadata']}`,
+  })
+  await create('create with a key and a space', {
+    'upload-metadata': `is_confidential ,${creation['upload-metadata']}`,
+  })
+  await create('create with a space after the comma', {
+    'upload-metadata': `${creation['upload-metadata']}, filetype dGV4dA==`,
+  })
   await create('create with empty metadata', { 'upload-metadata': '' })
   await create('create with a value of two words', { 'upload-metadata': `${creation['upload-metadata']} x` })
   await create('create with no key', { 'upload-metadata': `${creation['upload-metadata']},` })
-  await create('create with a key that is no ASCII', { 'upload-metadata': `${creation['upload-metadata']},\xe4 YQ==` })
-  await create('create with a value that is no Base64', { 'upload-metadata': `${creation['upload-metadata']},b %%%%` })
-  await create('create with a value that is cut', { 'upload-metadata': `${creation['upload-metadata']},b YQ` })
-  await create('create with a key twice', { 'upload-metadata': `${creation['upload-metadata']},b YQ==,b Yg==` })
+  await create('create with a key that is no ASCII', {
+    'upload-metadata': `${creation['upload-metadata']},\xe4 YQ==`,
+  })
+  await create('create with a value that is no Base64', {
+    'upload-metadata': `${creation['upload-metadata']},b %%%%`,
+  })
+  await create('create with a value that is cut', {
+    'upload-metadata': `${creation['upload-metadata']},b YQ`,
+  })
+  await create('create with a key twice', {
+    'upload-metadata': `${creation['upload-metadata']},b YQ==,b Yg==`,
+  })
   await send('create without metadata', 'POST', endpoint, { ...v1, 'upload-length': '10' })
   await send('create without a length', 'POST', endpoint, creation)
-  for (const length of ['-1', 'ten', '1e1', '1.5', '0x1', '01', '', '9007199254740993']) await create(`create with the length ${JSON.stringify(length)}`, { 'upload-length': length })
+  for (const length of ['-1', 'ten', '1e1', '1.5', '0x1', '01', '', '9007199254740993'])
+    await create(`create with the length ${JSON.stringify(length)}`, { 'upload-length': length })
   await create('create of the most', { 'upload-length': String(most) })
   await create('create of more than the most', { 'upload-length': String(most + 1) })
-  await send('create with a length that comes later', 'POST', endpoint, { ...creation, 'upload-defer-length': '1' })
+  await send('create with a length that comes later', 'POST', endpoint, {
+    ...creation,
+    'upload-defer-length': '1',
+  })
   await create('create with a length now and later', { 'upload-defer-length': '1' })
   await create('create with a length that comes perhaps', { 'upload-defer-length': '2' })
   await create('create of a part', { 'upload-concat': 'partial' })
-  await send('create of parts', 'POST', endpoint, { ...creation, 'upload-concat': `final;${endpoint}/a ${endpoint}/b` })
+  await send('create of parts', 'POST', endpoint, {
+    ...creation,
+    'upload-concat': `final;${endpoint}/a ${endpoint}/b`,
+  })
   await create('create with all bytes', { 'content-type': bytesType }, '0123456789')
   await create('create with some bytes', { 'content-type': bytesType }, '0123')
   await create('create with bytes of no length', { 'content-type': bytesType }, ['01', '23'])
   await create('create with no bytes but their type', { 'content-type': bytesType })
   await create('create with too many bytes', { 'content-type': bytesType }, '0123456789a')
-  await create('create with no bytes of another type', { 'content-type': 'application/x-www-form-urlencoded' })
+  await create('create with no bytes of another type', {
+    'content-type': 'application/x-www-form-urlencoded',
+  })
   await create('create with bytes of another type', { 'content-type': 'text/plain' }, '0123')
-  await send('create without a version', 'POST', endpoint, { 'upload-length': '10', 'upload-metadata': creation['upload-metadata'] })
+  await send('create without a version', 'POST', endpoint, {
+    'upload-length': '10',
+    'upload-metadata': creation['upload-metadata'],
+  })
   await create('create with another version', { 'tus-resumable': '0.2.2' })
   await send('create with another version and nothing else', 'POST', endpoint, { 'tus-resumable': '2.0.0' })
-  await send('create with upper-case names', 'POST', endpoint, { 'TUS-RESUMABLE': '1.0.0', 'UPLOAD-LENGTH': '10', 'UPLOAD-METADATA': creation['upload-metadata'] })
+  await send('create with upper-case names', 'POST', endpoint, {
+    'TUS-RESUMABLE': '1.0.0',
+    'UPLOAD-LENGTH': '10',
+    'UPLOAD-METADATA': creation['upload-metadata'],
+  })
 
   const path = await begun(10)
   await send('HEAD of a new one', 'HEAD', path)
@@ -142,23 +216,54 @@ async function exchanges ({ endpoint, unknown, answers, exchange, send, begun }:
   await send('PATCH from one before', 'PATCH', path, patch(1), '12')
   await send('PATCH from behind', 'PATCH', path, patch(3), '34')
   await send('PATCH from behind the end', 'PATCH', path, patch(11), 'b')
-  for (const offset of ['-1', 'two', '2.0', '1e0', '02', '']) await send(`PATCH from ${JSON.stringify(offset)}`, 'PATCH', path, patch(offset), '23')
+  for (const offset of ['-1', 'two', '2.0', '1e0', '02', ''])
+    await send(`PATCH from ${JSON.stringify(offset)}`, 'PATCH', path, patch(offset), '23')
   await send('PATCH from nowhere', 'PATCH', path, { ...v1, 'content-type': bytesType }, '23')
-  await send('PATCH of another type', 'PATCH', path, patch(2, { 'content-type': 'application/octet-stream' }), '23')
+  await send(
+    'PATCH of another type',
+    'PATCH',
+    path,
+    patch(2, { 'content-type': 'application/octet-stream' }),
+    '23',
+  )
   await send('PATCH of no type', 'PATCH', path, { ...v1, 'upload-offset': '2' }, '23')
-  await send('PATCH of the type in other letters', 'PATCH', path, patch(2, { 'content-type': 'Application/Offset+Octet-Stream' }), '')
+  await send(
+    'PATCH of the type in other letters',
+    'PATCH',
+    path,
+    patch(2, { 'content-type': 'Application/Offset+Octet-Stream' }),
+    '',
+  )
   await send('PATCH of nothing', 'PATCH', path, patch(2))
   await send('PATCH of nothing and no type', 'PATCH', path, { ...v1, 'upload-offset': '2' })
   await send('PATCH with another length', 'PATCH', await begun(10), patch(0, { 'upload-length': '3' }), '0')
   await send('PATCH of more than belongs', 'PATCH', path, patch(2), '23456789a')
   await send('PATCH of more than belongs in pieces', 'PATCH', path, patch(2), ['23456', '789a'])
   await send('HEAD after what was refused', 'HEAD', path)
-  await send('PATCH without a version', 'PATCH', path, { 'upload-offset': '2', 'content-type': bytesType }, '23')
+  await send(
+    'PATCH without a version',
+    'PATCH',
+    path,
+    { 'upload-offset': '2', 'content-type': bytesType },
+    '23',
+  )
   await send('PATCH with another version', 'PATCH', path, patch(2, { 'tus-resumable': '0.2.2' }), '23')
   await send('HEAD without a version', 'HEAD', path, {})
   await send('HEAD with another version', 'HEAD', path, { 'tus-resumable': '0.2.2' })
-  await send('PATCH with upper-case names', 'PATCH', path, { 'TUS-RESUMABLE': '1.0.0', 'UPLOAD-OFFSET': '2', 'CONTENT-TYPE': bytesType }, '23')
-  await send('PATCH with lower-case names', 'PATCH', path, { 'tus-resumable': '1.0.0', 'upload-offset': '4', 'content-type': bytesType }, '4')
+  await send(
+    'PATCH with upper-case names',
+    'PATCH',
+    path,
+    { 'TUS-RESUMABLE': '1.0.0', 'UPLOAD-OFFSET': '2', 'CONTENT-TYPE': bytesType },
+    '23',
+  )
+  await send(
+    'PATCH with lower-case names',
+    'PATCH',
+    path,
+    { 'tus-resumable': '1.0.0', 'upload-offset': '4', 'content-type': bytesType },
+    '4',
+  )
   await send('PATCH of no length', 'PATCH', path, patch(5), ['5', '6'])
   await send('POST that is PATCH', 'POST', path, patch(7, { 'x-http-method-override': 'PATCH' }), '7')
   await send('POST that is nothing', 'POST', path, patch(8, { 'x-http-method-override': 'TRACE' }), '8')
@@ -179,13 +284,17 @@ async function exchanges ({ endpoint, unknown, answers, exchange, send, begun }:
   await send('DELETE after DELETE', 'DELETE', path)
   await send('DELETE without a version', 'DELETE', await begun(1), {})
   await send('POST that is DELETE', 'POST', await begun(1), { ...v1, 'x-http-method-override': 'DELETE' })
-  for (const method of ['HEAD', 'DELETE'] as const) await send(`${method} of one that never was`, method, unknown)
+  for (const method of ['HEAD', 'DELETE'] as const)
+    await send(`${method} of one that never was`, method, unknown)
   await send('PATCH of one that never was', 'PATCH', unknown, patch(0), '0')
 
   const raced = await begun(2_000_000)
-  const racers = await Promise.all(['a', 'b'].map((letter) => exchange('PATCH', raced, patch(0), letter.repeat(1_000_000))))
+  const racers = await Promise.all(
+    ['a', 'b'].map((letter) => exchange('PATCH', raced, patch(0), letter.repeat(1_000_000))),
+  )
   // Either may be the first.
-  for (const [i, answer] of racers.sort((a, b) => a.status - b.status).entries()) answers.set(`parallel PATCH ${i}`, { method: 'PATCH', answer })
+  for (const [i, answer] of racers.sort((a, b) => a.status - b.status).entries())
+    answers.set(`parallel PATCH ${i}`, { method: 'PATCH', answer })
   await send('HEAD after parallel PATCHes', 'HEAD', raced)
 }
 
@@ -200,9 +309,10 @@ interface Shape {
   cache: string | null
 }
 
-const said = (value: string | string[] | undefined): string | null => value === undefined ? null : String(value)
+const said = (value: string | string[] | undefined): string | null =>
+  value === undefined ? null : String(value)
 
-function shapeOf ({ endpoint }: Side, method: string, { status, headers }: Answer): Shape {
+function shapeOf({ endpoint }: Side, method: string, { status, headers }: Answer): Shape {
   const location = headers.location === undefined ? null : new URL(headers.location, endpoint).href
   return {
     status,
@@ -212,37 +322,75 @@ function shapeOf ({ endpoint }: Side, method: string, { status, headers }: Answe
     length: said(headers['upload-length']),
     metadata: said(headers['upload-metadata']),
     // Asking is no change: who answers it with the time says more than has to be said.
-    expires: method !== 'HEAD' && headers['upload-expires'] !== undefined && Date.parse(said(headers['upload-expires'])!) > Date.now(),
+    expires:
+      method !== 'HEAD' &&
+      headers['upload-expires'] !== undefined &&
+      Date.parse(said(headers['upload-expires'])!) > Date.now(),
     location: location === null ? null : location.replace(endpoint, '').replace(/^\/[^/?#]+$/, '/…'),
-    cache: method === 'HEAD' && status === 200 ? said(headers['cache-control']) : null
+    cache: method === 'HEAD' && status === 200 ? said(headers['cache-control']) : null,
   }
 }
 
 /** Where our answer is another on purpose: what of it, and why. */
-const otherwise: Record<string, { is: Partial<Shape>, why: string }> = {
+const otherwise: Record<string, { is: Partial<Shape>; why: string }> = {
   'create of nothing': { is: { offset: '0' }, why: 'it is a file at once, and says so' },
-  'create with a space after the comma': { is: { status: 201, expires: true, location: '/…' }, why: 'it can mean nothing else' },
-  'create without metadata': { is: { status: 400, expires: false, location: null }, why: 'a file has a name' },
-  'create with bytes of another type': { is: { status: 415, expires: false, location: null }, why: 'bytes that are sent are not thrown away in silence' },
+  'create with a space after the comma': {
+    is: { status: 201, expires: true, location: '/…' },
+    why: 'it can mean nothing else',
+  },
+  'create without metadata': {
+    is: { status: 400, expires: false, location: null },
+    why: 'a file has a name',
+  },
+  'create with bytes of another type': {
+    is: { status: 415, expires: false, location: null },
+    why: 'bytes that are sent are not thrown away in silence',
+  },
   'PATCH from nowhere': { is: { status: 400 }, why: '403 is for who may not' },
   'PATCH of another type': { is: { status: 415 }, why: 'the text says so' },
   'PATCH of no type': { is: { status: 415 }, why: 'the text says so' },
   'PATCH of nothing and no type': { is: { status: 415 }, why: 'the text says so' },
-  'PATCH of the type in other letters': { is: { status: 204, offset: '2', expires: true }, why: 'types are the same in any letters' },
-  'PATCH with another length': { is: { status: 204, offset: '1', expires: true }, why: 'the length is what it was, whoever says it' },
-  'HEAD without a version': { is: { status: 200, offset: '2', length: '10', metadata: creation['upload-metadata'], cache: 'no-store' }, why: 'whoever reads JSON may ask too' },
+  'PATCH of the type in other letters': {
+    is: { status: 204, offset: '2', expires: true },
+    why: 'types are the same in any letters',
+  },
+  'PATCH with another length': {
+    is: { status: 204, offset: '1', expires: true },
+    why: 'the length is what it was, whoever says it',
+  },
+  'HEAD without a version': {
+    is: { status: 200, offset: '2', length: '10', metadata: creation['upload-metadata'], cache: 'no-store' },
+    why: 'whoever reads JSON may ask too',
+  },
   'DELETE without a version': { is: { status: 204 }, why: 'whoever reads JSON may give up too' },
-  'POST that is PATCH': { is: { status: 204, offset: '8', expires: true }, why: 'the text says that it is the method' },
+  'POST that is PATCH': {
+    is: { status: 204, offset: '8', expires: true },
+    why: 'the text says that it is the method',
+  },
   'POST that is DELETE': { is: { status: 204 }, why: 'the text says that it is the method' },
   'POST that is nothing': { is: { status: 405, version: null }, why: 'no method of the protocol' },
   'HEAD after POST that is PATCH': { is: { offset: '8' }, why: 'it was one' },
-  ...same(['create with a length that comes later', 'create with a length now and later', 'create of a part', 'create of parts'],
-    { is: { status: 400 }, why: 'a request for what the server does not say it can do is the client\'s mistake' }),
-  ...same(['create', 'PATCH', 'HEAD', 'DELETE'].map((name) => `${name} with another version`).concat('create with another version and nothing else'),
-    { is: { status: 412 }, why: 'the text says so, with Tus-Version' })
+  ...same(
+    [
+      'create with a length that comes later',
+      'create with a length now and later',
+      'create of a part',
+      'create of parts',
+    ],
+    {
+      is: { status: 400 },
+      why: "a request for what the server does not say it can do is the client's mistake",
+    },
+  ),
+  ...same(
+    ['create', 'PATCH', 'HEAD', 'DELETE']
+      .map((name) => `${name} with another version`)
+      .concat('create with another version and nothing else'),
+    { is: { status: 412 }, why: 'the text says so, with Tus-Version' },
+  ),
 }
 
-function same<T> (names: string[], value: T): Record<string, T> {
+function same<T>(names: string[], value: T): Record<string, T> {
   return Object.fromEntries(names.map((name) => [name, value]))
 }
 
@@ -256,36 +404,71 @@ t.test('the same exchanges with the server of the authors', async (t) => {
   for (const [name, { method, answer }] of theirs.answers) {
     const expected = shapeOf(theirs, method, answer)
     const found = shapeOf(ours, method, ours.answers.get(name)!.answer)
-    t.same(found, { ...expected, ...otherwise[name]?.is }, `${name}${name in otherwise ? `: ${otherwise[name].why}` : ''}`)
+    t.same(
+      found,
+      { ...expected, ...otherwise[name]?.is },
+      `${name}${name in otherwise ? `: ${otherwise[name].why}` : ''}`,
+    )
     if (!isDeepStrictEqual(found, expected)) different.push(name)
   }
   t.same(different.sort(), Object.keys(otherwise).sort(), 'what is said to be otherwise is')
-  for (const [name, { answer: { status, headers } }] of ours.answers) {
+  for (const [
+    name,
+    {
+      answer: { status, headers },
+    },
+  ] of ours.answers) {
     if (status === 412) t.equal(headers['tus-version'], '1.0.0', name)
   }
   const told = (side: Side, name: string) => String(side.answers.get('OPTIONS')!.answer.headers[name])
   for (const name of ['tus-version', 'tus-max-size']) t.equal(told(ours, name), told(theirs, name))
-  t.same(told(ours, 'tus-extension').split(',').filter((name) => name !== 'checksum'), told(theirs, 'tus-extension').split(','))
+  t.same(
+    told(ours, 'tus-extension')
+      .split(',')
+      .filter((name) => name !== 'checksum'),
+    told(theirs, 'tus-extension').split(','),
+  )
 })
 
 t.test('refusals say the version, whoever refuses', async (t) => {
   const [person, reader] = [await server.person(), await server.person({ scopes: ['storage:read'] })]
   const path = await piecesOf(server.url, person.key).begun(10)
-  const refusals: Array<[status: number, key: string, method: string, url: string, headers: Record<string, string>]> = [
-    [401, 'plat_live_x', 'POST', endpoint, creation], [403, reader.key, 'POST', endpoint, creation], [400, person.key, 'POST', endpoint, creation],
-    [415, person.key, 'PATCH', server.url + path, patch(0, { 'content-type': 'text/plain' })], [400, person.key, 'HEAD', `${endpoint}/x`, v1], [406, person.key, 'POST', endpoint, { ...creation, 'upload-length': '1', 'accept': 'text/html' }]
+  const refusals: Array<
+    [status: number, key: string, method: string, url: string, headers: Record<string, string>]
+  > = [
+    [401, 'plat_live_x', 'POST', endpoint, creation],
+    [403, reader.key, 'POST', endpoint, creation],
+    [400, person.key, 'POST', endpoint, creation],
+    [415, person.key, 'PATCH', server.url + path, patch(0, { 'content-type': 'text/plain' })],
+    [400, person.key, 'HEAD', `${endpoint}/x`, v1],
+    [406, person.key, 'POST', endpoint, { ...creation, 'upload-length': '1', accept: 'text/html' }],
   ]
   for (const [status, key, method, url, headers] of refusals) {
-    const reply = await fetch(url, { method, headers: { authorization: `Bearer ${key}`, ...headers }, body: method === 'PATCH' ? 'x' : undefined })
-    t.match({ status: reply.status, version: reply.headers.get('tus-resumable') }, { status, version: '1.0.0' })
+    const reply = await fetch(url, {
+      method,
+      headers: { authorization: `Bearer ${key}`, ...headers },
+      body: method === 'PATCH' ? 'x' : undefined,
+    })
+    t.match(
+      { status: reply.status, version: reply.headers.get('tus-resumable') },
+      { status, version: '1.0.0' },
+    )
   }
 })
 
 t.test('only a POST means another method, and only where the other one is', async (t) => {
   const person = await server.person()
   const path = await piecesOf(server.url, person.key).begun(10)
-  const { body: { id } } = await person.client.post('/projects', { name: 'Stays' })
-  const status = async (method: string, path: string) => (await fetch(server.url + path, { method, headers: { ...v1, 'authorization': `Bearer ${person.key}`, 'x-http-method-override': 'DELETE' } })).status
+  const {
+    body: { id },
+  } = await person.client.post('/projects', { name: 'Stays' })
+  const status = async (method: string, path: string) =>
+    (
+      await fetch(server.url + path, {
+        method,
+        headers: { ...v1, authorization: `Bearer ${person.key}`, 'x-http-method-override': 'DELETE' },
+      })
+    ).status
   t.equal(await status('GET', path), 200)
   t.equal(await status('POST', `/v1/projects/${id}`), 405)
   t.equal(await status('POST', '/v1/storage/uploads'), 400)
@@ -300,10 +483,15 @@ t.test('too many bytes with the creation begin nothing', async (t) => {
   t.equal(await server.services.database.prisma.upload.count({ where: { userId: person.id } }), 0)
 })
 
-interface Run { upload: tus.Upload, requests: string[], fileId: () => string | null, ended: Promise<void> }
+interface Run {
+  upload: tus.Upload
+  requests: string[]
+  fileId: () => string | null
+  ended: Promise<void>
+}
 
 /** The official client with options of its own, and what it asks. */
-function run (bytes: Buffer, key: string, options: tus.UploadOptions & { to?: string } = {}): Run {
+function run(bytes: Buffer, key: string, options: tus.UploadOptions & { to?: string } = {}): Run {
   const requests: string[] = []
   let fileId: string | null = null
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>()
@@ -318,7 +506,7 @@ function run (bytes: Buffer, key: string, options: tus.UploadOptions & { to?: st
     },
     onSuccess: () => resolve(),
     onError: reject,
-    ...options
+    ...options,
   })
   return { upload, requests, fileId: () => fileId, ended }
 }
@@ -326,7 +514,11 @@ function run (bytes: Buffer, key: string, options: tus.UploadOptions & { to?: st
 t.test('the official client', async (t) => {
   const person = await server.person()
   const bytes = randomBytes(300_000)
-  const isFile = async (t: Test, id: string | null) => t.ok((await download(server.url, `/storage/files/${id}/download`, { key: person.key })).bytes.equals(bytes), 'the file is whole')
+  const isFile = async (t: Test, id: string | null) =>
+    t.ok(
+      (await download(server.url, `/storage/files/${id}/download`, { key: person.key })).bytes.equals(bytes),
+      'the file is whole',
+    )
 
   await t.test('is told that several uploads are not put together', async (t) => {
     const { upload, ended } = run(bytes, person.key, { parallelUploads: 2 })
@@ -343,10 +535,22 @@ t.test('the official client', async (t) => {
   await t.test('goes on with what it did before, in another process too', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'tus-urls-'))
     t.teardown(() => rm(folder, { recursive: true, force: true }))
-    const urlStorage = () => new (tus as unknown as { FileUrlStorage: new (path: string) => tus.UrlStorage }).FileUrlStorage(join(folder, 'urls.json'))
-    const first = run(bytes, person.key, { urlStorage: urlStorage(), chunkSize: 100_000, onChunkComplete: () => { void first.upload.abort() } })
+    const urlStorage = () =>
+      new (tus as unknown as { FileUrlStorage: new (path: string) => tus.UrlStorage }).FileUrlStorage(
+        join(folder, 'urls.json'),
+      )
+    const first = run(bytes, person.key, {
+      urlStorage: urlStorage(),
+      chunkSize: 100_000,
+      onChunkComplete: () => {
+        void first.upload.abort()
+      },
+    })
     first.upload.start()
-    await waitUntil(async () => (await urlStorage().findAllUploads()).length === 1 && first.requests.includes('PATCH 204'), 'a part to be sent')
+    await waitUntil(
+      async () => (await urlStorage().findAllUploads()).length === 1 && first.requests.includes('PATCH 204'),
+      'a part to be sent',
+    )
     const second = run(bytes, person.key, { urlStorage: urlStorage(), removeFingerprintOnSuccess: true })
     const [previous] = await second.upload.findPreviousUploads()
     second.upload.resumeFromPreviousUpload(previous)
@@ -370,35 +574,54 @@ t.test('the official client', async (t) => {
 
   await t.test('gives up, and nothing of it stays', async (t) => {
     const { upload, requests } = run(bytes, person.key, { chunkSize: 100_000 })
-    upload.options.onChunkComplete = () => { void upload.abort(true) }
+    upload.options.onChunkComplete = () => {
+      void upload.abort(true)
+    }
     upload.start()
     await waitUntil(() => requests.includes('DELETE 204'), 'it to be given up')
-    t.equal((await fetch(upload.url!, { method: 'HEAD', headers: { ...v1, authorization: `Bearer ${person.key}` } })).status, 404)
+    t.equal(
+      (
+        await fetch(upload.url!, {
+          method: 'HEAD',
+          headers: { ...v1, authorization: `Bearer ${person.key}` },
+        })
+      ).status,
+      404,
+    )
   })
 
   await t.test('asks whether to try again, and knows of what', async (t) => {
     const asked: Array<number | null> = []
     let cuts = 1
-    const proxy = await cuttingProxy(t, server.url, { next: () => cuts-- > 0 ? 50_000 : null })
+    const proxy = await cuttingProxy(t, server.url, { next: () => (cuts-- > 0 ? 50_000 : null) })
     const again = run(bytes, person.key, {
       endpoint: `${proxy.url}/v1/storage/uploads`,
       onShouldRetry: (error) => {
         asked.push((error as tus.DetailedError).originalResponse?.getStatus() ?? null)
         return true
-      }
+      },
     })
     again.upload.start()
     await again.ended
     t.same(asked, [null], 'the connection broke')
     await isFile(t, again.fileId())
-    const never = run(bytes, person.key, { metadata: { filename: '..' }, onShouldRetry: (error) => { asked.push((error as tus.DetailedError).originalResponse?.getStatus() ?? null); return false } })
+    const never = run(bytes, person.key, {
+      metadata: { filename: '..' },
+      onShouldRetry: (error) => {
+        asked.push((error as tus.DetailedError).originalResponse?.getStatus() ?? null)
+        return false
+      },
+    })
     never.upload.start()
     await t.rejects(never.ended, { message: /response code: 400/ })
     t.same(asked, [null, 400])
   })
 
   await t.test('where there is only POST', async (t) => {
-    const { upload, requests, fileId, ended } = run(bytes, person.key, { overridePatchMethod: true, chunkSize: 150_000 })
+    const { upload, requests, fileId, ended } = run(bytes, person.key, {
+      overridePatchMethod: true,
+      chunkSize: 150_000,
+    })
     upload.start()
     await ended
     t.same(requests, ['POST 201', 'POST 204', 'POST 204'])

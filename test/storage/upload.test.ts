@@ -9,13 +9,23 @@ import { createClient } from '../support/client.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey, spawnServer } from '../support/process.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
-import { download, fileCount, formOf, multipart, nothingLeft, openWire, upload, uploaded, uploadHead } from '../support/storage.ts'
+import {
+  download,
+  fileCount,
+  formOf,
+  multipart,
+  nothingLeft,
+  openWire,
+  upload,
+  uploaded,
+  uploadHead,
+} from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const digest = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex')
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString()
 
-async function newProject (person: Person): Promise<string> {
+async function newProject(person: Person): Promise<string> {
   return (await person.client.post('/projects', { name: 'Files' })).body.id
 }
 
@@ -26,24 +36,59 @@ t.test('an upload with all fields', async (t) => {
   const bytes = randomBytes(100_000)
   const expiresAt = inAnHour()
   const { status, body, headers } = await upload(person.client, {
-    bytes, name: 'ignored.bin', type: 'Application/X-Thing; a=b',
+    bytes,
+    name: 'ignored.bin',
+    type: 'Application/X-Thing; a=b',
     fields: [
-      ['name', 'report é.bin'], ['project_id', projectId], ['path', 'reports/2026'], ['visibility', 'public'], ['metadata', '{"ticket": "OPS-12"}'],
-      ['tags', 'q4'], ['tags', 'year end'], ['expires_at', expiresAt], ['sha256', digest(bytes)]
-    ]
+      ['name', 'report é.bin'],
+      ['project_id', projectId],
+      ['path', 'reports/2026'],
+      ['visibility', 'public'],
+      ['metadata', '{"ticket": "OPS-12"}'],
+      ['tags', 'q4'],
+      ['tags', 'year end'],
+      ['expires_at', expiresAt],
+      ['sha256', digest(bytes)],
+    ],
   })
   t.equal(status, 201)
   t.same(body, {
-    id: body.id, project_id: projectId, name: 'report é.bin', path: 'reports/2026', content_type: 'application/octet-stream', declared_content_type: 'application/x-thing',
-    bytes: bytes.length, sha256: digest(bytes), etag: `"${digest(bytes)}"`, visibility: 'public', owner_id: person.id, metadata: { ticket: 'OPS-12' }, tags: ['q4', 'year end'],
-    download_count: 0, expires_at: expiresAt, created_at: body.created_at, updated_at: body.created_at
+    id: body.id,
+    project_id: projectId,
+    name: 'report é.bin',
+    path: 'reports/2026',
+    content_type: 'application/octet-stream',
+    declared_content_type: 'application/x-thing',
+    bytes: bytes.length,
+    sha256: digest(bytes),
+    etag: `"${digest(bytes)}"`,
+    visibility: 'public',
+    owner_id: person.id,
+    metadata: { ticket: 'OPS-12' },
+    tags: ['q4', 'year end'],
+    download_count: 0,
+    expires_at: expiresAt,
+    created_at: body.created_at,
+    updated_at: body.created_at,
   })
   t.equal(headers.get('location'), `/v1/storage/files/${body.id}`)
   t.same((await person.client.get(`/storage/files/${body.id}`)).body, body)
-  t.ok((await download(server.url, `/storage/files/${body.id}/download`, person)).bytes.equals(bytes), 'the same bytes come back')
+  t.ok(
+    (await download(server.url, `/storage/files/${body.id}/download`, person)).bytes.equals(bytes),
+    'the same bytes come back',
+  )
   const { body: events } = await person.client.get('/events?type=file.created')
-  t.same(events.data.map(({ data }: any) => data.object), [body], 'one event')
-  t.same((await person.client.get(`/storage/usage?project_id=${projectId}`)).body, { project_id: projectId, files: 1, bytes: bytes.length, quota_bytes: server.services.config.storageQuotaProject })
+  t.same(
+    events.data.map(({ data }: any) => data.object),
+    [body],
+    'one event',
+  )
+  t.same((await person.client.get(`/storage/usage?project_id=${projectId}`)).body, {
+    project_id: projectId,
+    files: 1,
+    bytes: bytes.length,
+    quota_bytes: server.services.config.storageQuotaProject,
+  })
   await nothingLeft(t, server)
 })
 
@@ -51,7 +96,17 @@ t.test('the least that an upload can be', async (t) => {
   const server = await startServer(t)
   const { client, key } = await server.person()
   const file = await uploaded(client, { bytes: '', name: 'x', type: null })
-  t.match(file, { name: 'x', path: '', bytes: 0, sha256: digest(''), visibility: 'private', project_id: null, metadata: {}, tags: [], expires_at: null })
+  t.match(file, {
+    name: 'x',
+    path: '',
+    bytes: 0,
+    sha256: digest(''),
+    visibility: 'private',
+    project_id: null,
+    metadata: {},
+    tags: [],
+    expires_at: null,
+  })
   t.equal((await download(server.url, `/storage/files/${file.id}/download`, { key })).bytes.length, 0)
   await nothingLeft(t, server)
 })
@@ -59,44 +114,85 @@ t.test('the least that an upload can be', async (t) => {
 t.test('fields in any order before the file, each refused by name when it is wrong', async (t) => {
   const server = await startServer(t)
   const { client } = await server.person()
-  const fields: Array<[string, string]> = [['visibility', 'public'], ['name', 'a'], ['path', 'b/c'], ['metadata', '{}'], ['tags', 'x']]
+  const fields: Array<[string, string]> = [
+    ['visibility', 'public'],
+    ['name', 'a'],
+    ['path', 'b/c'],
+    ['metadata', '{}'],
+    ['tags', 'x'],
+  ]
   for (let i = 0; i < fields.length; i++) {
     fields.push(fields.shift()!)
-    t.match(await uploaded(client, { fields }), { visibility: 'public', name: 'a', path: 'b/c', metadata: {}, tags: ['x'] }, fields.map(([name]) => name).join())
+    t.match(
+      await uploaded(client, { fields }),
+      { visibility: 'public', name: 'a', path: 'b/c', metadata: {}, tags: ['x'] },
+      fields.map(([name]) => name).join(),
+    )
   }
   const wrong: Record<string, string> = {
-    visibility: 'secret', name: 'a/b', path: '../x', metadata: '{"a": 1}', sha256: 'abc', expires_at: 'tomorrow', project_id: 'prj_1', owner_id: 'usr_01jd6y8m5qe8btc4y5w1r0n3fz', bytes: '1'
+    visibility: 'secret',
+    name: 'a/b',
+    path: '../x',
+    metadata: '{"a": 1}',
+    sha256: 'abc',
+    expires_at: 'tomorrow',
+    project_id: 'prj_1',
+    owner_id: 'usr_01jd6y8m5qe8btc4y5w1r0n3fz',
+    bytes: '1',
   }
   for (const [name, value] of Object.entries(wrong)) {
     const { status, body } = await upload(client, { fields: { [name]: value } })
     t.equal(status, 400, name)
-    t.match(body.error.details.errors[0], { field: name.replace('metadata', 'metadata.a'), location: 'body' }, name)
+    t.match(
+      body.error.details.errors[0],
+      { field: name.replace('metadata', 'metadata.a'), location: 'body' },
+      name,
+    )
   }
   const all = await upload(client, { fields: wrong })
   t.ok(all.body.error.details.errors.length >= Object.keys(wrong).length, 'all of them at once')
-  t.equal((await upload(client, { fields: { expires_at: '2020-01-01T00:00:00Z' } })).body.error.details.field, 'expires_at')
+  t.equal(
+    (await upload(client, { fields: { expires_at: '2020-01-01T00:00:00Z' } })).body.error.details.field,
+    'expires_at',
+  )
   t.equal(await fileCount(server), 5)
   await nothingLeft(t, server)
 })
 
-t.test('a file without any name is refused before it is read, and what the database refuses is not kept', async (t) => {
-  const server = await startServer(t, { env: { STORAGE_QUOTA_USER: '100000' } })
-  const { client } = await server.person()
-  const nameless = (fields: Array<{ head: string, body: string }> = []) => client.call('POST', '/storage/upload', {
-    raw: multipart([...fields, { head: ['Content-Disposition: form-data; name="file"', 'Content-Type: application/octet-stream'], body: Buffer.alloc(90_000) }], 'B'),
-    headers: { 'content-type': 'multipart/form-data; boundary=B' }
-  })
-  for (let i = 0; i < 3; i++) {
-    const { status, body } = await nameless()
-    t.equal(status, 400)
-    t.match(body.error.details, { field: 'name', constraint: 'required' })
-  }
-  t.equal((await nameless([{ head: 'Content-Disposition: form-data; name="name"', body: 'a.bin' }])).status, 201)
-  await server.services.database.pool.query("ALTER TABLE files ADD CHECK (path <> 'refused') NOT VALID")
-  for (let i = 0; i < 3; i++) t.equal((await upload(client, { fields: { path: 'refused' } })).status, 500)
-  t.equal(await fileCount(server), 1)
-  await nothingLeft(t, server)
-})
+t.test(
+  'a file without any name is refused before it is read, and what the database refuses is not kept',
+  async (t) => {
+    const server = await startServer(t, { env: { STORAGE_QUOTA_USER: '100000' } })
+    const { client } = await server.person()
+    const nameless = (fields: Array<{ head: string; body: string }> = []) =>
+      client.call('POST', '/storage/upload', {
+        raw: multipart(
+          [
+            ...fields,
+            {
+              head: ['Content-Disposition: form-data; name="file"', 'Content-Type: application/octet-stream'],
+              body: Buffer.alloc(90_000),
+            },
+          ],
+          'B',
+        ),
+        headers: { 'content-type': 'multipart/form-data; boundary=B' },
+      })
+    for (let i = 0; i < 3; i++) {
+      const { status, body } = await nameless()
+      t.equal(status, 400)
+      t.match(body.error.details, { field: 'name', constraint: 'required' })
+    }
+    t.equal(
+      (await nameless([{ head: 'Content-Disposition: form-data; name="name"', body: 'a.bin' }])).status,
+      201,
+    )
+    await server.services.database.pool.query("ALTER TABLE files ADD CHECK (path <> 'refused') NOT VALID")
+    for (let i = 0; i < 3; i++) t.equal((await upload(client, { fields: { path: 'refused' } })).status, 500)
+    t.equal(await fileCount(server), 1)
+    await nothingLeft(t, server)
+  },
+)
 
 t.test('a SHA-256 is held against what arrives, as a field and as a header', async (t) => {
   const server = await startServer(t)
@@ -105,7 +201,11 @@ t.test('a SHA-256 is held against what arrives, as a field and as a header', asy
   const wrong = digest('other')
   t.equal((await upload(client, { fields: { sha256: right } })).status, 201)
   t.equal((await upload(client, { headers: { 'x-content-sha256': right } })).status, 201)
-  for (const content of [{ fields: { sha256: wrong } }, { headers: { 'x-content-sha256': wrong } }, { fields: { sha256: wrong }, headers: { 'x-content-sha256': right } }]) {
+  for (const content of [
+    { fields: { sha256: wrong } },
+    { headers: { 'x-content-sha256': wrong } },
+    { fields: { sha256: wrong }, headers: { 'x-content-sha256': right } },
+  ]) {
     const { status, body } = await upload(client, content)
     t.equal(status, 400, JSON.stringify(content))
     t.match(body.error.details, { field: 'sha256', constraint: 'sha256' })
@@ -131,7 +231,12 @@ t.test('an Idempotency-Key', async (t) => {
     t.equal(again.text, first.text)
     t.equal(again.headers.get('etag'), first.headers.get('etag'))
     t.equal(again.headers.get('location'), first.headers.get('location'))
-    for (const other of [{ bytes: randomBytes(1000) }, { bytes, name: 'other.bin' }, { bytes, fields: { path: 'x' } }, { bytes, type: 'text/plain' }]) {
+    for (const other of [
+      { bytes: randomBytes(1000) },
+      { bytes, name: 'other.bin' },
+      { bytes, fields: { path: 'x' } },
+      { bytes, type: 'text/plain' },
+    ]) {
       const { status, body } = await upload(client, { headers, ...other })
       t.equal(status, 422, Object.keys(other).join())
       t.equal(body.error.code, 'IDEMPOTENCY_MISMATCH')
@@ -158,7 +263,8 @@ t.test('an Idempotency-Key', async (t) => {
     while (other.status === 409) other = await upload(client, { headers })
     const made = [await repeated, other].filter(({ status }) => status === 201)
     t.ok(made.length > 0)
-    for (const { body } of made) t.equal((await client.get(`/storage/files/${body.id}`)).status, 200, 'what was answered is there')
+    for (const { body } of made)
+      t.equal((await client.get(`/storage/files/${body.id}`)).status, 200, 'what was answered is there')
     t.equal(await fileCount(server), 1)
     await nothingLeft(t, server)
   })
@@ -173,11 +279,17 @@ t.test('an Idempotency-Key', async (t) => {
   t.test('50 at once make one file', async (t) => {
     const person = await server.person()
     const before = await fileCount(server)
-    const replies = await Promise.all(Array.from({ length: 50 }, () => upload(person.client, { bytes: 'the same', headers })))
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, () => upload(person.client, { bytes: 'the same', headers })),
+    )
     const made = replies.filter(({ status }) => status === 201)
     t.ok(made.length > 0)
     t.equal(new Set(made.map(({ text }) => text)).size, 1, 'one answer')
-    t.equal(made.filter(({ headers }) => headers.get('idempotent-replayed') === null).length, 1, 'one of them did it')
+    t.equal(
+      made.filter(({ headers }) => headers.get('idempotent-replayed') === null).length,
+      1,
+      'one of them did it',
+    )
     for (const { status, body } of replies.filter(({ status }) => status !== 201)) {
       t.equal(status, 409)
       t.equal(body.error.details.constraint, 'in_progress')
@@ -191,7 +303,9 @@ t.test('an Idempotency-Key', async (t) => {
 })
 
 t.test('a quota is never passed', async (t) => {
-  const server = await startServer(t, { env: { STORAGE_QUOTA_USER: '100000', STORAGE_QUOTA_PROJECT: '50000' } })
+  const server = await startServer(t, {
+    env: { STORAGE_QUOTA_USER: '100000', STORAGE_QUOTA_PROJECT: '50000' },
+  })
 
   t.test('to the byte, and free again when a file is gone', async (t) => {
     const { client } = await server.person()
@@ -202,7 +316,12 @@ t.test('a quota is never passed', async (t) => {
     t.equal((await upload(client, { bytes: randomBytes(40_000) })).status, 201)
     t.equal((await upload(client, { bytes: '' })).status, 201, 'nothing takes nothing')
     t.equal((await upload(client, { bytes: 'x' })).status, 413)
-    t.same((await client.get('/storage/usage')).body, { project_id: null, files: 3, bytes: 100_000, quota_bytes: 100_000 })
+    t.same((await client.get('/storage/usage')).body, {
+      project_id: null,
+      files: 3,
+      bytes: 100_000,
+      quota_bytes: 100_000,
+    })
     await client.delete(`/storage/files/${id}`)
     t.equal((await upload(client, { bytes: randomBytes(60_000) })).status, 201)
     await nothingLeft(t, server)
@@ -214,12 +333,19 @@ t.test('a quota is never passed', async (t) => {
     for (const fields of [{}, { project_id: projectId }] as Array<Record<string, string>>) {
       const quota = fields.project_id === undefined ? 100_000 : 50_000
       const before = await fileCount(server)
-      const replies = await Promise.all(Array.from({ length: 20 }, () => upload(person.client, { bytes: randomBytes(quota / 5), fields })))
+      const replies = await Promise.all(
+        Array.from({ length: 20 }, () => upload(person.client, { bytes: randomBytes(quota / 5), fields })),
+      )
       t.equal(replies.filter(({ status }) => status === 201).length, 5)
       const refused = replies.filter(({ status }) => status !== 201)
-      t.ok(refused.every(({ status, body }) => status === 413 && body.error.details.constraint === 'quota'), JSON.stringify(refused.map(({ status }) => status)))
+      t.ok(
+        refused.every(({ status, body }) => status === 413 && body.error.details.constraint === 'quota'),
+        JSON.stringify(refused.map(({ status }) => status)),
+      )
       t.equal(await fileCount(server), before + 5)
-      const usage = await person.client.get(`/storage/usage${fields.project_id === undefined ? '' : `?project_id=${projectId}`}`)
+      const usage = await person.client.get(
+        `/storage/usage${fields.project_id === undefined ? '' : `?project_id=${projectId}`}`,
+      )
       t.equal(usage.body.bytes, quota)
       await nothingLeft(t, server)
     }
@@ -247,17 +373,22 @@ t.test('a client that is gone in the middle leaves nothing', async (t) => {
       await wire.write(uploadHead(key, boundary, body.length + (end === 'end' ? 10 : 0)))
       await wire.write(body.subarray(0, sent))
       // Not before some of it has arrived.
-      if (sent >= 100_000) await waitUntil(async () => (await filesIn(server)) > 0, 'the upload to have begun')
+      if (sent >= 100_000)
+        await waitUntil(async () => (await filesIn(server)) > 0, 'the upload to have begun')
       wire.socket[end]()
       await wire.ended()
     }
   }
   await nothingLeft(t, server)
   t.equal(await fileCount(server), 0)
-  t.same(server.logs.filter((line) => /"level":(50|60)/.test(line)), [], 'and no error in the log')
+  t.same(
+    server.logs.filter((line) => /"level":(50|60)/.test(line)),
+    [],
+    'and no error in the log',
+  )
 })
 
-async function filesIn ({ services }: TestServer): Promise<number> {
+async function filesIn({ services }: TestServer): Promise<number> {
   const { readdir } = await import('node:fs/promises')
   return (await readdir(join(services.config.storageDir, 'incoming')).catch(() => [])).length
 }
@@ -266,21 +397,42 @@ t.test('a right that is lost while the bytes arrive', async (t) => {
   const server = await startServer(t)
   const owner = await server.person()
   const projectId = await newProject(owner)
-  const losses: Record<string, { status: number, constraint: string, lose: (member: string) => Promise<unknown> }> = {
-    removed: { status: 403, constraint: 'role', lose: (member) => owner.client.delete(`/projects/${projectId}/members/${member}`) },
-    demoted: { status: 403, constraint: 'role', lose: (member) => owner.client.put(`/projects/${projectId}/members/${member}`, { role: 'viewer' }) },
-    archived: { status: 409, constraint: 'archived', lose: () => owner.client.post(`/projects/${projectId}/archive`) },
-    deleted: { status: 404, constraint: undefined as never, lose: () => owner.client.delete(`/projects/${projectId}`) }
+  const losses: Record<
+    string,
+    { status: number; constraint: string; lose: (member: string) => Promise<unknown> }
+  > = {
+    removed: {
+      status: 403,
+      constraint: 'role',
+      lose: (member) => owner.client.delete(`/projects/${projectId}/members/${member}`),
+    },
+    demoted: {
+      status: 403,
+      constraint: 'role',
+      lose: (member) => owner.client.put(`/projects/${projectId}/members/${member}`, { role: 'viewer' }),
+    },
+    archived: {
+      status: 409,
+      constraint: 'archived',
+      lose: () => owner.client.post(`/projects/${projectId}/archive`),
+    },
+    deleted: {
+      status: 404,
+      constraint: undefined as never,
+      lose: () => owner.client.delete(`/projects/${projectId}`),
+    },
   }
   for (const [what, { status, constraint, lose }] of Object.entries(losses)) {
     const person = await server.person()
-    const member = (await owner.client.post(`/projects/${projectId}/members`, { user_id: person.id, role: 'editor' })).body.id
+    const member = (
+      await owner.client.post(`/projects/${projectId}/members`, { user_id: person.id, role: 'editor' })
+    ).body.id
     const { body, boundary } = formOf({ bytes: randomBytes(200_000), fields: { project_id: projectId } })
     const wire = await openWire(t, server.url)
     await wire.write(uploadHead(person.key, boundary, body.length))
     await wire.write(body.subarray(0, 100_000))
-    await waitUntil(async () => await filesIn(server) > 0, 'the upload to have begun')
-    const done = await lose(member) as { status: number }
+    await waitUntil(async () => (await filesIn(server)) > 0, 'the upload to have begun')
+    const done = (await lose(member)) as { status: number }
     t.ok(done.status < 300, `${what} ${done.status}`)
     await wire.write(body.subarray(100_000))
     const reply = await wire.reply()
@@ -323,7 +475,7 @@ t.test('a body that stops is answered with 408', async (t) => {
         await sleep(300)
       }
       t.equal((await wire.reply()).status, 201, 'a slow one that goes on is waited for')
-    })()
+    })(),
   ])
   t.equal((await upload(client)).status, 201)
   await nothingLeft(t, server)
@@ -337,29 +489,55 @@ t.test('a refusal can be read by a client that is still sending', async (t) => {
   const size = 8_000_000
   const { body, boundary, headers } = formOf({ bytes: Buffer.alloc(size) })
   const refusals: Array<[what: string, status: number, key: string | null, form: Buffer<ArrayBuffer>]> = [
-    ['no key', 401, null, body], ['no scope', 403, reader.key, body], ['too large', 413, person.key, body],
-    ['an unknown field', 400, person.key, formOf({ bytes: Buffer.alloc(size), fields: { nonsense: '1' } }, boundary).body],
-    ['a field of no file', 404, person.key, formOf({ bytes: Buffer.alloc(size), fields: { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }, boundary).body]
+    ['no key', 401, null, body],
+    ['no scope', 403, reader.key, body],
+    ['too large', 413, person.key, body],
+    [
+      'an unknown field',
+      400,
+      person.key,
+      formOf({ bytes: Buffer.alloc(size), fields: { nonsense: '1' } }, boundary).body,
+    ],
+    [
+      'a field of no file',
+      404,
+      person.key,
+      formOf(
+        { bytes: Buffer.alloc(size), fields: { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } },
+        boundary,
+      ).body,
+    ],
   ]
   for (const [what, status, key, form] of refusals) {
     const wire = await openWire(t, server.url)
     await wire.write(uploadHead(key, boundary, form.length))
-    for (let at = 0; at < form.length && !wire.closed(); at += 500_000) await wire.write(form.subarray(at, at + 500_000))
+    for (let at = 0; at < form.length && !wire.closed(); at += 500_000)
+      await wire.write(form.subarray(at, at + 500_000))
     t.equal((await wire.reply()).status, status, `${what}: over a wire`)
     // What was sent is whole, so that the connection is good for another request.
     await wire.write('GET /v1/nothing HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
     await wire.ended()
-    t.match(wire.answer(), /HTTP\/1\.1 404 [^]*HTTP\/1\.1 404 |HTTP\/1\.1 4[^]*HTTP\/1\.1 404 /, `${what}: and then another request`)
+    t.match(
+      wire.answer(),
+      /HTTP\/1\.1 404 [^]*HTTP\/1\.1 404 |HTTP\/1\.1 4[^]*HTTP\/1\.1 404 /,
+      `${what}: and then another request`,
+    )
 
-    const reply = await fetch(`${server.url}/v1/storage/upload`, { method: 'POST', headers: { ...headers, ...(key !== null && { authorization: `Bearer ${key}` }) }, body: form })
+    const reply = await fetch(`${server.url}/v1/storage/upload`, {
+      method: 'POST',
+      headers: { ...headers, ...(key !== null && { authorization: `Bearer ${key}` }) },
+      body: form,
+    })
     t.equal(reply.status, status, `${what}: with a client`)
-    t.equal((await reply.json() as any).error.details.request_id, reply.headers.get('x-request-id'))
+    t.equal(((await reply.json()) as any).error.details.request_id, reply.headers.get('x-request-id'))
   }
   // One that sends without end is cut off, and has its answer by then.
   const wire = await openWire(t, server.url)
   await wire.write(uploadHead(null, boundary, 1e12))
   await wire.write(body.subarray(0, 1000))
-  const endless = setInterval(() => { if (!wire.closed()) wire.socket.write(Buffer.alloc(1000)) }, 50)
+  const endless = setInterval(() => {
+    if (!wire.closed()) wire.socket.write(Buffer.alloc(1000))
+  }, 50)
   t.teardown(() => clearInterval(endless))
   t.equal((await wire.reply()).status, 401)
   await wire.ended()
@@ -372,52 +550,80 @@ t.test('100 at once are 100 files', async (t) => {
   const person = await server.person()
   const contents = Array.from({ length: 100 }, () => randomBytes(10_000))
   const files = await Promise.all(contents.map((bytes) => uploaded(person.client, { bytes })))
-  const fetched = await Promise.all(files.map(({ id }) => download(server.url, `/storage/files/${id}/download`, person)))
-  t.ok(fetched.every(({ bytes }, i) => bytes.equals(contents[i])), 'each with its own bytes')
+  const fetched = await Promise.all(
+    files.map(({ id }) => download(server.url, `/storage/files/${id}/download`, person)),
+  )
+  t.ok(
+    fetched.every(({ bytes }, i) => bytes.equals(contents[i])),
+    'each with its own bytes',
+  )
   await nothingLeft(t, server)
 })
 
-t.test('memory does not grow with a file', { skip: process.platform !== 'linux' && 'no /proc' }, async (t) => {
-  const { url, pid } = await spawnedServer(t)
-  const client = createClient(url, bootstrapKey)
-  const rss = (): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
-  const block = randomBytes(1024 * 1024)
-  const send = async (mebibytes: number): Promise<any> => {
-    const { body, headers } = formOf({ bytes: '|' })
-    const [head, tail] = [body.subarray(0, body.indexOf('|')), body.subarray(body.indexOf('|') + 1)]
-    const form = async function * () {
-      yield head
-      for (let i = 0; i < mebibytes; i++) yield block
-      yield tail
+t.test(
+  'memory does not grow with a file',
+  { skip: process.platform !== 'linux' && 'no /proc' },
+  async (t) => {
+    const { url, pid } = await spawnedServer(t)
+    const client = createClient(url, bootstrapKey)
+    const rss = (): number =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
+    const block = randomBytes(1024 * 1024)
+    const send = async (mebibytes: number): Promise<any> => {
+      const { body, headers } = formOf({ bytes: '|' })
+      const [head, tail] = [body.subarray(0, body.indexOf('|')), body.subarray(body.indexOf('|') + 1)]
+      const form = async function* () {
+        yield head
+        for (let i = 0; i < mebibytes; i++) yield block
+        yield tail
+      }
+      const reply = await fetch(`${url}/v1/storage/upload`, {
+        method: 'POST',
+        headers: { ...headers, authorization: `Bearer ${bootstrapKey}` },
+        body: ReadableStream.from(form()),
+        duplex: 'half',
+      })
+      return await reply.json()
     }
-    const reply = await fetch(`${url}/v1/storage/upload`, { method: 'POST', headers: { ...headers, authorization: `Bearer ${bootstrapKey}` }, body: ReadableStream.from(form()), duplex: 'half' })
-    return await reply.json()
-  }
-  await send(30)
-  const before = rss()
-  let most = 0
-  const watch = setInterval(() => { most = Math.max(most, rss()) }, 20)
-  t.teardown(() => clearInterval(watch))
-  const file = await send(300)
-  t.equal(file.bytes, 300 * 1024 * 1024)
-  t.ok(most - before < 120, `the upload took ${Math.round(most - before)} MiB more than ${Math.round(before)}`)
-  most = 0
-  const hash = createHash('sha256')
-  const reply = await fetch(`${url}/v1/storage/files/${file.id}/download`, { headers: { authorization: `Bearer ${bootstrapKey}` } })
-  let slept = 0
-  for await (const chunk of reply.body!) {
-    hash.update(chunk)
-    // A client that reads slowly is not read ahead for.
-    if (slept++ % 200 === 0) await sleep(5)
-  }
-  t.equal(hash.digest('hex'), file.sha256)
-  t.ok(most - before < 120, `the download took ${Math.round(most - before)} MiB more than ${Math.round(before)}`)
-  t.equal((await client.delete(`/storage/files/${file.id}`)).status, 204)
-})
+    await send(30)
+    const before = rss()
+    let most = 0
+    const watch = setInterval(() => {
+      most = Math.max(most, rss())
+    }, 20)
+    t.teardown(() => clearInterval(watch))
+    const file = await send(300)
+    t.equal(file.bytes, 300 * 1024 * 1024)
+    t.ok(
+      most - before < 120,
+      `the upload took ${Math.round(most - before)} MiB more than ${Math.round(before)}`,
+    )
+    most = 0
+    const hash = createHash('sha256')
+    const reply = await fetch(`${url}/v1/storage/files/${file.id}/download`, {
+      headers: { authorization: `Bearer ${bootstrapKey}` },
+    })
+    let slept = 0
+    for await (const chunk of reply.body!) {
+      hash.update(chunk)
+      // A client that reads slowly is not read ahead for.
+      if (slept++ % 200 === 0) await sleep(5)
+    }
+    t.equal(hash.digest('hex'), file.sha256)
+    t.ok(
+      most - before < 120,
+      `the download took ${Math.round(most - before)} MiB more than ${Math.round(before)}`,
+    )
+    t.equal((await client.delete(`/storage/files/${file.id}`)).status, 204)
+  },
+)
 
-async function spawnedServer (t: Test): Promise<{ url: string, pid: number }> {
+async function spawnedServer(t: Test): Promise<{ url: string; pid: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'storage-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const { url, child } = await spawnServer(t, { DATABASE_URL: (await createTestDatabase(t)).url, STORAGE_DIR: folder })
+  const { url, child } = await spawnServer(t, {
+    DATABASE_URL: (await createTestDatabase(t)).url,
+    STORAGE_DIR: folder,
+  })
   return { url, pid: child.pid! }
 }

@@ -6,22 +6,37 @@ import { served } from './contract.ts'
 import type { TestServer } from './server.ts'
 import { examples, standInsFor } from './stand-ins.ts'
 
-export function sampleOf (id: OperationId, label: string): string {
+export function sampleOf(id: OperationId, label: string): string {
   return examples[id].samples.find((sample) => sample.label === label)!.source
 }
 
 /** What is paid for is paid by the clock, so that is moved when all else is done. */
-export function samplesInOrder (): OperationId[] {
-  return served.map(({ id }) => id).sort((a, b) => Number(a === 'advanceTestClock') - Number(b === 'advanceTestClock'))
+export function samplesInOrder(): OperationId[] {
+  return served
+    .map(({ id }) => id)
+    .sort((a, b) => Number(a === 'advanceTestClock') - Number(b === 'advanceTestClock'))
 }
 
-export interface Prepared { folder: string, source: string, env: Record<string, string> }
+export interface Prepared {
+  folder: string
+  source: string
+  env: Record<string, string>
+}
 
 /** Makes what the sample is about. */
-export async function prepareSample (server: TestServer, folder: string, id: OperationId, label: string): Promise<Prepared> {
+export async function prepareSample(
+  server: TestServer,
+  folder: string,
+  id: OperationId,
+  label: string,
+): Promise<Prepared> {
   const { ask, replaced, file } = await standInsFor(server, id)
   const own = join(folder, id)
   mkdirSync(own, { recursive: true })
   for (const name of ['report.pdf', 'handbook.md', 'me.png']) writeFileSync(join(own, name), file.bytes)
-  return { folder: own, source: replaced(sampleOf(id, label)), env: { PATH: process.env.PATH!, PLATFORM_URL: server.url, PLATFORM_API_KEY: ask.caller.key } }
+  return {
+    folder: own,
+    source: replaced(sampleOf(id, label)),
+    env: { PATH: process.env.PATH!, PLATFORM_URL: server.url, PLATFORM_API_KEY: ask.caller.key },
+  }
 }

@@ -5,11 +5,11 @@ import type { Test } from 'tap'
 export interface Wire {
   /** The database's url by way of the wire. */
   url: string
-  cut (): Promise<void>
-  mend (): Promise<void>
+  cut(): Promise<void>
+  mend(): Promise<void>
 }
 
-export async function createWire (t: Pick<Test, 'teardown'>, databaseUrl: string): Promise<Wire> {
+export async function createWire(t: Pick<Test, 'teardown'>, databaseUrl: string): Promise<Wire> {
   const target = new URL(databaseUrl)
   const sockets = new Set<Socket>()
   const keep = (socket: Socket): void => {
@@ -23,16 +23,21 @@ export async function createWire (t: Pick<Test, 'teardown'>, databaseUrl: string
     near.on('close', () => far.destroy())
     far.on('close', () => near.destroy())
   })
-  const listen = (port: number): Promise<void> => new Promise((resolve, reject) => {
-    server.once('error', reject).listen(port, '127.0.0.1', () => { server.off('error', reject); resolve() })
-  })
-  const cut = (): Promise<void> => new Promise((resolve) => {
-    server.close(() => resolve())
-    for (const socket of sockets) socket.destroy()
-  })
+  const listen = (port: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      server.once('error', reject).listen(port, '127.0.0.1', () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+  const cut = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      for (const socket of sockets) socket.destroy()
+    })
   await listen(0)
   const { port } = server.address() as AddressInfo
-  t.teardown(() => server.listening ? cut() : undefined)
+  t.teardown(() => (server.listening ? cut() : undefined))
   const url = new URL(databaseUrl)
   url.hostname = '127.0.0.1'
   url.port = String(port)

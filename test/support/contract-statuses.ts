@@ -21,15 +21,15 @@ export const codes: Record<number, string[]> = {
   429: ['RATE_LIMITED'],
   460: ['INVALID_REQUEST'],
   500: ['SERVER_ERROR'],
-  503: ['UNAVAILABLE']
+  503: ['UNAVAILABLE'],
 }
 
 /** Every operation and status that the spec declares, as `getProject 200`. */
-export function declaredPairs (): string[] {
+export function declaredPairs(): string[] {
   return infos.flatMap((info) => Object.keys(info.replies).map((status) => `${info.id} ${status}`))
 }
 
 /** What is declared and not among the pairs. */
-export function unseen (pairs: ReadonlySet<string>): string[] {
+export function unseen(pairs: ReadonlySet<string>): string[] {
   return declaredPairs().filter((pair) => !pairs.has(pair))
 }

@@ -18,7 +18,11 @@ export interface CuttingOptions {
   how?: 'cut' | 'silence'
 }
 
-export async function cuttingProxy (t: Pick<Test, 'teardown'>, target: string, { next, how = 'cut' }: CuttingOptions): Promise<CuttingProxy> {
+export async function cuttingProxy(
+  t: Pick<Test, 'teardown'>,
+  target: string,
+  { next, how = 'cut' }: CuttingOptions,
+): Promise<CuttingProxy> {
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
     const { hostname, port } = new URL(proxy.target)
@@ -47,7 +51,9 @@ export async function cuttingProxy (t: Pick<Test, 'teardown'>, target: string, {
       upstream.end(() => upstream.destroy())
       client.destroy()
     })
-    upstream.on('data', (chunk) => { if (left > 0) client.write(chunk) })
+    upstream.on('data', (chunk) => {
+      if (left > 0) client.write(chunk)
+    })
     upstream.on('end', () => client.end())
     client.on('end', () => upstream.end())
   })
@@ -57,6 +63,10 @@ export async function cuttingProxy (t: Pick<Test, 'teardown'>, target: string, {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  const proxy: CuttingProxy = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, target, cuts: 0 }
+  const proxy: CuttingProxy = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    target,
+    cuts: 0,
+  }
   return proxy
 }

@@ -9,7 +9,7 @@ import type { Test } from 'tap'
 export const noSyncs = process.platform !== 'linux' && 'what is synced is read from /proc'
 
 /** Notes what is synced from now on, until the end of the test. @returns the paths, as they come. */
-export async function watchSyncs (t: Pick<Test, 'teardown'>): Promise<string[]> {
+export async function watchSyncs(t: Pick<Test, 'teardown'>): Promise<string[]> {
   const synced: string[] = []
   const handle = await fs.open(tmpdir())
   const type = Object.getPrototypeOf(handle) as fs.FileHandle
@@ -21,15 +21,19 @@ export async function watchSyncs (t: Pick<Test, 'teardown'>): Promise<string[]> 
       await real.call(this)
       synced.push(path)
     }
-    t.teardown(() => { type[name] = real })
+    t.teardown(() => {
+      type[name] = real
+    })
   }
   return synced
 }
 
 /** Hard links fail with this from now on, until the end of the test. */
-export function breakLinks (t: Pick<Test, 'teardown'>, code: string): void {
+export function breakLinks(t: Pick<Test, 'teardown'>, code: string): void {
   const real = fs.link
-  fs.link = async () => { throw Object.assign(new Error('no link'), { code }) }
+  fs.link = async () => {
+    throw Object.assign(new Error('no link'), { code })
+  }
   syncBuiltinESMExports()
   t.teardown(() => {
     fs.link = real

@@ -12,7 +12,7 @@ export interface ZipEntry {
   method?: number
 }
 
-export function zip (entries: ZipEntry[]): Buffer {
+export function zip(entries: ZipEntry[]): Buffer {
   const files: Buffer[] = []
   const directory: Buffer[] = []
   let offset = 0
@@ -47,25 +47,39 @@ const main = 'application/vnd.openxmlformats-officedocument.wordprocessingml.doc
 export const wordNamespace = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main'
 
 /** The parts of a Word document with that body. */
-export function docxParts (body: string): ZipEntry[] {
-  const style = (id: string, name: string): string => `<w:style w:type="paragraph" w:styleId="${id}"><w:name w:val="${name}"/></w:style>`
+export function docxParts(body: string): ZipEntry[] {
+  const style = (id: string, name: string): string =>
+    `<w:style w:type="paragraph" w:styleId="${id}"><w:name w:val="${name}"/></w:style>`
   return [
-    { name: '[Content_Types].xml', content: `<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml" ContentType="${main}"/></Types>` },
-    { name: '_rels/.rels', content: '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>' },
-    { name: 'word/styles.xml', content: `<?xml version="1.0"?><w:styles xmlns:w="${wordNamespace}">${style('Title', 'Title')}${style('H1', 'heading 1')}${style('H2', 'heading 2')}</w:styles>` },
-    { name: 'word/document.xml', content: `<?xml version="1.0"?><w:document xmlns:w="${wordNamespace}"><w:body>${body}</w:body></w:document>` }
+    {
+      name: '[Content_Types].xml',
+      content: `<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml" ContentType="${main}"/></Types>`,
+    },
+    {
+      name: '_rels/.rels',
+      content:
+        '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>',
+    },
+    {
+      name: 'word/styles.xml',
+      content: `<?xml version="1.0"?><w:styles xmlns:w="${wordNamespace}">${style('Title', 'Title')}${style('H1', 'heading 1')}${style('H2', 'heading 2')}</w:styles>`,
+    },
+    {
+      name: 'word/document.xml',
+      content: `<?xml version="1.0"?><w:document xmlns:w="${wordNamespace}"><w:body>${body}</w:body></w:document>`,
+    },
   ]
 }
 
-export function docx (body: string): Buffer {
+export function docx(body: string): Buffer {
   return zip(docxParts(body))
 }
 
-export function paragraph (text: string, style?: string): string {
+export function paragraph(text: string, style?: string): string {
   return `<w:p>${style === undefined ? '' : `<w:pPr><w:pStyle w:val="${style}"/></w:pPr>`}<w:r><w:t xml:space="preserve">${text}</w:t></w:r></w:p>`
 }
 
-export function table (rows: string[][]): string {
+export function table(rows: string[][]): string {
   return `<w:tbl>${rows.map((row) => `<w:tr>${row.map((cell) => `<w:tc>${paragraph(cell)}</w:tc>`).join('')}</w:tr>`).join('')}</w:tbl>`
 }
 
@@ -73,7 +87,7 @@ export function table (rows: string[][]): string {
 export type PdfObject = string | Buffer
 
 /** Objects numbered from 1, of which the first is the catalogue, with a table of where they are. */
-export function pdfOf (objects: PdfObject[], trailer = ''): Buffer {
+export function pdfOf(objects: PdfObject[], trailer = ''): Buffer {
   const parts: Buffer[] = [Buffer.from('%PDF-1.7\n%\xe2\xe3\xcf\xd3\n', 'latin1')]
   const offsets: number[] = []
   let length = parts[0].length
@@ -83,46 +97,73 @@ export function pdfOf (objects: PdfObject[], trailer = ''): Buffer {
   }
   objects.forEach((object, index) => {
     offsets.push(length)
-    add(Buffer.concat([Buffer.from(`${index + 1} 0 obj\n`), Buffer.isBuffer(object) ? object : Buffer.from(object, 'latin1'), Buffer.from('\nendobj\n')]))
+    add(
+      Buffer.concat([
+        Buffer.from(`${index + 1} 0 obj\n`),
+        Buffer.isBuffer(object) ? object : Buffer.from(object, 'latin1'),
+        Buffer.from('\nendobj\n'),
+      ]),
+    )
   })
   const start = length
   const table = offsets.map((offset) => `${String(offset).padStart(10, '0')} 00000 n \n`).join('')
-  add(Buffer.from(`xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${table}trailer\n<< /Size ${objects.length + 1} /Root 1 0 R ${trailer} >>\nstartxref\n${start}\n%%EOF\n`))
+  add(
+    Buffer.from(
+      `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${table}trailer\n<< /Size ${objects.length + 1} /Root 1 0 R ${trailer} >>\nstartxref\n${start}\n%%EOF\n`,
+    ),
+  )
   return Buffer.concat(parts)
 }
 
-export function stream (content: Buffer | string, entries = ''): Buffer {
+export function stream(content: Buffer | string, entries = ''): Buffer {
   const bytes = Buffer.from(content)
-  return Buffer.concat([Buffer.from(`<< /Length ${bytes.length} ${entries} >>\nstream\n`), bytes, Buffer.from('\nendstream')])
+  return Buffer.concat([
+    Buffer.from(`<< /Length ${bytes.length} ${entries} >>\nstream\n`),
+    bytes,
+    Buffer.from('\nendstream'),
+  ])
 }
 
-export function packedStream (content: Buffer | string, entries = ''): Buffer {
+export function packedStream(content: Buffer | string, entries = ''): Buffer {
   return stream(deflateSync(content), `/Filter /FlateDecode ${entries}`)
 }
 
-export interface PdfLine { text: string, size?: number }
+export interface PdfLine {
+  text: string
+  size?: number
+}
 
 /** Lines from the top of a page downwards, in Helvetica; an empty one is a gap. */
-export function pageContent (lines: (string | PdfLine)[]): string {
+export function pageContent(lines: (string | PdfLine)[]): string {
   let y = 800
-  return lines.map((line) => {
-    const { text, size = 12 } = typeof line === 'string' ? { text: line } : line
-    y -= size * 1.2
-    return text === '' ? '' : `BT /F1 ${size} Tf 1 0 0 1 50 ${y.toFixed(1)} Tm (${text.replace(/[()\\]/g, '\\$&')}) Tj ET\n`
-  }).join('')
+  return lines
+    .map((line) => {
+      const { text, size = 12 } = typeof line === 'string' ? { text: line } : line
+      y -= size * 1.2
+      return text === ''
+        ? ''
+        : `BT /F1 ${size} Tf 1 0 0 1 50 ${y.toFixed(1)} Tm (${text.replace(/[()\\]/g, '\\$&')}) Tj ET\n`
+    })
+    .join('')
 }
 
 /** `more` are further objects, numbered from 4 + 2 × pages. */
-export function pdf (pages: (string | PdfLine)[][], { catalogue = '', count = pages.length, trailer = '', more = [] as PdfObject[] } = {}): Buffer {
+export function pdf(
+  pages: (string | PdfLine)[][],
+  { catalogue = '', count = pages.length, trailer = '', more = [] as PdfObject[] } = {},
+): Buffer {
   const kids = pages.map((_, index) => `${4 + 2 * index} 0 R`).join(' ')
-  return pdfOf([
-    `<< /Type /Catalog /Pages 2 0 R ${catalogue} >>`,
-    `<< /Type /Pages /Kids [${kids}] /Count ${count} >>`,
-    '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>',
-    ...pages.flatMap((lines, index) => [
-      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> /Contents ${5 + 2 * index} 0 R >>`,
-      stream(Buffer.from(pageContent(lines), 'latin1'))
-    ]),
-    ...more
-  ], trailer)
+  return pdfOf(
+    [
+      `<< /Type /Catalog /Pages 2 0 R ${catalogue} >>`,
+      `<< /Type /Pages /Kids [${kids}] /Count ${count} >>`,
+      '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>',
+      ...pages.flatMap((lines, index) => [
+        `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> /Contents ${5 + 2 * index} 0 R >>`,
+        stream(Buffer.from(pageContent(lines), 'latin1')),
+      ]),
+      ...more,
+    ],
+    trailer,
+  )
 }

@@ -8,7 +8,11 @@ const [dataDir = '', whenRunning = 'refuse', onReady = 'serve'] = process.argv.s
 const tell = (what: object) => process.stdout.write(`${JSON.stringify(what)}\n`)
 
 try {
-  const embedded = await startEmbedded({ dataDir, whenRunning: whenRunning as 'attach' | 'refuse', onProgress: (progress) => tell({ progress }) })
+  const embedded = await startEmbedded({
+    dataDir,
+    whenRunning: whenRunning as 'attach' | 'refuse',
+    onProgress: (progress) => tell({ progress }),
+  })
   if (onReady === 'exit') process.exit(0)
   let stopping = false
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -26,8 +26,8 @@ export interface OpenStream {
   /** Events until the stream ends or is closed. */
   events: AsyncIterable<StreamEvent>
   /** The next event. Throws when the stream ends before, or none comes for 30 seconds. */
-  next (): Promise<StreamEvent>
-  close (): Promise<void>
+  next(): Promise<StreamEvent>
+  close(): Promise<void>
 }
 
 export interface StreamOptions {
@@ -43,15 +43,25 @@ export interface StreamOptions {
 }
 
 /** Opens a stream of the server at `url`; resolves when its head is there, whatever the status. */
-export async function openStream (url: string, key: string | null, { path = '/events/stream', lastEventId, post, headers: more, signal, comments = false }: StreamOptions = {}): Promise<OpenStream> {
+export async function openStream(
+  url: string,
+  key: string | null,
+  { path = '/events/stream', lastEventId, post, headers: more, signal, comments = false }: StreamOptions = {},
+): Promise<OpenStream> {
   const full = fullPath(path)
   const gone = new AbortController()
   const method = post === undefined ? 'GET' : 'POST'
   const response = await fetch(url + full, {
     method,
     ...(post !== undefined && { body: JSON.stringify(post) }),
-    headers: { accept: 'text/event-stream', ...(post !== undefined && { 'content-type': 'application/json' }), ...more, ...(key !== null && { authorization: `Bearer ${key}` }), ...(lastEventId !== undefined && { 'last-event-id': lastEventId }) },
-    signal: signal === undefined ? gone.signal : AbortSignal.any([signal, gone.signal])
+    headers: {
+      accept: 'text/event-stream',
+      ...(post !== undefined && { 'content-type': 'application/json' }),
+      ...more,
+      ...(key !== null && { authorization: `Bearer ${key}` }),
+      ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
+    },
+    signal: signal === undefined ? gone.signal : AbortSignal.any([signal, gone.signal]),
   })
   const { status, headers } = response
   const id = operationAt(method, full)
@@ -63,7 +73,7 @@ export async function openStream (url: string, key: string | null, { path = '/ev
   const waiting: StreamEvent[] = []
   let closed = false
 
-  async function pull (): Promise<StreamEvent | null> {
+  async function pull(): Promise<StreamEvent | null> {
     while (waiting.length === 0) {
       if (reader === null || closed) return null
       const { value, done } = await reader.read()
@@ -76,7 +86,7 @@ export async function openStream (url: string, key: string | null, { path = '/ev
     return waiting.shift()!
   }
 
-  async function * read (): AsyncGenerator<StreamEvent> {
+  async function* read(): AsyncGenerator<StreamEvent> {
     for (let event = await pull(); event !== null; event = await pull()) yield event
   }
 
@@ -84,9 +94,11 @@ export async function openStream (url: string, key: string | null, { path = '/ev
     status,
     headers,
     body,
-    get lastEventId () { return parser.lastEventId },
+    get lastEventId() {
+      return parser.lastEventId
+    },
     events: { [Symbol.asyncIterator]: read },
-    async next () {
+    async next() {
       let timer: NodeJS.Timeout | undefined
       const patience = new Promise<never>((_resolve, reject) => {
         timer = setTimeout(() => reject(new Error(`waited 30 seconds for the next event of ${full}`)), 30_000)
@@ -95,29 +107,38 @@ export async function openStream (url: string, key: string | null, { path = '/ev
       if (event === null) throw new Error(`the stream ${full} has ended: ${status} ${JSON.stringify(body)}`)
       return event
     },
-    async close () {
+    async close() {
       closed = true
       await reader?.cancel().catch(() => {})
       gone.abort()
-    }
+    },
   }
 }
 
 /** The data of an event as the operation declares it. @throws when it declares no such event, or another form. */
-export function held (id: OperationId | null, event: string, text: string): unknown {
+export function held(id: OperationId | null, event: string, text: string): unknown {
   const data = JSON.parse(text)
   if (id === null) return data
   const { events = {} } = operations[id].replies[200] as { events?: Record<string, string> }
-  if (events[event] === undefined) throw new Error(`${id} sent the event ${event}, which the spec does not declare`)
+  if (events[event] === undefined)
+    throw new Error(`${id} sent the event ${event}, which the spec does not declare`)
   const validate = replies[events[event]] as ValidateFunction
-  if (!validate(data)) throw new Error(`the event ${event} of ${id} breaks the spec: ${JSON.stringify(validate.errors)} in ${text}`)
+  if (!validate(data))
+    throw new Error(
+      `the event ${event} of ${id} breaks the spec: ${JSON.stringify(validate.errors)} in ${text}`,
+    )
   return data
 }
 
-interface Parsed { id: string, event: string, data: string, comment?: string }
+interface Parsed {
+  id: string
+  event: string
+  data: string
+  comment?: string
+}
 
 /** Takes the bytes of a stream as they come, and answers what is whole so far. */
-export function createEventParser () {
+export function createEventParser() {
   // It takes a byte order mark away, once, as the rules want it.
   const decoder = new TextDecoder()
   let rest = ''
@@ -127,8 +148,10 @@ export function createEventParser () {
   let data = ''
 
   return {
-    get lastEventId () { return lastEventId },
-    write (bytes: Uint8Array): Parsed[] {
+    get lastEventId() {
+      return lastEventId
+    },
+    write(bytes: Uint8Array): Parsed[] {
       rest += decoder.decode(bytes, { stream: true })
       const found: Parsed[] = []
       for (;;) {
@@ -140,10 +163,10 @@ export function createEventParser () {
         const one = take(line)
         if (one !== null) found.push(one)
       }
-    }
+    },
   }
 
-  function take (line: string): Parsed | null {
+  function take(line: string): Parsed | null {
     if (line === '') return dispatch()
     const colon = line.indexOf(':')
     const field = colon === -1 ? line : line.slice(0, colon)
@@ -155,7 +178,7 @@ export function createEventParser () {
     return null
   }
 
-  function dispatch (): Parsed | null {
+  function dispatch(): Parsed | null {
     lastEventId = id
     const whole = data === '' ? null : { id, event: event || 'message', data: data.slice(0, -1) }
     data = ''

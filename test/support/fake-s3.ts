@@ -11,7 +11,10 @@ export interface FakeS3 {
 }
 
 /** Listens until the end of the test. */
-export async function startFakeS3 (t: Pick<Test, 'teardown'>, answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<FakeS3> {
+export async function startFakeS3(
+  t: Pick<Test, 'teardown'>,
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<FakeS3> {
   const server = createServer(answer)
   server.timeout = 0
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -21,12 +24,24 @@ export async function startFakeS3 (t: Pick<Test, 'teardown'>, answer: (request: 
   })
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
-    config: { endpoint, bucket: 'fake', region: 'us-east-1', redirect: false, credentials: { accessKeyId: 'fake', secretAccessKey: 'fake' } },
-    env: { STORAGE: 's3', S3_ENDPOINT: endpoint, S3_BUCKET: 'fake', S3_ACCESS_KEY_ID: 'fake', S3_SECRET_ACCESS_KEY: 'fake' }
+    config: {
+      endpoint,
+      bucket: 'fake',
+      region: 'us-east-1',
+      redirect: false,
+      credentials: { accessKeyId: 'fake', secretAccessKey: 'fake' },
+    },
+    env: {
+      STORAGE: 's3',
+      S3_ENDPOINT: endpoint,
+      S3_BUCKET: 'fake',
+      S3_ACCESS_KEY_ID: 'fake',
+      S3_SECRET_ACCESS_KEY: 'fake',
+    },
   }
 }
 
 /** Takes what is sent, and says that it is kept. */
-export function keep (request: IncomingMessage, response: ServerResponse): void {
+export function keep(request: IncomingMessage, response: ServerResponse): void {
   request.resume().on('end', () => response.setHeader('etag', '"x"').end())
 }

@@ -6,14 +6,21 @@ import { formats } from '../../services/formats.ts'
 const compiled = new Map<object, ValidateFunction>()
 
 /** What is wrong with the value; null where nothing is. The schema has no references in it. */
-export function headerProblem (schema: object, value: string): string | null {
+export function headerProblem(schema: object, value: string): string | null {
   let validate = compiled.get(schema)
-  if (validate === undefined) compiled.set(schema, validate = compile(schema))
+  if (validate === undefined) compiled.set(schema, (validate = compile(schema)))
   return validate({ value }) ? null : validate.errors![0].message!
 }
 
-function compile (schema: object): ValidateFunction {
+function compile(schema: object): ValidateFunction {
   const ajv = new Ajv2020({ strict: false, coerceTypes: true, validateSchema: false })
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format as never)
-  return ajv.compile({ type: 'object', properties: { value: plain(schema, () => { throw new Error('the schema of a header is plain') }) } })
+  return ajv.compile({
+    type: 'object',
+    properties: {
+      value: plain(schema, () => {
+        throw new Error('the schema of a header is plain')
+      }),
+    },
+  })
 }

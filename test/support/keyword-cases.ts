@@ -15,13 +15,15 @@ export interface Cases {
 }
 
 /** As many as it takes for each constraint, also of those that only hold others, at few of the places where it holds. */
-export function casesOf (document: Json, check: Checks, constraints: Constraints): Cases {
+export function casesOf(document: Json, check: Checks, constraints: Constraints): Cases {
   const wanted = new Set([...each(constraints)].map(nameOf))
   const operations = operationsOf(document)
   const byConstraint = new Map<string, Negative[]>()
-  const isNeeded = (site: Site): boolean => !isHolder(site) && [nameOf(site.constraint), ...site.through].some((name) => wanted.has(name) && !byConstraint.has(name))
+  const isNeeded = (site: Site): boolean =>
+    !isHolder(site) &&
+    [nameOf(site.constraint), ...site.through].some((name) => wanted.has(name) && !byConstraint.has(name))
 
-  function add (root: Root): Negative[] {
+  function add(root: Root): Negative[] {
     const found: Negative[] = []
     const sites = sitesOf(document, root)
     if (!sites.some(isNeeded)) return found
@@ -31,18 +33,22 @@ export function casesOf (document: Json, check: Checks, constraints: Constraints
       const negative = broken(site)
       if (!('expected' in negative)) continue
       found.push(negative)
-      for (const name of [nameOf(site.constraint), ...site.through]) byConstraint.set(name, [...byConstraint.get(name) ?? [], negative])
+      for (const name of [nameOf(site.constraint), ...site.through])
+        byConstraint.set(name, [...(byConstraint.get(name) ?? []), negative])
     }
     return found
   }
 
   const requests = operations.flatMap((operation) => requestRoots(document, operation)).flatMap(add)
-  const answers = [...operations.flatMap((operation) => answerRoots(document, operation)), ...eventRoots(document)].flatMap(add)
+  const answers = [
+    ...operations.flatMap((operation) => answerRoots(document, operation)),
+    ...eventRoots(document),
+  ].flatMap(add)
   return { requests, answers, byConstraint }
 }
 
 /** What is sent of each type of event. */
-export function eventRoots (document: Json): Root[] {
+export function eventRoots(document: Json): Root[] {
   return Object.entries<Json>(document.webhooks ?? {}).map(([event, { post }]) => {
     const { schema } = post.requestBody.content['application/json']
     return { operation: event, part: 'answer', event, schema, place: schema.$ref.slice(1) }

@@ -5,14 +5,17 @@ import { flattened } from '../../scripts/constraints/constraints.ts'
 type Json = any
 
 /** A value with everything that the schema lets it have. Of alternatives the one of this index, where it has such. */
-export function sampleOf (document: Json, schema: Json, choice = 0): Json {
+export function sampleOf(document: Json, schema: Json, choice = 0): Json {
   const flat = flattened(document, schema)
   if (flat.const !== undefined) return flat.const
   if (flat.enum !== undefined) return flat.enum.find((value: Json) => value !== null)
   const alternatives = (flat.anyOf ?? flat.oneOf)?.filter((each: Json) => each.type !== 'null')
-  if (alternatives !== undefined && flat.properties === undefined) return sampleOf(document, alternatives[choice] ?? alternatives[0])
+  if (alternatives !== undefined && flat.properties === undefined)
+    return sampleOf(document, alternatives[choice] ?? alternatives[0])
   const type = typesOf(flat).find((each) => each !== 'null')
-  const example = [...flat.examples ?? [], flat.example].find((value) => value !== null && value !== undefined)
+  const example = [...(flat.examples ?? []), flat.example].find(
+    (value) => value !== null && value !== undefined,
+  )
   if (example !== undefined && typeof example !== 'object') return example
   if (type === 'object') return objectOf(document, flat, choice)
   if (type === 'array') return variantsOf(document, flat.items ?? {}, Math.max(flat.minItems ?? 1, 1))
@@ -22,58 +25,70 @@ export function sampleOf (document: Json, schema: Json, choice = 0): Json {
   return typesOf(flat).length === 0 ? 'anything' : null
 }
 
-function objectOf (document: Json, flat: Json, choice: number): Json {
+function objectOf(document: Json, flat: Json, choice: number): Json {
   const wanted: string[] = flat.oneOf?.[choice]?.required ?? []
-  const others = (flat.oneOf ?? []).flatMap((each: Json) => each.required ?? []).filter((name: string) => !wanted.includes(name))
-  const value = Object.fromEntries(Object.entries<Json>(flat.properties ?? {}).filter(([name]) => !others.includes(name)).map(([name, inner]) => [name, sampleOf(document, inner)]))
+  const others = (flat.oneOf ?? [])
+    .flatMap((each: Json) => each.required ?? [])
+    .filter((name: string) => !wanted.includes(name))
+  const value = Object.fromEntries(
+    Object.entries<Json>(flat.properties ?? {})
+      .filter(([name]) => !others.includes(name))
+      .map(([name, inner]) => [name, sampleOf(document, inner)]),
+  )
   if (typeof flat.additionalProperties === 'object') value.key = sampleOf(document, flat.additionalProperties)
   return value
 }
 
 /** So many different values, or as many as there are. */
-export function variantsOf (document: Json, schema: Json, count: number): Json[] {
+export function variantsOf(document: Json, schema: Json, count: number): Json[] {
   const flat = flattened(document, schema)
   if (flat.enum !== undefined) return flat.enum.slice(0, count)
   const type = typesOf(flat)[0]
   if (type === 'string') return textsOf(flat, count)
-  if (type === 'integer' || type === 'number') return Array.from({ length: count }, (_, i) => (flat.minimum ?? 0) + i)
+  if (type === 'integer' || type === 'number')
+    return Array.from({ length: count }, (_, i) => (flat.minimum ?? 0) + i)
   if (type === 'boolean') return [true, false].slice(0, count)
   return Array.from({ length: count }, () => sampleOf(document, flat))
 }
 
 const standing: Record<string, (i: number) => string> = {
   'date-time': (i) => `2026-11-21T09:30:00.${String(i % 1000).padStart(3, '0')}Z`,
-  date: (i) => `2026-11-${String(1 + i % 28).padStart(2, '0')}`,
+  date: (i) => `2026-11-${String(1 + (i % 28)).padStart(2, '0')}`,
   email: (i) => `person${i}@example.com`,
   uri: (i) => `https://example.com/${i}`,
-  timezone: (i) => ['Europe/Berlin', 'America/New_York', 'Asia/Tokyo'][i % 3]
+  timezone: (i) => ['Europe/Berlin', 'America/New_York', 'Asia/Tokyo'][i % 3],
 }
 
 /** Different texts that the schema allows. */
-export function textsOf (flat: Json, count: number): string[] {
+export function textsOf(flat: Json, count: number): string[] {
   const { format, pattern, minLength = 0, maxLength = Infinity } = flat
   const numbers = Array.from({ length: count }, (_, i) => i)
   if (standing[format] !== undefined) return numbers.map(standing[format])
   const plain = numbers.map((i) => `text${i}`.padEnd(minLength, '-').slice(0, maxLength))
   if (pattern === undefined || plain.every((text) => new RegExp(pattern, 'u').test(text))) return plain
-  const fitting = new Set(drawnFrom(pattern, Math.max(100, count * 4)).filter((text) => text.trim() !== '' && text.length >= minLength && text.length <= maxLength))
+  const fitting = new Set(
+    drawnFrom(pattern, Math.max(100, count * 4)).filter(
+      (text) => text.trim() !== '' && text.length >= minLength && text.length <= maxLength,
+    ),
+  )
   return [...fitting].slice(0, count)
 }
 
 /** Texts that the pattern allows; none where it looks around, which cannot be drawn from. */
-export function drawnFrom (pattern: string, count: number): string[] {
+export function drawnFrom(pattern: string, count: number): string[] {
   if (/\(\?[=!<]/.test(pattern)) return []
   const known = drawn.get(pattern)
   if (known !== undefined && known.length >= count) return known
   const expression = new RegExp(pattern, 'u')
   const texts = fc.sample(fc.stringMatching(expression), { numRuns: count, seed: 1 })
-  if (texts.some((text) => !expression.test(text))) throw new Error(`a text drawn from ${pattern} does not match it`)
+  if (texts.some((text) => !expression.test(text)))
+    throw new Error(`a text drawn from ${pattern} does not match it`)
   drawn.set(pattern, texts)
   return texts
 }
 
 const drawn = new Map<string, string[]>()
 
-export function typesOf ({ type }: Json): string[] {
+export function typesOf({ type }: Json): string[] {
   return type === undefined ? [] : [type].flat()
 }

@@ -7,7 +7,8 @@ const paid = "('paid', 'partially_refunded', 'refunded')"
 /** How many events of a type there are. */
 const n = (type: string): string => `coalesce((e.n->>'${type}')::int, 0)`
 /** A user who is deleted takes along the events that nobody else could read. */
-const told = (alias: string): string => `EXISTS (SELECT FROM users u WHERE u.id = ${alias}.owner_id AND u.status <> 'deleted')`
+const told = (alias: string): string =>
+  `EXISTS (SELECT FROM users u WHERE u.id = ${alias}.owner_id AND u.status <> 'deleted')`
 
 /** What breaks a rule, by the rule. Each selects ids. */
 const rules: Record<string, string> = {
@@ -91,10 +92,10 @@ const rules: Record<string, string> = {
     SELECT id FROM story WHERE type !~ 'created$' AND previous = '{}'`,
   'has an event, and is not there': `
     SELECT e.id FROM counted e WHERE NOT EXISTS (SELECT FROM orders WHERE id = e.id) AND NOT EXISTS (SELECT FROM checkouts WHERE id = e.id)
-      AND NOT EXISTS (SELECT FROM subscriptions WHERE id = e.id) AND NOT EXISTS (SELECT FROM refunds WHERE id = e.id)`
+      AND NOT EXISTS (SELECT FROM subscriptions WHERE id = e.id) AND NOT EXISTS (SELECT FROM refunds WHERE id = e.id)`,
 }
 
-const balance = statement<{ id: string, rule: string }>(`
+const balance = statement<{ id: string; rule: string }>(`
   WITH story AS MATERIALIZED (
     SELECT e.position, e.type, object->>'id' AS id, object, previous::text AS previous, object->>'status' AS status, coalesce(previous->>'status', object->>'status') AS before
     FROM events e, LATERAL (SELECT e.data->'object' AS object, e.data->'previous_attributes' AS previous) d WHERE e.type ~ '^(order|refund|checkout|subscription)\\.'
@@ -102,9 +103,11 @@ const balance = statement<{ id: string, rule: string }>(`
     SELECT * FROM (SELECT id, jsonb_object_agg(type, n) AS n FROM (SELECT id, type, count(*) AS n FROM story GROUP BY id, type) t GROUP BY id) numbers
     JOIN (SELECT id, (array_agg(object ORDER BY position))[1] AS first, (array_agg(object ORDER BY position DESC))[1] AS last FROM story GROUP BY id) ends USING (id)
   )
-  ${Object.entries(rules).map(([rule, ids]) => `SELECT x.id, '${rule}' AS rule FROM (${ids}) x`).join(' UNION ALL ')}`)
+  ${Object.entries(rules)
+    .map(([rule, ids]) => `SELECT x.id, '${rule}' AS rule FROM (${ids}) x`)
+    .join(' UNION ALL ')}`)
 
 /** What does not balance, a sentence each; empty when everything does. One statement over all there is. */
-export async function unbalanced (db: Db): Promise<string[]> {
+export async function unbalanced(db: Db): Promise<string[]> {
   return (await db.sql(balance, [])).map(({ id, rule }) => `${id} ${rule}`)
 }

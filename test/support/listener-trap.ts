@@ -15,12 +15,19 @@ export interface ListenerTrap {
 }
 
 /** Closed at the end of the test. */
-export async function openListenerTrap (t: Test): Promise<ListenerTrap> {
+export async function openListenerTrap(t: Test): Promise<ListenerTrap> {
   const own = Object.values(networkInterfaces()).flatMap((found = []) => found.map(({ address }) => address))
-  const wanted = new Set(['127.0.0.1', '127.0.0.2', '::1', ...own.filter((address) => !address.startsWith('fe80:'))])
+  const wanted = new Set([
+    '127.0.0.1',
+    '127.0.0.2',
+    '::1',
+    ...own.filter((address) => !address.startsWith('fe80:')),
+  ])
   let arrived = 0
   const servers: Server[] = []
-  t.teardown(() => { for (const server of servers) server.close() })
+  t.teardown(() => {
+    for (const server of servers) server.close()
+  })
   let port = 0
   const addresses: string[] = []
   for (const host of wanted) {
@@ -42,9 +49,11 @@ export async function openListenerTrap (t: Test): Promise<ListenerTrap> {
 }
 
 /** Counts the client sockets that this process opens until the end of the test. */
-export function countSockets (t: Test): () => number {
+export function countSockets(t: Test): () => number {
   let opened = 0
-  const count = (): void => { opened++ }
+  const count = (): void => {
+    opened++
+  }
   subscribe('net.client.socket', count)
   t.teardown(() => unsubscribe('net.client.socket', count))
   return () => opened

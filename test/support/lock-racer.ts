@@ -9,7 +9,9 @@ for (let round = 0; round < Number(rounds); round += 1) {
   const contested = join(folder, String(round))
   mkdirSync(contested, { recursive: true })
   const moment = Number(start) + round * 5
-  while (Date.now() < moment) { /* Sleeping would wake the racers too far apart. */ }
+  while (Date.now() < moment) {
+    /* Sleeping would wake the racers too far apart. */
+  }
   if (lockFolder(contested) !== null) won.push(round)
 }
 console.log(JSON.stringify({ won }))

@@ -12,11 +12,11 @@ const atOnce = 2
 type Test = import('tap').Test
 
 /** A test for each. */
-export async function readNasty (t: Test, documents: NastyDocument[]): Promise<void> {
+export async function readNasty(t: Test, documents: NastyDocument[]): Promise<void> {
   const folder = t.testdir({})
   const waiting = [...documents.entries()]
   const before = process.memoryUsage().rss
-  async function work (): Promise<void> {
+  async function work(): Promise<void> {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [index, document] = next
       const path = join(folder, String(index))
@@ -28,16 +28,23 @@ export async function readNasty (t: Test, documents: NastyDocument[]): Promise<v
   await Promise.all(Array.from({ length: atOnce }, work))
   t.same(readers(), [], 'no process is left')
   t.equal(readdirSync(folder).length, documents.length, 'no file is left')
-  t.ok(process.memoryUsage().rss - before < 400 * 2 ** 20, 'and none of the memory that they wanted is taken here')
+  t.ok(
+    process.memoryUsage().rss - before < 400 * 2 ** 20,
+    'and none of the memory that they wanted is taken here',
+  )
 }
 
-async function write (path: string, { make, name }: NastyDocument): Promise<string> {
+async function write(path: string, { make, name }: NastyDocument): Promise<string> {
   const bytes = Buffer.from(make())
   writeFileSync(path, bytes)
-  return contentTypeOf(bytes.subarray(0, sampleBytes), { whole: bytes.length <= sampleBytes, declared: null, name })
+  return contentTypeOf(bytes.subarray(0, sampleBytes), {
+    whole: bytes.length <= sampleBytes,
+    declared: null,
+    name,
+  })
 }
 
-async function read (path: string, name: string, contentType: string): Promise<Reading | ReadingError> {
+async function read(path: string, name: string, contentType: string): Promise<Reading | ReadingError> {
   try {
     return await readDocument({ path, name, contentType }, chunking, { caps })
   } catch (error) {
@@ -46,29 +53,43 @@ async function read (path: string, name: string, contentType: string): Promise<R
   }
 }
 
-function check (t: Test, { ends, holds }: NastyDocument, end: Reading | ReadingError): void {
-  t.ok(ends.includes(end instanceof ReadingError ? end.code : 'ready'), end instanceof ReadingError ? end.code : 'ready')
+function check(t: Test, { ends, holds }: NastyDocument, end: Reading | ReadingError): void {
+  t.ok(
+    ends.includes(end instanceof ReadingError ? end.code : 'ready'),
+    end instanceof ReadingError ? end.code : 'ready',
+  )
   if (end instanceof ReadingError) return
   const { text, chunks } = end
   t.ok(text.isWellFormed() && !text.includes('\0'), 'its text is one')
-  t.ok(chunks.length > 0 && chunks.every(({ tokens }) => tokens <= chunking.maxTokens), 'its chunks are small')
-  t.ok(chunks.every((chunk) => chunk.text === text.slice(chunk.start, chunk.end)), 'and lie in the text')
+  t.ok(
+    chunks.length > 0 && chunks.every(({ tokens }) => tokens <= chunking.maxTokens),
+    'its chunks are small',
+  )
+  t.ok(
+    chunks.every((chunk) => chunk.text === text.slice(chunk.start, chunk.end)),
+    'and lie in the text',
+  )
   if (holds !== undefined) t.ok(holds(end), 'and what must be so is')
 }
 
 /** The reading processes that this process has, where the system tells. */
-export function readers (parent = process.pid): number[] {
+export function readers(parent = process.pid): number[] {
   let ids: string[]
   try {
     ids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   } catch {
     return []
   }
-  return ids.filter((id) => {
-    try {
-      return readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('reading/child.ts') && readFileSync(`/proc/${id}/status`, 'utf8').includes(`\nPPid:\t${parent}\n`)
-    } catch {
-      return false
-    }
-  }).map(Number)
+  return ids
+    .filter((id) => {
+      try {
+        return (
+          readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('reading/child.ts') &&
+          readFileSync(`/proc/${id}/status`, 'utf8').includes(`\nPPid:\t${parent}\n`)
+        )
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
 }

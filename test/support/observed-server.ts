@@ -32,36 +32,52 @@ export interface Observation {
 
 interface ObservedServer {
   url: string
-  observe (): Promise<Observation>
+  observe(): Promise<Observation>
 }
 
 /** Starts it with these settings; it is stopped when the test ends. */
-export async function startObservedServer (t: Pick<Test, 'teardown'>, env: Record<string, string>): Promise<ObservedServer> {
+export async function startObservedServer(
+  t: Pick<Test, 'teardown'>,
+  env: Record<string, string>,
+): Promise<ObservedServer> {
   const child = fork(fileURLToPath(import.meta.url), {
     execArgv: ['--expose-gc'],
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', BOOTSTRAP_API_KEY: bootstrapKey, RATE_LIMIT_DEFAULT: '1000000', RATE_LIMIT_WRITE: '1000000', STREAMS_PER_USER: '10000', LOG_LEVEL: 'fatal', ...env }
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      PORT: '0',
+      BOOTSTRAP_API_KEY: bootstrapKey,
+      RATE_LIMIT_DEFAULT: '1000000',
+      RATE_LIMIT_WRITE: '1000000',
+      STREAMS_PER_USER: '10000',
+      LOG_LEVEL: 'fatal',
+      ...env,
+    },
   })
   const ended = once(child, 'exit')
   t.teardown(async () => {
     child.kill('SIGTERM')
     await ended
   })
-  const answer = async (): Promise<any> => await Promise.race([
-    once(child, 'message').then(([message]) => message),
-    ended.then(([code, signal]) => { throw new Error(`the server ended (${code ?? signal})`) })
-  ])
+  const answer = async (): Promise<any> =>
+    await Promise.race([
+      once(child, 'message').then(([message]) => message),
+      ended.then(([code, signal]) => {
+        throw new Error(`the server ended (${code ?? signal})`)
+      }),
+    ])
   const { url } = await answer()
   return {
     url,
-    async observe () {
+    async observe() {
       const observed = answer()
       child.send('observe')
       return await observed
-    }
+    },
   }
 }
 
-async function serve (): Promise<void> {
+async function serve(): Promise<void> {
   const { startServer } = await import('../../app/server.ts')
   const { readConfig } = await import('../../services/config.ts')
   const { app, services, url, stop } = await startServer(readConfig())
@@ -89,11 +105,13 @@ async function serve (): Promise<void> {
       resources,
       heap: process.memoryUsage().heapUsed,
       cpu: user + system,
-      stall
+      stall,
     } satisfies Observation)
     stalls.reset()
   })
-  process.once('SIGTERM', () => { void stop().finally(() => process.exit(0)) })
+  process.once('SIGTERM', () => {
+    void stop().finally(() => process.exit(0))
+  })
   process.send!({ url })
 }
 

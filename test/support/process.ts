@@ -7,20 +7,30 @@ import { newSecret } from '../../services/keys.ts'
 export interface ServerProcess {
   url: string
   /** What it wrote to both outputs so far. */
-  output (): string
+  output(): string
   child: ChildProcess
   /** Sends the signal and waits for the end. */
-  end (signal: NodeJS.Signals): Promise<{ code: number | null, signal: NodeJS.Signals | null }>
+  end(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>
 }
 
 export const bootstrapKey = newSecret('test')
 
 const root = join(import.meta.dirname, '../..')
 
-const settings = { PORT: '0', BOOTSTRAP_API_KEY: bootstrapKey, RATE_LIMIT_DEFAULT: '1000000', RATE_LIMIT_WRITE: '1000000', LOG_LEVEL: 'warn' }
+const settings = {
+  PORT: '0',
+  BOOTSTRAP_API_KEY: bootstrapKey,
+  RATE_LIMIT_DEFAULT: '1000000',
+  RATE_LIMIT_WRITE: '1000000',
+  LOG_LEVEL: 'warn',
+}
 
 /** Starts app/main.ts, of this project or of a copy in another folder, with these settings and waits until it serves; throws with its output when it does not. */
-export async function spawnServer (t: Pick<Test, 'teardown'>, env: Record<string, string>, folder = root): Promise<ServerProcess> {
+export async function spawnServer(
+  t: Pick<Test, 'teardown'>,
+  env: Record<string, string>,
+  folder = root,
+): Promise<ServerProcess> {
   const { ready, ...server } = await spawnScript(t, 'app/main.ts', env, /serving at (http:\/\/\S+)/, folder)
   return { url: ready[1], ...server }
 }
@@ -28,18 +38,29 @@ export async function spawnServer (t: Pick<Test, 'teardown'>, env: Record<string
 export type WorkerProcess = Omit<ServerProcess, 'url'>
 
 /** Starts app/worker.ts with these settings and waits until it works. */
-export async function spawnWorker (t: Pick<Test, 'teardown'>, env: Record<string, string>): Promise<WorkerProcess> {
+export async function spawnWorker(
+  t: Pick<Test, 'teardown'>,
+  env: Record<string, string>,
+): Promise<WorkerProcess> {
   const { ready: _ready, ...worker } = await spawnScript(t, 'app/worker.ts', env, /working;/)
   return worker
 }
 
-async function spawnScript (t: Pick<Test, 'teardown'>, script: string, env: Record<string, string>, says: RegExp, folder = root): Promise<WorkerProcess & { ready: RegExpExecArray }> {
+async function spawnScript(
+  t: Pick<Test, 'teardown'>,
+  script: string,
+  env: Record<string, string>,
+  says: RegExp,
+  folder = root,
+): Promise<WorkerProcess & { ready: RegExpExecArray }> {
   const child = spawn(process.execPath, [script], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings, ...env },
-    stdio: ['ignore', 'pipe', 'pipe']
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const ended = new Promise<{ code: number | null, signal: NodeJS.Signals | null }>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))
+  const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
+    child.once('exit', (code, signal) => resolve({ code, signal })),
+  )
   t.teardown(async () => {
     if (child.exitCode === null && child.signalCode === null) {
       child.kill('SIGTERM')
@@ -55,15 +76,17 @@ async function spawnScript (t: Pick<Test, 'teardown'>, script: string, env: Reco
     }
     child.stdout.on('data', read)
     child.stderr.on('data', read)
-    void ended.then(({ code, signal }) => reject(new Error(`${script} ended (${code ?? signal}):\n${output}`)))
+    void ended.then(({ code, signal }) =>
+      reject(new Error(`${script} ended (${code ?? signal}):\n${output}`)),
+    )
   })
   return {
     ready,
     output: () => output,
     child,
-    async end (signal) {
+    async end(signal) {
       child.kill(signal)
       return await ended
-    }
+    },
   }
 }

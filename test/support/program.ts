@@ -15,37 +15,57 @@ export interface Program {
   ended: Promise<void>
 }
 
-export function runProgram(t: Pick<Test, 'teardown'>, file: string, args: string[], env: Record<string, string> = {}): Program {
+export function runProgram(
+  t: Pick<Test, 'teardown'>,
+  file: string,
+  args: string[],
+  env: Record<string, string> = {},
+): Program {
   const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
   // In a group of its own, as a shell would start it, so that a test can type Ctrl-C at it.
-  const child = spawn(process.execPath, [path, ...args], { detached: true, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [path, ...args], {
+    detached: true,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const ended = once(child, 'close').then(() => {})
   const lines: Told[] = []
   const waiting = new Set<() => void>()
-  const wake = () => { for (const each of waiting) each() }
-  createInterface({ input: child.stdout }).on('line', (line) => { lines.push(JSON.parse(line) as Told); wake() })
+  const wake = () => {
+    for (const each of waiting) each()
+  }
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    lines.push(JSON.parse(line) as Told)
+    wake()
+  })
   let over = false
-  void ended.then(() => { over = true; wake() })
+  void ended.then(() => {
+    over = true
+    wake()
+  })
 
   const kill = async (signal: NodeJS.Signals) => {
     child.kill(signal)
     await ended
   }
-  t.teardown(async () => { if (!over) await kill('SIGKILL') })
+  t.teardown(async () => {
+    if (!over) await kill('SIGKILL')
+  })
   return {
     pid: child.pid ?? 0,
     ended,
     kill,
-    told: (key) => new Promise((resolve, reject) => {
-      const look = () => {
-        const line = lines.find((each) => key in each)
-        if (line === undefined && !over) return
-        waiting.delete(look)
-        if (line !== undefined) resolve(line)
-        else reject(new Error(`The program ended without telling ${key}: ${JSON.stringify(lines)}`))
-      }
-      waiting.add(look)
-      look()
-    }),
+    told: (key) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const line = lines.find((each) => key in each)
+          if (line === undefined && !over) return
+          waiting.delete(look)
+          if (line !== undefined) resolve(line)
+          else reject(new Error(`The program ended without telling ${key}: ${JSON.stringify(lines)}`))
+        }
+        waiting.add(look)
+        look()
+      }),
   }
 }

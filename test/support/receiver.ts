@@ -39,11 +39,14 @@ export interface Receiver {
   waiting: number
   mostWaiting: number
   /** The types of the events that arrived. */
-  types (): string[]
+  types(): string[]
 }
 
 /** Open until the end of the test. */
-export async function openReceiver (t: Pick<Test, 'teardown'>, { secret = '', answer = {} }: { secret?: string, answer?: Receiver['answer'] } = {}): Promise<Receiver> {
+export async function openReceiver(
+  t: Pick<Test, 'teardown'>,
+  { secret = '', answer = {} }: { secret?: string; answer?: Receiver['answer'] } = {},
+): Promise<Receiver> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -51,26 +54,46 @@ export async function openReceiver (t: Pick<Test, 'teardown'>, { secret = '', an
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString()
       const headers = request.headers as Received['headers']
-      const received: Received = { path: request.url!, headers, body, event: JSON.parse(body), verified: verifies(receiver.secret, body, headers) }
+      const received: Received = {
+        path: request.url!,
+        headers,
+        body,
+        event: JSON.parse(body),
+        verified: verifies(receiver.secret, body, headers),
+      }
       receiver.received.push(received)
       receiver.mostWaiting = Math.max(receiver.mostWaiting, ++receiver.waiting)
-      response.on('close', () => { receiver.waiting-- })
-      answerWith(response, typeof receiver.answer === 'function' ? receiver.answer(received) : receiver.answer)
+      response.on('close', () => {
+        receiver.waiting--
+      })
+      answerWith(
+        response,
+        typeof receiver.answer === 'function' ? receiver.answer(received) : receiver.answer,
+      )
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => new Promise((resolve) => {
-    server.closeAllConnections()
-    server.close(resolve)
-  }))
+  t.teardown(
+    () =>
+      new Promise((resolve) => {
+        server.closeAllConnections()
+        server.close(resolve)
+      }),
+  )
   const { port } = server.address() as AddressInfo
   const receiver: Receiver = {
-    url: `http://127.0.0.1:${port}/hooks`, secret, received: [], answer, waiting: 0, mostWaiting: 0, types: () => receiver.received.map(({ event }) => event.type)
+    url: `http://127.0.0.1:${port}/hooks`,
+    secret,
+    received: [],
+    answer,
+    waiting: 0,
+    mostWaiting: 0,
+    types: () => receiver.received.map(({ event }) => event.type),
   }
   return receiver
 }
 
-function answerWith (response: ServerResponse, answer: Answering): void {
+function answerWith(response: ServerResponse, answer: Answering): void {
   if (answer === 'never') return
   if (answer === 'hangup') return void response.destroy()
   const { status = 200, headers = {}, body = '', when } = answer
@@ -82,7 +105,7 @@ function answerWith (response: ServerResponse, answer: Answering): void {
 }
 
 /** Whether the official library accepts a message. */
-export function verifies (secret: string, body: string, headers: Record<string, unknown>): boolean {
+export function verifies(secret: string, body: string, headers: Record<string, unknown>): boolean {
   if (secret === '') return false
   try {
     new Webhook(secret).verify(body, headers as Record<string, string>)

@@ -2,14 +2,33 @@
 // The test runner starts one for a whole run, when the first test asks for it; a test that breaks it has one of its own.
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { accessSync, closeSync, constants, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { AbortMultipartUploadCommand, CreateBucketCommand, DeleteObjectsCommand, ListMultipartUploadsCommand, ListObjectsV2Command, NoSuchBucket, S3Client } from '@aws-sdk/client-s3'
+import {
+  AbortMultipartUploadCommand,
+  CreateBucketCommand,
+  DeleteObjectsCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  NoSuchBucket,
+  S3Client,
+} from '@aws-sdk/client-s3'
 import type { Test } from 'tap'
 
 /** What a client has to know; buckets are found by path. */
@@ -23,40 +42,43 @@ export interface S3Access {
 export interface S3Server extends S3Access {
   /** An empty bucket of this test. */
   bucket: string
-  newBucket (): Promise<string>
+  newBucket(): Promise<string>
 }
 
 export interface OwnS3Server extends S3Server {
   /** It takes connections and answers nothing, until it is resumed. */
-  pause (): void
-  resume (): void
+  pause(): void
+  resume(): void
   /** It refuses connections, until it is up again; what is stored stays. */
-  down (): Promise<void>
-  up (): Promise<void>
+  down(): Promise<void>
+  up(): Promise<void>
   /** Ends it for good. */
-  stop (): Promise<void>
+  stop(): Promise<void>
 }
 
 const PROGRAMS = ['ceph', 'ceph-mon', 'ceph-osd', 'monmaptool', 'radosgw', 'radosgw-admin', 'setpriv']
 const START_SECONDS = 60
 
 /** Why the tests that need S3 cannot run, for their `skip`. */
-export const noS3: string | false = process.env.TEST_S3_SOCKET === undefined && 'radosgw, ceph-mon and ceph-osd are not installed'
+export const noS3: string | false =
+  process.env.TEST_S3_SOCKET === undefined && 'radosgw, ceph-mon and ceph-osd are not installed'
 
-export function s3Installed (): boolean {
+export function s3Installed(): boolean {
   const folders = (process.env.PATH ?? '').split(delimiter)
-  return PROGRAMS.every((program) => folders.some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  }))
+  return PROGRAMS.every((program) =>
+    folders.some((folder) => {
+      try {
+        accessSync(join(folder, program), constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    }),
+  )
 }
 
 /** The server of the whole run, with buckets of this test's own, which are emptied at its end. */
-export async function startS3 (t: Pick<Test, 'teardown'>): Promise<S3Server> {
+export async function startS3(t: Pick<Test, 'teardown'>): Promise<S3Server> {
   const answer = JSON.parse(await text(connect(runSocket()))) as S3Access | { error: string }
   if ('error' in answer) throw new Error(answer.error)
   const buckets: string[] = []
@@ -65,31 +87,32 @@ export async function startS3 (t: Pick<Test, 'teardown'>): Promise<S3Server> {
 }
 
 /** A server that no other test uses, to be paused and stopped; gone at the end of the test. */
-export async function startOwnS3 (t: Pick<Test, 'teardown'>): Promise<OwnS3Server> {
+export async function startOwnS3(t: Pick<Test, 'teardown'>): Promise<OwnS3Server> {
   const socket = process.env.TEST_S3_SOCKET
   const { access, ...control } = await launchS3(socket === undefined ? tmpdir() : dirname(socket))
   t.teardown(control.stop)
-  return { ...await withBuckets(access), ...control }
+  return { ...(await withBuckets(access)), ...control }
 }
 
-function runSocket (): string {
+function runSocket(): string {
   const socket = process.env.TEST_S3_SOCKET
   if (socket === undefined) throw new Error('TEST_S3_SOCKET is not set: run the tests with npm test.')
   return socket
 }
 
-async function withBuckets (access: S3Access, buckets: string[] = []): Promise<S3Server> {
-  const newBucket = (): Promise<string> => withClient(access, async (client) => {
-    const name = `test-${randomBytes(8).toString('hex')}`
-    await client.send(new CreateBucketCommand({ Bucket: name }))
-    buckets.push(name)
-    return name
-  })
+async function withBuckets(access: S3Access, buckets: string[] = []): Promise<S3Server> {
+  const newBucket = (): Promise<string> =>
+    withClient(access, async (client) => {
+      const name = `test-${randomBytes(8).toString('hex')}`
+      await client.send(new CreateBucketCommand({ Bucket: name }))
+      buckets.push(name)
+      return name
+    })
   return { ...access, bucket: await newBucket(), newBucket }
 }
 
 /** What they hold would be in memory until the end of the run. */
-function emptyBuckets (access: S3Access, buckets: string[]): Promise<void> {
+function emptyBuckets(access: S3Access, buckets: string[]): Promise<void> {
   return withClient(access, async (client) => {
     for (const bucket of buckets) {
       try {
@@ -102,21 +125,35 @@ function emptyBuckets (access: S3Access, buckets: string[]): Promise<void> {
   })
 }
 
-async function emptyBucket (client: S3Client, Bucket: string): Promise<void> {
+async function emptyBucket(client: S3Client, Bucket: string): Promise<void> {
   for (;;) {
     const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket }))
     if (Uploads.length === 0) break
-    for (const { Key, UploadId } of Uploads) await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }))
+    for (const { Key, UploadId } of Uploads)
+      await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }))
   }
   for (;;) {
     const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket }))
     if (Contents.length === 0) break
-    await client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects: Contents.map(({ Key }) => ({ Key })), Quiet: true } }))
+    await client.send(
+      new DeleteObjectsCommand({
+        Bucket,
+        Delete: { Objects: Contents.map(({ Key }) => ({ Key })), Quiet: true },
+      }),
+    )
   }
 }
 
-async function withClient<Result> ({ endpoint, region, accessKeyId, secretAccessKey }: S3Access, work: (client: S3Client) => Promise<Result>): Promise<Result> {
-  const client = new S3Client({ endpoint, region, credentials: { accessKeyId, secretAccessKey }, forcePathStyle: true })
+async function withClient<Result>(
+  { endpoint, region, accessKeyId, secretAccessKey }: S3Access,
+  work: (client: S3Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new S3Client({
+    endpoint,
+    region,
+    credentials: { accessKeyId, secretAccessKey },
+    forcePathStyle: true,
+  })
   try {
     return await work(client)
   } finally {
@@ -127,7 +164,7 @@ async function withClient<Result> ({ endpoint, region, accessKeyId, secretAccess
 type LaunchedS3 = { access: S3Access } & Pick<OwnS3Server, 'pause' | 'resume' | 'down' | 'up' | 'stop'>
 
 /** Starts one in a folder of its own below this one; nothing of it is left when it does not start, or after stop(). */
-async function launchS3 (parent: string): Promise<LaunchedS3> {
+async function launchS3(parent: string): Promise<LaunchedS3> {
   const folder = mkdtempSync(join(parent, 's3-'))
   const daemons = new Set<Daemon>()
   const start = (program: string, args: string[]): Daemon => {
@@ -145,7 +182,7 @@ async function launchS3 (parent: string): Promise<LaunchedS3> {
       endpoint: `http://127.0.0.1:${port}`,
       region: 'us-east-1',
       accessKeyId: randomBytes(10).toString('hex').toUpperCase(),
-      secretAccessKey: randomBytes(20).toString('hex')
+      secretAccessKey: randomBytes(20).toString('hex'),
     }
     const cluster = randomUUID()
     const store = randomUUID()
@@ -155,15 +192,27 @@ async function launchS3 (parent: string): Promise<LaunchedS3> {
 
     await Promise.all([
       runTool(folder, 'ceph-osd', ['--mkfs', '-i', '0', '--osd-uuid', store, '--no-mon-config']),
-      runTool(folder, 'monmaptool', ['--create', '--fsid', cluster, '--addv', 'a', monitor, 'monmap'])
-        .then(() => runTool(folder, 'ceph-mon', ['--mkfs', '-i', 'a', '--monmap', 'monmap', '--no-mon-config']))
+      runTool(folder, 'monmaptool', ['--create', '--fsid', cluster, '--addv', 'a', monitor, 'monmap']).then(
+        () => runTool(folder, 'ceph-mon', ['--mkfs', '-i', 'a', '--monmap', 'monmap', '--no-mon-config']),
+      ),
     ])
     start('ceph-mon', ['-i', 'a'])
     await runTool(folder, 'ceph', ['osd', 'new', store])
     start('ceph-osd', ['-i', '0'])
     await runTool(folder, 'radosgw-admin', [
-      '--no-mon-config', 'user', 'create', '--uid', 'test', '--display-name', 'test', '--max-buckets', '0',
-      '--access-key', access.accessKeyId, '--secret-key', access.secretAccessKey
+      '--no-mon-config',
+      'user',
+      'create',
+      '--uid',
+      'test',
+      '--display-name',
+      'test',
+      '--max-buckets',
+      '0',
+      '--access-key',
+      access.accessKeyId,
+      '--secret-key',
+      access.secretAccessKey,
     ])
 
     let gateway: Daemon
@@ -176,34 +225,55 @@ async function launchS3 (parent: string): Promise<LaunchedS3> {
       daemons.delete(gateway)
     }
     await up()
-    return { access, pause: () => gateway.signal('SIGSTOP'), resume: () => gateway.signal('SIGCONT'), down, up, stop }
+    return {
+      access,
+      pause: () => gateway.signal('SIGSTOP'),
+      resume: () => gateway.signal('SIGCONT'),
+      down,
+      up,
+      stop,
+    }
   } catch (error) {
     const logs = lastLines(folder)
     await stop()
-    throw new Error(`Ceph does not start: ${error instanceof Error ? error.message : String(error)}\n${logs}`, { cause: error })
+    throw new Error(
+      `Ceph does not start: ${error instanceof Error ? error.message : String(error)}\n${logs}`,
+      { cause: error },
+    )
   }
 }
 
 /** Starts one when the first test connects to the socket, and tells every test that connects how to reach it. */
-export async function offerS3 (folder: string): Promise<{ socket: string, stop: () => Promise<void> }> {
+export async function offerS3(folder: string): Promise<{ socket: string; stop: () => Promise<void> }> {
   const socket = join(folder, 's3.sock')
   let launched: Promise<LaunchedS3> | undefined
   const server = createServer((connection) => {
     connection.on('error', () => {})
     launched ??= launchS3(folder)
-    void launched.then(({ access }) => access, (error: Error) => ({ error: error.message })).then((answer) => connection.end(JSON.stringify(answer)))
+    void launched
+      .then(
+        ({ access }) => access,
+        (error: Error) => ({ error: error.message }),
+      )
+      .then((answer) => connection.end(JSON.stringify(answer)))
   })
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(socket, resolve))
   return {
     socket,
-    async stop () {
+    async stop() {
       server.close()
-      await launched?.then(({ stop }) => stop(), () => {})
-    }
+      await launched?.then(
+        ({ stop }) => stop(),
+        () => {},
+      )
+    },
   }
 }
 
-function settings (folder: string, { cluster, monitor, port }: { cluster: string, monitor: string, port: number }): string {
+function settings(
+  folder: string,
+  { cluster, monitor, port }: { cluster: string; monitor: string; port: number },
+): string {
   return `[global]
     fsid = ${cluster}
     mon_host = ${monitor}
@@ -257,41 +327,55 @@ function settings (folder: string, { cluster, monitor, port }: { cluster: string
 }
 
 interface Daemon {
-  signal (signal: NodeJS.Signals): void
-  kill (): Promise<void>
+  signal(signal: NodeJS.Signals): void
+  kill(): Promise<void>
   /** Whether it still runs. */
-  runs (): boolean
+  runs(): boolean
 }
 
-function startDaemon (folder: string, program: string, args: string[]): Daemon {
+function startDaemon(folder: string, program: string, args: string[]): Daemon {
   const output = openSync(join(folder, `${program}.out`), 'a')
   // Detached, so that Ctrl-C reaches the tests first; killed by the kernel where its parent is killed.
-  const child = spawn('setpriv', ['--pdeathsig', 'KILL', program, '-c', 'ceph.conf', '--no-mon-config', '-f', ...args], {
-    cwd: folder, detached: true, env: environment(), stdio: ['ignore', output, output]
-  })
+  const child = spawn(
+    'setpriv',
+    ['--pdeathsig', 'KILL', program, '-c', 'ceph.conf', '--no-mon-config', '-f', ...args],
+    {
+      cwd: folder,
+      detached: true,
+      env: environment(),
+      stdio: ['ignore', output, output],
+    },
+  )
   closeSync(output)
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()).once('error', () => resolve()))
+  const ended = new Promise<void>((resolve) =>
+    child.once('exit', () => resolve()).once('error', () => resolve()),
+  )
   return {
     signal: (signal) => void child.kill(signal),
-    async kill () {
+    async kill() {
       child.kill('SIGKILL')
       await ended
     },
-    runs: () => child.exitCode === null && child.signalCode === null
+    runs: () => child.exitCode === null && child.signalCode === null,
   }
 }
 
-async function runTool (folder: string, program: string, args: string[]): Promise<void> {
-  const options = { cwd: folder, env: environment(), timeout: START_SECONDS * 1000, killSignal: 'SIGKILL' } as const
+async function runTool(folder: string, program: string, args: string[]): Promise<void> {
+  const options = {
+    cwd: folder,
+    env: environment(),
+    timeout: START_SECONDS * 1000,
+    killSignal: 'SIGKILL',
+  } as const
   await promisify(execFile)(program, ['-c', 'ceph.conf', ...args], options)
 }
 
 /** Nothing that would send it to a Ceph that the machine has anyway. */
-function environment (): NodeJS.ProcessEnv {
+function environment(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, LC_ALL: 'C.UTF-8' }
 }
 
-async function answering (endpoint: string, gateway: Daemon): Promise<void> {
+async function answering(endpoint: string, gateway: Daemon): Promise<void> {
   const deadline = Date.now() + START_SECONDS * 1000
   for (;;) {
     try {
@@ -305,14 +389,18 @@ async function answering (endpoint: string, gateway: Daemon): Promise<void> {
   }
 }
 
-function lastLines (folder: string): string {
-  return readdirSync(folder).filter((name) => /\.(log|out)$/.test(name)).sort().map((name) => {
-    const lines = readFileSync(join(folder, name), 'utf8').trimEnd().split('\n')
-    return `${name}:\n${lines.slice(-8).join('\n')}`
-  }).join('\n')
+function lastLines(folder: string): string {
+  return readdirSync(folder)
+    .filter((name) => /\.(log|out)$/.test(name))
+    .sort()
+    .map((name) => {
+      const lines = readFileSync(join(folder, name), 'utf8').trimEnd().split('\n')
+      return `${name}:\n${lines.slice(-8).join('\n')}`
+    })
+    .join('\n')
 }
 
-function freePort (): Promise<number> {
+function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer().once('error', reject)
     probe.listen(0, '127.0.0.1', () => {

@@ -37,8 +37,15 @@ export interface TestServer {
   /** Every SQL statement sent, in order; cleared by the test that counts. */
   statements: string[]
   /** A new user with a key of the given scopes (all but admin unless said). */
-  person (options?: { role?: 'user' | 'admin', scopes?: Scope[], projectIds?: string[], expiresAt?: Date, name?: string, email?: string }): Promise<Person>
-  close (): Promise<void>
+  person(options?: {
+    role?: 'user' | 'admin'
+    scopes?: Scope[]
+    projectIds?: string[]
+    expiresAt?: Date
+    name?: string
+    email?: string
+  }): Promise<Person>
+  close(): Promise<void>
 }
 
 export interface TestServerOptions {
@@ -48,22 +55,52 @@ export interface TestServerOptions {
   databaseUrl?: string
 }
 
-const quiet = { PORT: '0', LOG_LEVEL: 'info', VALIDATE_RESPONSES: 'true', RATE_LIMIT_DEFAULT: '1000000', RATE_LIMIT_WRITE: '1000000', RATE_LIMIT_UPLOAD: '1000000', RATE_LIMIT_AI: '1000000', RATE_LIMIT_PAGE: '1000000', RATE_LIMIT_GATEWAY: '1000000', RATE_LIMIT_ADDRESS: '1000000', STREAMS_PER_USER: '10000', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128' }
+const quiet = {
+  PORT: '0',
+  LOG_LEVEL: 'info',
+  VALIDATE_RESPONSES: 'true',
+  RATE_LIMIT_DEFAULT: '1000000',
+  RATE_LIMIT_WRITE: '1000000',
+  RATE_LIMIT_UPLOAD: '1000000',
+  RATE_LIMIT_AI: '1000000',
+  RATE_LIMIT_PAGE: '1000000',
+  RATE_LIMIT_GATEWAY: '1000000',
+  RATE_LIMIT_ADDRESS: '1000000',
+  STREAMS_PER_USER: '10000',
+  WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
+}
 
 /** Starts a server on a port of its own; it is closed when the test ends. Every answer is held against the spec. */
-export async function startServer (t: Pick<Test, 'teardown'>, options: TestServerOptions = {}): Promise<TestServer> {
+export async function startServer(
+  t: Pick<Test, 'teardown'>,
+  options: TestServerOptions = {},
+): Promise<TestServer> {
   const databaseUrl = options.databaseUrl ?? (await createTestDatabase(t)).url
   const storageDir = options.env?.STORAGE_DIR ?? mkdtempSync(join(tmpdir(), 'storage-'))
   const config = readConfig({ ...quiet, DATABASE_URL: databaseUrl, STORAGE_DIR: storageDir, ...options.env })
   const logs: string[] = []
   const statements: string[] = []
   const errors: Error[] = []
-  const services = createServices({ config, databaseUrl, onError: (error) => errors.push(error), onStatement: (text) => statements.push(text) })
+  const services = createServices({
+    config,
+    databaseUrl,
+    onError: (error) => errors.push(error),
+    onStatement: (text) => statements.push(text),
+  })
   const limits = createLimits({ policies: policiesOf(config), redisUrl: config.redisUrl })
   let app: FastifyInstance | undefined
   let closed = false
   t.teardown(() => close())
-  app = await buildApp({ services, limits, handlers: options.handlers, logTo: { write: (line: string) => { logs.push(line) } } })
+  app = await buildApp({
+    services,
+    limits,
+    handlers: options.handlers,
+    logTo: {
+      write: (line: string) => {
+        logs.push(line)
+      },
+    },
+  })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const url = addressOf(app)
   const close = async (): Promise<void> => {
@@ -76,14 +113,39 @@ export async function startServer (t: Pick<Test, 'teardown'>, options: TestServe
     if (options.env?.STORAGE_DIR === undefined) rmSync(storageDir, { recursive: true, force: true })
   }
   let count = 0
-  const person: TestServer['person'] = async ({ role = 'user', scopes = scopesFor(role), projectIds, expiresAt, name, email } = {}) => {
+  const person: TestServer['person'] = async ({
+    role = 'user',
+    scopes = scopesFor(role),
+    projectIds,
+    expiresAt,
+    name,
+    email,
+  } = {}) => {
     const number = ++count
     return await services.database.transaction(async (tx) => {
-      const user = await insertUser(tx, { email: email ?? `person${number}-${Date.now()}@example.com`, emailVerified: true, name: name ?? `Person ${number}`, role })
-      const key = await insertKey(tx, 'test', { userId: user.id, name: 'test', scopes, projectIds: projectIds ?? null, expiresAt: expiresAt ?? null })
-      return { id: user.id, email: user.email!, key: key.key, client: createClient(url, key.key), api: typedClient(url, key.key, { retries: 0 }) }
+      const user = await insertUser(tx, {
+        email: email ?? `person${number}-${Date.now()}@example.com`,
+        emailVerified: true,
+        name: name ?? `Person ${number}`,
+        role,
+      })
+      const key = await insertKey(tx, 'test', {
+        userId: user.id,
+        name: 'test',
+        scopes,
+        projectIds: projectIds ?? null,
+        expiresAt: expiresAt ?? null,
+      })
+      return {
+        id: user.id,
+        email: user.email!,
+        key: key.key,
+        client: createClient(url, key.key),
+        api: typedClient(url, key.key, { retries: 0 }),
+      }
     })
   }
-  const admin = options.databaseUrl === undefined ? await person({ role: 'admin', email: 'admin@example.com' }) : null
+  const admin =
+    options.databaseUrl === undefined ? await person({ role: 'admin', email: 'admin@example.com' }) : null
   return { url, databaseUrl, services, key: admin?.key ?? '', admin: admin!, logs, statements, person, close }
 }

@@ -8,7 +8,7 @@ export const cards = {
   paysOnce: '4000 0000 0000 0341',
   asks: '4000 0025 0000 3155',
   declined: '4000 0000 0000 0002',
-  slow: '4000 0000 0000 6976'
+  slow: '4000 0000 0000 6976',
 }
 
 export interface Shop {
@@ -19,21 +19,28 @@ export interface Shop {
   monthly: string
 }
 
-export async function openShop ({ admin }: Pick<TestServer, 'admin'>): Promise<Shop> {
+export async function openShop({ admin }: Pick<TestServer, 'admin'>): Promise<Shop> {
   const product = (await admin.client.post('/payments/products', { name: 'Team plan' })).body.id
   const price = await addPrice(admin.client, product, { unit_amount: 1999 })
-  const monthly = await addPrice(admin.client, product, { unit_amount: 1000, recurring: { interval: 'month', interval_count: 1 } })
+  const monthly = await addPrice(admin.client, product, {
+    unit_amount: 1000,
+    recurring: { interval: 'month', interval_count: 1 },
+  })
   return { product, price, monthly }
 }
 
-export async function addPrice (client: Client, product: string, fields: { unit_amount: number, currency?: string, recurring?: object }): Promise<string> {
+export async function addPrice(
+  client: Client,
+  product: string,
+  fields: { unit_amount: number; currency?: string; recurring?: object },
+): Promise<string> {
   return (await client.post('/payments/prices', { product_id: product, currency: 'eur', ...fields })).body.id
 }
 
 export const pages = { success_url: 'https://shop.example/thanks', cancel_url: 'https://shop.example/cart' }
 
 /** A checkout session with these fields. */
-export async function beginCheckout (person: Pick<Person, 'client'>, body: object): Promise<any> {
+export async function beginCheckout(person: Pick<Person, 'client'>, body: object): Promise<any> {
   const reply = await person.client.post('/payments/checkout', { ...pages, ...body })
   if (reply.status !== 201) throw new Error(`no session: ${reply.text}`)
   return reply.body
@@ -42,44 +49,83 @@ export async function beginCheckout (person: Pick<Person, 'client'>, body: objec
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
 /** Types a card on the page of a session, as its form does. */
-export async function payBy ({ url }: Pick<TestServer, 'url'>, session: string, number: string): Promise<Reply> {
+export async function payBy(
+  { url }: Pick<TestServer, 'url'>,
+  session: string,
+  number: string,
+): Promise<Reply> {
   const raw = new URLSearchParams({ number, expiry: '12 / 34', cvc: '123', name: 'Ada Lovelace' }).toString()
   return await createClient(url, null).call('POST', `/pay/${session}`, { headers: form, raw })
 }
 
 /** Answers what the page of a session asks for a confirmation of. */
-export async function answerQuestion ({ url }: Pick<TestServer, 'url'>, session: string, decision: 'confirm' | 'reject'): Promise<Reply> {
+export async function answerQuestion(
+  { url }: Pick<TestServer, 'url'>,
+  session: string,
+  decision: 'confirm' | 'reject',
+): Promise<Reply> {
   const stranger = createClient(url, null)
   const [, payment] = /name="payment" value="([^"]+)"/.exec((await stranger.get(`/pay/${session}`)).text)!
-  return await stranger.call('POST', `/pay/${session}/confirm`, { headers: form, raw: new URLSearchParams({ payment, decision }).toString() })
+  return await stranger.call('POST', `/pay/${session}/confirm`, {
+    headers: form,
+    raw: new URLSearchParams({ payment, decision }).toString(),
+  })
 }
 
-export interface Subscribed { id: string, session: string, order: string }
+export interface Subscribed {
+  id: string
+  session: string
+  order: string
+}
 
 /** Subscribes to a price and pays the first order of it. */
-export async function subscribe (server: Pick<TestServer, 'url'>, person: Pick<Person, 'client'>, price: string, { card = cards.pays, quantity = 1, ...fields }: { card?: string | null, quantity?: number, project_id?: string } = {}): Promise<Subscribed> {
-  const { id: session, subscription_id: id, order_id: order } = await beginCheckout(person, { mode: 'subscription', items: [{ price_id: price, quantity }], ...fields })
+export async function subscribe(
+  server: Pick<TestServer, 'url'>,
+  person: Pick<Person, 'client'>,
+  price: string,
+  {
+    card = cards.pays,
+    quantity = 1,
+    ...fields
+  }: { card?: string | null; quantity?: number; project_id?: string } = {},
+): Promise<Subscribed> {
+  const {
+    id: session,
+    subscription_id: id,
+    order_id: order,
+  } = await beginCheckout(person, { mode: 'subscription', items: [{ price_id: price, quantity }], ...fields })
   if (card !== null) await payBy(server, session, card)
   return { id, session, order }
 }
 
-export async function advance ({ admin }: Pick<TestServer, 'admin'>, body: { to: string } | { seconds: number }): Promise<Reply> {
+export async function advance(
+  { admin }: Pick<TestServer, 'admin'>,
+  body: { to: string } | { seconds: number },
+): Promise<Reply> {
   return await admin.client.post('/payments/test-clock/advance', body)
 }
 
 /** Moves the clock on to a time, unless it is there, in as many calls as it takes; the time may be given as a date. */
-export async function advanceTo (server: Pick<TestServer, 'admin'>, to: string | Date): Promise<void> {
+export async function advanceTo(server: Pick<TestServer, 'admin'>, to: string | Date): Promise<void> {
   const target = new Date(to)
   for (;;) {
     const now = Date.parse((await server.admin.client.get('/payments/test-clock')).body.now)
     if (now >= target.getTime()) return
-    const reply = await advance(server, { to: new Date(Math.min(target.getTime(), now + 700 * 86_400_000)).toISOString() })
+    const reply = await advance(server, {
+      to: new Date(Math.min(target.getTime(), now + 700 * 86_400_000)).toISOString(),
+    })
     if (reply.status !== 200) throw new Error(`the clock was not moved: ${reply.text}`)
   }
 }
 
 /** The types of the events about a thing, in their order. */
-export async function eventsAbout ({ services }: Pick<TestServer, 'services'>, ...ids: string[]): Promise<string[]> {
-  const { rows } = await services.database.pool.query<{ type: string }>("SELECT type FROM events WHERE data->'object'->>'id' = ANY($1) ORDER BY position", [ids])
+export async function eventsAbout(
+  { services }: Pick<TestServer, 'services'>,
+  ...ids: string[]
+): Promise<string[]> {
+  const { rows } = await services.database.pool.query<{ type: string }>(
+    "SELECT type FROM events WHERE data->'object'->>'id' = ANY($1) ORDER BY position",
+    [ids],
+  )
   return rows.map(({ type }) => type)
 }

@@ -8,8 +8,14 @@ export type Intent = Stripe.PaymentIntent
 export type Refund = Stripe.Refund
 type Metadata = Record<string, string>
 
-const nulls = <Name extends string>(...names: Name[]) => Object.fromEntries(names.map((name) => [name, null])) as Record<Name, null>
-const list = <T>(url: string, data: T[]): Stripe.ApiList<T> => ({ object: 'list', url, has_more: false, data })
+const nulls = <Name extends string>(...names: Name[]) =>
+  Object.fromEntries(names.map((name) => [name, null])) as Record<Name, null>
+const list = <T>(url: string, data: T[]): Stripe.ApiList<T> => ({
+  object: 'list',
+  url,
+  has_more: false,
+  data,
+})
 const noTax = { enabled: false, disabled_reason: null, liability: null, provider: null, status: null }
 
 export interface NewSession {
@@ -25,13 +31,57 @@ export interface NewSession {
   expiresAt: number
 }
 
-export function sessionOf ({ id, mode, amount, currency, metadata, clientReferenceId, successUrl, cancelUrl, created, expiresAt }: NewSession): Session {
+export function sessionOf({
+  id,
+  mode,
+  amount,
+  currency,
+  metadata,
+  clientReferenceId,
+  successUrl,
+  cancelUrl,
+  created,
+  expiresAt,
+}: NewSession): Session {
   return {
-    ...nulls('adaptive_pricing', 'after_expiration', 'allow_promotion_codes', 'allowed_payment_method_types', 'billing_address_collection', 'client_secret',
-      'collected_information', 'consent', 'consent_collection', 'currency_conversion', 'customer', 'customer_account', 'customer_creation', 'customer_details',
-      'customer_email', 'discounts', 'integration_identifier', 'invoice', 'invoice_creation', 'locale', 'managed_payments', 'origin_context', 'payment_intent',
-      'payment_link', 'payment_method_collection', 'payment_method_configuration_details', 'payment_method_options', 'permissions', 'recovered_from',
-      'saved_payment_method_options', 'setup_intent', 'shipping_address_collection', 'shipping_cost', 'submit_type', 'subscription', 'wallet_options'),
+    ...nulls(
+      'adaptive_pricing',
+      'after_expiration',
+      'allow_promotion_codes',
+      'allowed_payment_method_types',
+      'billing_address_collection',
+      'client_secret',
+      'collected_information',
+      'consent',
+      'consent_collection',
+      'currency_conversion',
+      'customer',
+      'customer_account',
+      'customer_creation',
+      'customer_details',
+      'customer_email',
+      'discounts',
+      'integration_identifier',
+      'invoice',
+      'invoice_creation',
+      'locale',
+      'managed_payments',
+      'origin_context',
+      'payment_intent',
+      'payment_link',
+      'payment_method_collection',
+      'payment_method_configuration_details',
+      'payment_method_options',
+      'permissions',
+      'recovered_from',
+      'saved_payment_method_options',
+      'setup_intent',
+      'shipping_address_collection',
+      'shipping_cost',
+      'submit_type',
+      'subscription',
+      'wallet_options',
+    ),
     id,
     object: 'checkout.session',
     amount_subtotal: amount,
@@ -42,7 +92,12 @@ export function sessionOf ({ id, mode, amount, currency, metadata, clientReferen
     created,
     currency,
     custom_fields: [],
-    custom_text: { after_submit: null, shipping_address: null, submit: null, terms_of_service_acceptance: null },
+    custom_text: {
+      after_submit: null,
+      shipping_address: null,
+      submit: null,
+      terms_of_service_acceptance: null,
+    },
     expires_at: expiresAt,
     livemode: false,
     metadata,
@@ -54,16 +109,58 @@ export function sessionOf ({ id, mode, amount, currency, metadata, clientReferen
     success_url: successUrl,
     total_details: { amount_discount: 0, amount_shipping: 0, amount_tax: 0 },
     ui_mode: 'hosted_page',
-    url: `https://checkout.stripe.example/c/pay/${id}`
+    url: `https://checkout.stripe.example/c/pay/${id}`,
   }
 }
 
-export function intentOf ({ id, amount, currency, created, metadata, status }: { id: string, amount: number, currency: string, created: number, metadata: Metadata, status: 'succeeded' | 'processing' }): Intent {
+export function intentOf({
+  id,
+  amount,
+  currency,
+  created,
+  metadata,
+  status,
+}: {
+  id: string
+  amount: number
+  currency: string
+  created: number
+  metadata: Metadata
+  status: 'succeeded' | 'processing'
+}): Intent {
   return {
-    ...nulls('allowed_payment_method_types', 'application', 'application_fee_amount', 'automatic_payment_methods', 'canceled_at', 'cancellation_reason', 'client_secret',
-      'customer', 'customer_account', 'description', 'excluded_payment_method_types', 'last_payment_error', 'latest_charge', 'managed_payments', 'next_action', 'on_behalf_of',
-      'payment_method', 'payment_method_configuration_details', 'payment_method_options', 'payment_record', 'processing', 'receipt_email', 'review', 'setup_future_usage',
-      'shipping', 'source', 'statement_descriptor', 'statement_descriptor_suffix', 'transfer_data', 'transfer_group'),
+    ...nulls(
+      'allowed_payment_method_types',
+      'application',
+      'application_fee_amount',
+      'automatic_payment_methods',
+      'canceled_at',
+      'cancellation_reason',
+      'client_secret',
+      'customer',
+      'customer_account',
+      'description',
+      'excluded_payment_method_types',
+      'last_payment_error',
+      'latest_charge',
+      'managed_payments',
+      'next_action',
+      'on_behalf_of',
+      'payment_method',
+      'payment_method_configuration_details',
+      'payment_method_options',
+      'payment_record',
+      'processing',
+      'receipt_email',
+      'review',
+      'setup_future_usage',
+      'shipping',
+      'source',
+      'statement_descriptor',
+      'statement_descriptor_suffix',
+      'transfer_data',
+      'transfer_group',
+    ),
     id,
     object: 'payment_intent',
     amount,
@@ -76,11 +173,14 @@ export function intentOf ({ id, amount, currency, created, metadata, status }: {
     livemode: false,
     metadata,
     payment_method_types: ['card'],
-    status
+    status,
   }
 }
 
-export interface Interval { interval: 'day' | 'week' | 'month' | 'year', interval_count: number }
+export interface Interval {
+  interval: 'day' | 'week' | 'month' | 'year'
+  interval_count: number
+}
 
 export interface NewSubscription {
   id: string
@@ -94,9 +194,26 @@ export interface NewSubscription {
   end: number
 }
 
-export function subscriptionOf ({ id, customer, currency, unitAmount, quantity, recurring, metadata, start, end }: NewSubscription): Subscription {
+export function subscriptionOf({
+  id,
+  customer,
+  currency,
+  unitAmount,
+  quantity,
+  recurring,
+  metadata,
+  start,
+  end,
+}: NewSubscription): Subscription {
   const price: Stripe.Price = {
-    ...nulls('custom_unit_amount', 'lookup_key', 'nickname', 'tiers_mode', 'transform_quantity', 'unit_amount_decimal'),
+    ...nulls(
+      'custom_unit_amount',
+      'lookup_key',
+      'nickname',
+      'tiers_mode',
+      'transform_quantity',
+      'unit_amount_decimal',
+    ),
     id: `price_${id}`,
     object: 'price',
     active: true,
@@ -109,7 +226,7 @@ export function subscriptionOf ({ id, customer, currency, unitAmount, quantity, 
     recurring: { ...recurring, meter: null, trial_period_days: null, usage_type: 'licensed' },
     tax_behavior: 'unspecified',
     type: 'recurring',
-    unit_amount: unitAmount
+    unit_amount: unitAmount,
   }
   const plan: Stripe.Plan = {
     ...nulls('amount_decimal', 'meter', 'nickname', 'tiers_mode', 'transform_usage', 'trial_period_days'),
@@ -124,7 +241,7 @@ export function subscriptionOf ({ id, customer, currency, unitAmount, quantity, 
     livemode: false,
     metadata: {},
     product: `prod_${id}`,
-    usage_type: 'licensed'
+    usage_type: 'licensed',
   }
   const item: Stripe.SubscriptionItem = {
     ...nulls('billing_thresholds', 'current_trial', 'tax_rates'),
@@ -138,13 +255,39 @@ export function subscriptionOf ({ id, customer, currency, unitAmount, quantity, 
     plan,
     price,
     quantity,
-    subscription: id
+    subscription: id,
   }
   return {
-    ...nulls('application', 'application_fee_percent', 'billing_cycle_anchor_config', 'billing_thresholds', 'cancel_at', 'canceled_at', 'cancellation_details',
-      'customer_account', 'days_until_due', 'default_payment_method', 'default_source', 'description', 'ended_at', 'latest_invoice', 'managed_payments',
-      'next_pending_invoice_item_invoice', 'on_behalf_of', 'pause_collection', 'payment_settings', 'pending_invoice_item_interval', 'pending_setup_intent', 'pending_update',
-      'schedule', 'test_clock', 'transfer_data', 'trial_end', 'trial_settings', 'trial_start'),
+    ...nulls(
+      'application',
+      'application_fee_percent',
+      'billing_cycle_anchor_config',
+      'billing_thresholds',
+      'cancel_at',
+      'canceled_at',
+      'cancellation_details',
+      'customer_account',
+      'days_until_due',
+      'default_payment_method',
+      'default_source',
+      'description',
+      'ended_at',
+      'latest_invoice',
+      'managed_payments',
+      'next_pending_invoice_item_invoice',
+      'on_behalf_of',
+      'pause_collection',
+      'payment_settings',
+      'pending_invoice_item_interval',
+      'pending_setup_intent',
+      'pending_update',
+      'schedule',
+      'test_clock',
+      'transfer_data',
+      'trial_end',
+      'trial_settings',
+      'trial_start',
+    ),
     id,
     object: 'subscription',
     automatic_tax: { enabled: false, disabled_reason: null, liability: null },
@@ -157,12 +300,18 @@ export function subscriptionOf ({ id, customer, currency, unitAmount, quantity, 
     currency,
     customer,
     discounts: [],
-    invoice_settings: { account_tax_ids: null, custom_fields: null, description: null, footer: null, issuer: { type: 'self' } },
+    invoice_settings: {
+      account_tax_ids: null,
+      custom_fields: null,
+      description: null,
+      footer: null,
+      issuer: { type: 'self' },
+    },
     items: list('/v1/subscription_items', [item]),
     livemode: false,
     metadata,
     start_date: start,
-    status: 'active'
+    status: 'active',
   }
 }
 
@@ -176,7 +325,7 @@ export interface NewInvoice {
   intent: string
 }
 
-export function invoiceOf ({ id, subscription, reason, amount, created, intent }: NewInvoice): Invoice {
+export function invoiceOf({ id, subscription, reason, amount, created, intent }: NewInvoice): Invoice {
   const { currency, metadata } = subscription
   const [{ current_period_start: start, current_period_end: end }] = subscription.items.data
   const payment: Stripe.InvoicePayment = {
@@ -191,10 +340,18 @@ export function invoiceOf ({ id, subscription, reason, amount, created, intent }
     livemode: false,
     payment: { type: 'payment_intent', payment_intent: intent },
     status: 'open',
-    status_transitions: { canceled_at: null, paid_at: null }
+    status_transitions: { canceled_at: null, paid_at: null },
   }
   const line: Stripe.InvoiceLineItem = {
-    ...nulls('description', 'discount_amounts', 'parent', 'pretax_credit_amounts', 'pricing', 'quantity_decimal', 'taxes'),
+    ...nulls(
+      'description',
+      'discount_amounts',
+      'parent',
+      'pretax_credit_amounts',
+      'pricing',
+      'quantity_decimal',
+      'taxes',
+    ),
     id: `il_${id}`,
     object: 'line_item',
     amount,
@@ -207,14 +364,48 @@ export function invoiceOf ({ id, subscription, reason, amount, created, intent }
     period: { start, end },
     quantity: 1,
     subscription: subscription.id,
-    subtotal: amount
+    subtotal: amount,
   }
   return {
-    ...nulls('account_country', 'account_name', 'account_tax_ids', 'application', 'automatically_finalizes_at', 'custom_fields', 'customer_account', 'customer_address',
-      'customer_email', 'customer_name', 'customer_phone', 'customer_shipping', 'customer_tax_exempt', 'default_payment_method', 'default_source', 'description', 'due_date',
-      'ending_balance', 'footer', 'from_invoice', 'last_finalization_error', 'latest_revision', 'next_payment_attempt', 'number', 'on_behalf_of', 'receipt_number', 'rendering',
-      'shipping_cost', 'shipping_details', 'statement_descriptor', 'subtotal_excluding_tax', 'test_clock', 'total_discount_amounts', 'total_excluding_tax',
-      'total_pretax_credit_amounts', 'total_taxes', 'webhooks_delivered_at'),
+    ...nulls(
+      'account_country',
+      'account_name',
+      'account_tax_ids',
+      'application',
+      'automatically_finalizes_at',
+      'custom_fields',
+      'customer_account',
+      'customer_address',
+      'customer_email',
+      'customer_name',
+      'customer_phone',
+      'customer_shipping',
+      'customer_tax_exempt',
+      'default_payment_method',
+      'default_source',
+      'description',
+      'due_date',
+      'ending_balance',
+      'footer',
+      'from_invoice',
+      'last_finalization_error',
+      'latest_revision',
+      'next_payment_attempt',
+      'number',
+      'on_behalf_of',
+      'receipt_number',
+      'rendering',
+      'shipping_cost',
+      'shipping_details',
+      'statement_descriptor',
+      'subtotal_excluding_tax',
+      'test_clock',
+      'total_discount_amounts',
+      'total_excluding_tax',
+      'total_pretax_credit_amounts',
+      'total_taxes',
+      'webhooks_delivered_at',
+    ),
     id,
     object: 'invoice',
     amount_due: amount,
@@ -237,7 +428,11 @@ export function invoiceOf ({ id, subscription, reason, amount, created, intent }
     lines: list(`/v1/invoices/${id}/lines`, [line]),
     livemode: false,
     metadata: {},
-    parent: { type: 'subscription_details', quote_details: null, subscription_details: { metadata, subscription: subscription.id } },
+    parent: {
+      type: 'subscription_details',
+      quote_details: null,
+      subscription_details: { metadata, subscription: subscription.id },
+    },
     payment_settings: { default_mandate: null, payment_method_options: null, payment_method_types: null },
     payments: list('/v1/invoice_payments', [payment]),
     period_start: start,
@@ -246,15 +441,46 @@ export function invoiceOf ({ id, subscription, reason, amount, created, intent }
     pre_payment_credit_notes_amount: 0,
     starting_balance: 0,
     status: 'open',
-    status_transitions: { finalized_at: created, marked_uncollectible_at: null, paid_at: null, voided_at: null },
+    status_transitions: {
+      finalized_at: created,
+      marked_uncollectible_at: null,
+      paid_at: null,
+      voided_at: null,
+    },
     subtotal: amount,
-    total: amount
+    total: amount,
   }
 }
 
-export function refundOf ({ id, amount, currency, created, intent, metadata, status }: { id: string, amount: number, currency: string, created: number, intent: string, metadata: Metadata, status: string }): Refund {
+export function refundOf({
+  id,
+  amount,
+  currency,
+  created,
+  intent,
+  metadata,
+  status,
+}: {
+  id: string
+  amount: number
+  currency: string
+  created: number
+  intent: string
+  metadata: Metadata
+  status: string
+}): Refund {
   return {
-    ...nulls('balance_transaction', 'charge', 'customer', 'customer_account', 'payment_method', 'reason', 'receipt_number', 'source_transfer_reversal', 'transfer_reversal'),
+    ...nulls(
+      'balance_transaction',
+      'charge',
+      'customer',
+      'customer_account',
+      'payment_method',
+      'reason',
+      'receipt_number',
+      'source_transfer_reversal',
+      'transfer_reversal',
+    ),
     id,
     object: 'refund',
     amount,
@@ -262,6 +488,6 @@ export function refundOf ({ id, amount, currency, created, intent, metadata, sta
     currency,
     metadata,
     payment_intent: intent,
-    status
+    status,
   }
 }

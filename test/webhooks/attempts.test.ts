@@ -6,12 +6,22 @@ import { createEgress } from '../../services/webhooks/egress.ts'
 import { openReceiver, type Answering } from '../support/receiver.ts'
 import { openListenerTrap } from '../support/listener-trap.ts'
 import { waitUntil } from '../support/wait.ts'
-import { bringForward, deliveryNow, jobMisfits, makeEndpoint, sendTest, startWorkingServer, triedOnce, whenDelivery } from '../support/working-server.ts'
+import {
+  bringForward,
+  deliveryNow,
+  jobMisfits,
+  makeEndpoint,
+  sendTest,
+  startWorkingServer,
+  triedOnce,
+  whenDelivery,
+} from '../support/working-server.ts'
 
 const timeout = 1_500
 const server = await startWorkingServer(t, {
   timeout,
-  lookup: (_hostname, _options, callback) => callback(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), [])
+  lookup: (_hostname, _options, callback) =>
+    callback(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), []),
 })
 const { admin } = server
 /** Endpoints that are told of tests alone, in effect. */
@@ -22,7 +32,11 @@ t.test('what is not delivered is tried ten times, later and later, and then give
   const endpoint = await makeEndpoint(t, admin, { ...quiet, answer: { status: 500, body: 'later' } })
   const { id } = await sendTest(admin, endpoint)
   for (const [i, delay] of delays.entries()) {
-    const { status, attempts, next_attempt_at: next } = await whenDelivery(admin, id, ({ attempts }) => attempts.length === i + 1, `attempt ${i + 1}`)
+    const {
+      status,
+      attempts,
+      next_attempt_at: next,
+    } = await whenDelivery(admin, id, ({ attempts }) => attempts.length === i + 1, `attempt ${i + 1}`)
     t.equal(status, 'pending')
     const { started_at: started, duration_ms: duration } = attempts[i]
     const wait = (Date.parse(next) - Date.parse(started) - duration) / 1000
@@ -32,67 +46,123 @@ t.test('what is not delivered is tried ten times, later and later, and then give
   const given = await whenDelivery(admin, id, ({ status }) => status !== 'pending', 'the end')
   t.match(given, { status: 'failed', next_attempt_at: null })
   t.equal(given.attempts.length, 10)
-  for (const attempt of given.attempts) t.match(attempt, { response_status: 500, response_body: 'later', error: 'The endpoint answered 500.' })
+  for (const attempt of given.attempts)
+    t.match(attempt, { response_status: 500, response_body: 'later', error: 'The endpoint answered 500.' })
   t.equal(await bringForward(server), 0, 'nothing is left to try')
   t.equal(endpoint.receiver.received.length, 10)
-  t.equal(new Set(endpoint.receiver.received.map(({ headers }) => headers['webhook-id'])).size, 1, 'one id in all of them')
+  t.equal(
+    new Set(endpoint.receiver.received.map(({ headers }) => headers['webhook-id'])).size,
+    1,
+    'one id in all of them',
+  )
   t.ok(endpoint.receiver.received.every(({ verified }) => verified))
 })
 
 t.test('no two deliveries wait for the same moment', async (t) => {
   const endpoint = await makeEndpoint(t, admin, { ...quiet, answer: { status: 500 } })
-  const waits = await Promise.all(Array.from({ length: 10 }, async () => {
-    const { next_attempt_at: next, attempts: [{ started_at: started, duration_ms: duration }] } = await triedOnce(admin, endpoint)
-    return Date.parse(next) - Date.parse(started) - duration
-  }))
+  const waits = await Promise.all(
+    Array.from({ length: 10 }, async () => {
+      const {
+        next_attempt_at: next,
+        attempts: [{ started_at: started, duration_ms: duration }],
+      } = await triedOnce(admin, endpoint)
+      return Date.parse(next) - Date.parse(started) - duration
+    }),
+  )
   t.ok(new Set(waits).size > 5, `${waits}`)
 })
 
 t.test('sent again it begins the schedule anew, and the last 20 attempts are kept', async (t) => {
-  const endpoint = await makeEndpoint(t, admin, { ...quiet, answer: ({ event }) => ({ status: 500, body: `${event.type} ${endpoint.receiver.received.length}` }) })
+  const endpoint = await makeEndpoint(t, admin, {
+    ...quiet,
+    answer: ({ event }) => ({ status: 500, body: `${event.type} ${endpoint.receiver.received.length}` }),
+  })
   const { id } = await sendTest(admin, endpoint)
   for (let tries = 1; tries <= 23; tries++) {
-    await waitUntil(async () => (await deliveryNow(admin, id)).attempts.at(-1)?.response_body === `webhook_endpoint.tested ${tries}`, `attempt ${tries}`)
-    if (tries % 10 === 0) t.match(await admin.client.post(`/webhooks/deliveries/${id}/redeliver`), { status: 202, body: { status: 'pending' } })
+    await waitUntil(
+      async () =>
+        (await deliveryNow(admin, id)).attempts.at(-1)?.response_body === `webhook_endpoint.tested ${tries}`,
+      `attempt ${tries}`,
+    )
+    if (tries % 10 === 0)
+      t.match(await admin.client.post(`/webhooks/deliveries/${id}/redeliver`), {
+        status: 202,
+        body: { status: 'pending' },
+      })
     else await bringForward(server)
   }
-  const { status, attempts } = await whenDelivery(admin, id, ({ attempts }) => attempts.at(-1).response_body.endsWith(' 24'))
+  const { status, attempts } = await whenDelivery(admin, id, ({ attempts }) =>
+    attempts.at(-1).response_body.endsWith(' 24'),
+  )
   t.equal(status, 'pending')
-  t.same(attempts.map((attempt: any) => attempt.response_body), Array.from({ length: 20 }, (_, i) => `webhook_endpoint.tested ${i + 5}`))
+  t.same(
+    attempts.map((attempt: any) => attempt.response_body),
+    Array.from({ length: 20 }, (_, i) => `webhook_endpoint.tested ${i + 5}`),
+  )
 })
 
 t.test('only a 2xx is a delivery', async (t) => {
   const trap = await openListenerTrap(t)
   const headers = { location: `http://127.0.0.1:${trap.port}/elsewhere` }
-  await Promise.all([200, 201, 202, 204, 226, 299].map(async (code) => {
-    const endpoint = await makeEndpoint(t, admin, { ...quiet, answer: { status: code, headers } })
-    const delivery = await triedOnce(admin, endpoint)
-    t.match(delivery, { status: 'succeeded', next_attempt_at: null, attempts: [{ response_status: code, error: null }] }, `${code} is one`)
-  }))
-  await Promise.all([300, 301, 302, 303, 304, 307, 308, 400, 401, 404, 408, 409, 429, 500, 502, 503].map(async (code) => {
-    const endpoint = await makeEndpoint(t, admin, { ...quiet, answer: { status: code, headers } })
-    const delivery = await triedOnce(admin, endpoint)
-    t.match(delivery, { status: 'pending', attempts: [{ response_status: code, error: `The endpoint answered ${code}.` }] }, `${code} is none`)
-    t.equal(endpoint.receiver.received.length, 1)
-  }))
+  await Promise.all(
+    [200, 201, 202, 204, 226, 299].map(async (code) => {
+      const endpoint = await makeEndpoint(t, admin, { ...quiet, answer: { status: code, headers } })
+      const delivery = await triedOnce(admin, endpoint)
+      t.match(
+        delivery,
+        { status: 'succeeded', next_attempt_at: null, attempts: [{ response_status: code, error: null }] },
+        `${code} is one`,
+      )
+    }),
+  )
+  await Promise.all(
+    [300, 301, 302, 303, 304, 307, 308, 400, 401, 404, 408, 409, 429, 500, 502, 503].map(async (code) => {
+      const endpoint = await makeEndpoint(t, admin, { ...quiet, answer: { status: code, headers } })
+      const delivery = await triedOnce(admin, endpoint)
+      t.match(
+        delivery,
+        { status: 'pending', attempts: [{ response_status: code, error: `The endpoint answered ${code}.` }] },
+        `${code} is none`,
+      )
+      t.equal(endpoint.receiver.received.length, 1)
+    }),
+  )
   t.equal(trap.arrived(), 0, 'no redirect was followed')
 })
 
 t.test('an endpoint can answer as it likes: what is kept of it is the beginning, as text', async (t) => {
-  const answers: Array<{ name: string, answer: Answering, response_body: string, response_status?: number }> = [
-    { name: 'nothing', answer: { body: '' }, response_body: '' },
-    { name: 'a kibibyte and more', answer: { body: 'x'.repeat(2000) }, response_body: 'x'.repeat(1024) },
-    { name: 'ten megabytes', answer: { body: Buffer.alloc(10_000_000, 'y'), status: 500 }, response_body: 'y'.repeat(1024), response_status: 500 },
-    { name: 'zeros', answer: { body: Buffer.alloc(3) }, response_body: '\ufffd\ufffd\ufffd' },
-    { name: 'no text at all', answer: { body: Buffer.from([0xff, 0x00, 0xc3, 0x28, 0xed, 0xa0, 0x80]) }, response_body: '\ufffd\ufffd\ufffd(\ufffd\ufffd\ufffd' },
-    { name: 'what JSON and SQL might stumble over', answer: { body: '\\u0000 "\'; \u2028\u{1f600}' }, response_body: '\\u0000 "\'; \u2028\u{1f600}' }
-  ]
-  await Promise.all(answers.map(async ({ name, answer, response_body, response_status = 200 }) => {
-    const endpoint = await makeEndpoint(t, admin, { ...quiet, answer })
-    const { attempts: [attempt] } = await triedOnce(admin, endpoint)
-    t.match(attempt, { response_status, response_body }, name)
-    t.ok(Buffer.byteLength(attempt.response_body) <= 1024, `${name}: at most 1 KiB`)
-  }))
+  const answers: Array<{ name: string; answer: Answering; response_body: string; response_status?: number }> =
+    [
+      { name: 'nothing', answer: { body: '' }, response_body: '' },
+      { name: 'a kibibyte and more', answer: { body: 'x'.repeat(2000) }, response_body: 'x'.repeat(1024) },
+      {
+        name: 'ten megabytes',
+        answer: { body: Buffer.alloc(10_000_000, 'y'), status: 500 },
+        response_body: 'y'.repeat(1024),
+        response_status: 500,
+      },
+      { name: 'zeros', answer: { body: Buffer.alloc(3) }, response_body: '\ufffd\ufffd\ufffd' },
+      {
+        name: 'no text at all',
+        answer: { body: Buffer.from([0xff, 0x00, 0xc3, 0x28, 0xed, 0xa0, 0x80]) },
+        response_body: '\ufffd\ufffd\ufffd(\ufffd\ufffd\ufffd',
+      },
+      {
+        name: 'what JSON and SQL might stumble over',
+        answer: { body: '\\u0000 "\'; \u2028\u{1f600}' },
+        response_body: '\\u0000 "\'; \u2028\u{1f600}',
+      },
+    ]
+  await Promise.all(
+    answers.map(async ({ name, answer, response_body, response_status = 200 }) => {
+      const endpoint = await makeEndpoint(t, admin, { ...quiet, answer })
+      const {
+        attempts: [attempt],
+      } = await triedOnce(admin, endpoint)
+      t.match(attempt, { response_status, response_body }, name)
+      t.ok(Buffer.byteLength(attempt.response_body) <= 1024, `${name}: at most 1 KiB`)
+    }),
+  )
 })
 
 t.test('where there is no answer, the attempt says why', async (t) => {
@@ -101,35 +171,53 @@ t.test('where there is no answer, the attempt says why', async (t) => {
     socket.on('data', () => socket.end('HTTP/1.1 199 Almost\r\n\r\n'))
   })
   await new Promise<void>((resolve) => odd.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => { odd.close() })
+  t.teardown(() => {
+    odd.close()
+  })
   const { port } = odd.address() as { port: number }
   const closed = await openListenerTrap(t)
-  const cases: Array<{ name: string, answer?: Answering, url?: string, error: RegExp }> = [
+  const cases: Array<{ name: string; answer?: Answering; url?: string; error: RegExp }> = [
     { name: 'silence', answer: 'never', error: /within 1\.5 seconds/ },
     { name: 'a connection that is cut', answer: 'hangup', error: /closed|connection/i },
     { name: 'nobody there', url: 'http://127.0.0.1:1/', error: /connection/i },
-    { name: 'a trap that destroys every connection', url: `http://127.0.0.1:${closed.port}/`, error: /closed|connection/i },
+    {
+      name: 'a trap that destroys every connection',
+      url: `http://127.0.0.1:${closed.port}/`,
+      error: /closed|connection/i,
+    },
     { name: 'an interim answer and nothing else', url: `http://127.0.0.1:${port}/`, error: /./ },
     { name: 'a name that nobody has', url: 'http://nowhere.example/', error: /name of the host/ },
-    { name: 'no TLS', url: `https://127.0.0.1:${port}/`, error: /secure/ }
+    { name: 'no TLS', url: `https://127.0.0.1:${port}/`, error: /secure/ },
   ]
-  await Promise.all(cases.map(async ({ name, answer, url, error }) => {
-    const endpoint = await makeEndpoint(t, admin, { ...quiet, answer, ...url !== undefined && { url } })
-    const delivery = await triedOnce(admin, endpoint)
-    t.match(delivery, { status: 'pending', attempts: [{ response_status: null, response_body: null, error }] }, name)
-    const { duration_ms: duration } = delivery.attempts[0]
-    t.ok(answer === 'never' ? duration >= timeout - 10 : duration < timeout, `${name}: ${duration} ms`)
-  }))
+  await Promise.all(
+    cases.map(async ({ name, answer, url, error }) => {
+      const endpoint = await makeEndpoint(t, admin, { ...quiet, answer, ...(url !== undefined && { url }) })
+      const delivery = await triedOnce(admin, endpoint)
+      t.match(
+        delivery,
+        { status: 'pending', attempts: [{ response_status: null, response_body: null, error }] },
+        name,
+      )
+      const { duration_ms: duration } = delivery.attempts[0]
+      t.ok(answer === 'never' ? duration >= timeout - 10 : duration < timeout, `${name}: ${duration} ms`)
+    }),
+  )
 })
 
 t.test('an exchange may take 15 seconds unless said otherwise', async (t) => {
   const receiver = await openReceiver(t, { answer: 'never' })
   const egress = createEgress({ allowed: ['127.0.0.0/8'] })
   const { setTimeout } = globalThis
-  t.teardown(() => { globalThis.setTimeout = setTimeout })
+  t.teardown(() => {
+    globalThis.setTimeout = setTimeout
+  })
   // Its clock alone runs fast.
-  globalThis.setTimeout = ((work: () => void, milliseconds: number) => setTimeout(work, milliseconds === 15_000 ? 50 : milliseconds)) as typeof setTimeout
-  await t.rejects(egress.post(receiver.url, { headers: {}, body: '{}' }), { reason: 'timeout', message: /within 15 seconds/ })
+  globalThis.setTimeout = ((work: () => void, milliseconds: number) =>
+    setTimeout(work, milliseconds === 15_000 ? 50 : milliseconds)) as typeof setTimeout
+  await t.rejects(egress.post(receiver.url, { headers: {}, body: '{}' }), {
+    reason: 'timeout',
+    message: /within 15 seconds/,
+  })
   await egress.close()
 })
 

@@ -5,22 +5,40 @@ import { statement } from '../../services/database.ts'
 import type { Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
-import { bringForward, deliveryNow, jobMisfits, makeEndpoint, sendTest, startWorkingServer, triedOnce, whenDelivery, type Endpoint } from '../support/working-server.ts'
+import {
+  bringForward,
+  deliveryNow,
+  jobMisfits,
+  makeEndpoint,
+  sendTest,
+  startWorkingServer,
+  triedOnce,
+  whenDelivery,
+  type Endpoint,
+} from '../support/working-server.ts'
 
 const server = await startWorkingServer(t)
-const { services: { database } } = server
+const {
+  services: { database },
+} = server
 const quiet = { event_types: ['profile.updated'] }
 
-const age = statement('UPDATE webhook_endpoints SET failing_since = now() - make_interval(secs => $2) WHERE id = $1')
-const failingSince = statement<{ failing_since: string | null }>('SELECT failing_since FROM webhook_endpoints WHERE id = $1')
-const eventsAbout = statement<{ id: string, data: any, request_id: string | null }>(`
+const age = statement(
+  'UPDATE webhook_endpoints SET failing_since = now() - make_interval(secs => $2) WHERE id = $1',
+)
+const failingSince = statement<{ failing_since: string | null }>(
+  'SELECT failing_since FROM webhook_endpoints WHERE id = $1',
+)
+const eventsAbout = statement<{ id: string; data: any; request_id: string | null }>(`
   SELECT id, data, request_id FROM events WHERE type = $1 AND data->'object'->>'id' = $2 ORDER BY position`)
 const days = 86_400
 
-const endpointNow = async (person: Person, { id }: Pick<Endpoint, 'id'>): Promise<any> => (await person.client.get(`/webhooks/endpoints/${id}`)).body
-const since = async ({ id }: Pick<Endpoint, 'id'>): Promise<string | null> => (await database.sql(failingSince, [id]))[0].failing_since
+const endpointNow = async (person: Person, { id }: Pick<Endpoint, 'id'>): Promise<any> =>
+  (await person.client.get(`/webhooks/endpoints/${id}`)).body
+const since = async ({ id }: Pick<Endpoint, 'id'>): Promise<string | null> =>
+  (await database.sql(failingSince, [id]))[0].failing_since
 
-function tally (replies: Reply[]): Record<string, number> {
+function tally(replies: Reply[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { status, body } of replies) {
     const name = `${status} ${body?.error?.details.constraint ?? ''}`.trim()
@@ -35,40 +53,80 @@ t.test('a test goes to its endpoint alone, whatever that is told of', async (t) 
   const other = await makeEndpoint(t, person, { event_types: ['webhook_endpoint.tested'] })
   const tested = await makeEndpoint(t, person, quiet)
   const delivery = await sendTest(person, tested)
-  t.match(delivery, { endpoint_id: tested.id, event_type: 'webhook_endpoint.tested', status: 'pending', attempts: [] })
+  t.match(delivery, {
+    endpoint_id: tested.id,
+    event_type: 'webhook_endpoint.tested',
+    status: 'pending',
+    attempts: [],
+  })
   await whenDelivery(person, delivery.id, ({ status }) => status === 'succeeded')
-  t.match(tested.receiver.received, [{ verified: true, event: { type: 'webhook_endpoint.tested', data: { object: { id: tested.id } } } }])
-  const all = await database.sql(statement<{ endpoint_id: string }>('SELECT endpoint_id FROM webhook_deliveries WHERE event_id = $1'), [delivery.event_id])
+  t.match(tested.receiver.received, [
+    { verified: true, event: { type: 'webhook_endpoint.tested', data: { object: { id: tested.id } } } },
+  ])
+  const all = await database.sql(
+    statement<{ endpoint_id: string }>('SELECT endpoint_id FROM webhook_deliveries WHERE event_id = $1'),
+    [delivery.event_id],
+  )
   t.same(all, [{ endpoint_id: tested.id }], 'no other is to be told, now or later')
   t.notOk(everything.receiver.types().includes('webhook_endpoint.tested'))
   t.same(other.receiver.received, [])
-  t.match(await person.client.get(`/events/${delivery.event_id}`), { status: 200 }, 'who reads the log reads of it')
+  t.match(
+    await person.client.get(`/events/${delivery.event_id}`),
+    { status: 200 },
+    'who reads the log reads of it',
+  )
 })
 
-t.test('410 disables an endpoint at once, and the owner\'s others are told', async (t) => {
+t.test("410 disables an endpoint at once, and the owner's others are told", async (t) => {
   const person = await server.person()
   const other = await makeEndpoint(t, person, { event_types: ['webhook_endpoint.disabled'] })
   const strangers = await makeEndpoint(t, await server.person())
   const endpoint = await makeEndpoint(t, person, { ...quiet, answer: { status: 410 } })
   const { id } = await sendTest(person, endpoint)
   const delivery = await whenDelivery(person, id, ({ status }) => status !== 'pending')
-  t.match(delivery, { status: 'failed', next_attempt_at: null, attempts: [{ response_status: 410, error: 'The endpoint answered 410.' }] })
+  t.match(delivery, {
+    status: 'failed',
+    next_attempt_at: null,
+    attempts: [{ response_status: 410, error: 'The endpoint answered 410.' }],
+  })
   t.equal(delivery.attempts.length, 1, 'and is not tried again')
   t.match(await endpointNow(person, endpoint), { enabled: false, disabled_reason: 'gone' })
   await waitUntil(() => other.receiver.received.length > 0, 'the other endpoint')
-  t.match(other.receiver.received, [{
-    verified: true,
-    event: { type: 'webhook_endpoint.disabled', request_id: null, data: { object: { id: endpoint.id, enabled: false, disabled_reason: 'gone' }, previous_attributes: { enabled: true, disabled_reason: null } } }
-  }])
+  t.match(other.receiver.received, [
+    {
+      verified: true,
+      event: {
+        type: 'webhook_endpoint.disabled',
+        request_id: null,
+        data: {
+          object: { id: endpoint.id, enabled: false, disabled_reason: 'gone' },
+          previous_attributes: { enabled: true, disabled_reason: null },
+        },
+      },
+    },
+  ])
   t.equal((await database.sql(eventsAbout, ['webhook_endpoint.disabled', endpoint.id])).length, 1)
   t.notOk(strangers.receiver.types().includes('webhook_endpoint.disabled'))
 
-  t.match(await person.client.post(`/webhooks/endpoints/${endpoint.id}/test`), { status: 409, body: { error: { code: 'INVALID_STATE' } } })
-  t.match(await person.client.post(`/webhooks/endpoints/${endpoint.id}/recover`, { since: '2020-01-01T00:00:00Z' }), { status: 409, body: { error: { code: 'INVALID_STATE' } } })
-  t.match(await person.client.post(`/webhooks/deliveries/${id}/redeliver`), { status: 409, body: { error: { code: 'INVALID_STATE' } } })
+  t.match(await person.client.post(`/webhooks/endpoints/${endpoint.id}/test`), {
+    status: 409,
+    body: { error: { code: 'INVALID_STATE' } },
+  })
+  t.match(
+    await person.client.post(`/webhooks/endpoints/${endpoint.id}/recover`, { since: '2020-01-01T00:00:00Z' }),
+    { status: 409, body: { error: { code: 'INVALID_STATE' } } },
+  )
+  t.match(await person.client.post(`/webhooks/deliveries/${id}/redeliver`), {
+    status: 409,
+    body: { error: { code: 'INVALID_STATE' } },
+  })
   await person.client.put('/user/profile', { name: 'Nobody is told' })
   t.equal(endpoint.receiver.received.length, 1, 'a disabled one is told of nothing')
-  t.same((await person.client.get(`/webhooks/endpoints/${endpoint.id}/deliveries`)).body.pagination.total, 1, 'and nothing waits for it')
+  t.same(
+    (await person.client.get(`/webhooks/endpoints/${endpoint.id}/deliveries`)).body.pagination.total,
+    1,
+    'and nothing waits for it',
+  )
 })
 
 t.test('what waits for an endpoint that is disabled fails in its turn, unsent', async (t) => {
@@ -97,7 +155,9 @@ t.test('an endpoint that has failed for five days is disabled by the next failur
   await waitUntil(async () => !(await endpointNow(person, endpoint)).enabled, 'the end of its patience')
   t.match(await endpointNow(person, endpoint), { enabled: false, disabled_reason: 'failing' })
   await waitUntil(() => other.receiver.received.length > 0, 'the other endpoint')
-  t.match(other.receiver.received, [{ event: { data: { object: { id: endpoint.id, disabled_reason: 'failing' } } } }])
+  t.match(other.receiver.received, [
+    { event: { data: { object: { id: endpoint.id, disabled_reason: 'failing' } } } },
+  ])
 
   const { body: started } = await person.client.put(`/webhooks/endpoints/${endpoint.id}`, { enabled: true })
   t.match(started, { enabled: true, disabled_reason: null })
@@ -123,7 +183,9 @@ t.test('of 20 deliveries that fail at once in two senders, one disables', async 
   const person = await server.person()
   const other = await makeEndpoint(t, person, { event_types: ['webhook_endpoint.disabled'] })
   let answer = (): void => {}
-  const when = new Promise<void>((resolve) => { answer = resolve })
+  const when = new Promise<void>((resolve) => {
+    answer = resolve
+  })
   const endpoint = await makeEndpoint(t, person, { ...quiet, answer: { status: 500, when } })
   await triedNever(endpoint, person, 20)
   await waitUntil(() => endpoint.receiver.waiting >= 10, 'ten at once')
@@ -131,15 +193,24 @@ t.test('of 20 deliveries that fail at once in two senders, one disables', async 
   answer()
   await waitUntil(async () => !(await endpointNow(person, endpoint)).enabled, 'disabled')
   await bringForward(server)
-  await waitUntil(async () => (await person.client.get(`/webhooks/endpoints/${endpoint.id}/deliveries?status=failed`)).body.pagination.total === 20, 'the end of all')
-  t.equal((await database.sql(eventsAbout, ['webhook_endpoint.disabled', endpoint.id])).length, 1, 'one event')
+  await waitUntil(
+    async () =>
+      (await person.client.get(`/webhooks/endpoints/${endpoint.id}/deliveries?status=failed`)).body.pagination
+        .total === 20,
+    'the end of all',
+  )
+  t.equal(
+    (await database.sql(eventsAbout, ['webhook_endpoint.disabled', endpoint.id])).length,
+    1,
+    'one event',
+  )
   await waitUntil(() => other.receiver.received.length > 0, 'the other endpoint')
   t.equal(other.receiver.received.length, 1)
   await second.stop()
 })
 
 /** Test events that nobody waits for. */
-async function triedNever (endpoint: Endpoint, person: Person, count: number): Promise<void> {
+async function triedNever(endpoint: Endpoint, person: Person, count: number): Promise<void> {
   await Promise.all(Array.from({ length: count }, () => sendTest(person, endpoint)))
 }
 
@@ -147,7 +218,9 @@ t.test('recover sends what failed since a time, and nothing else; redeliver one 
   const person = await server.person()
   const endpoint = await makeEndpoint(t, person, { ...quiet, answer: { status: 410 } })
   const other = await makeEndpoint(t, person, { ...quiet, answer: { status: 410 } })
-  const log = await makeEndpoint(t, person, { event_types: ['webhook_endpoint.recovered', 'webhook_delivery.redelivered'] })
+  const log = await makeEndpoint(t, person, {
+    event_types: ['webhook_endpoint.recovered', 'webhook_delivery.redelivered'],
+  })
   const failed: string[] = []
   for (const one of [endpoint, endpoint, endpoint, endpoint, other]) {
     const { id } = await triedOnce(person, one)
@@ -155,40 +228,68 @@ t.test('recover sends what failed since a time, and nothing else; redeliver one 
     await person.client.put(`/webhooks/endpoints/${one.id}`, { enabled: true })
   }
   const [older, , , newest, others] = failed
-  await database.sql(statement("UPDATE webhook_deliveries SET created_at = created_at - interval '2 hours' WHERE id = $1"), [older])
+  await database.sql(
+    statement("UPDATE webhook_deliveries SET created_at = created_at - interval '2 hours' WHERE id = $1"),
+    [older],
+  )
   endpoint.receiver.answer = other.receiver.answer = {}
   const { id: fine } = await triedOnce(person, endpoint)
   const sent = endpoint.receiver.received.length
 
   const hourAgo = new Date(Date.now() - 3_600_000).toISOString()
   const recovery = await person.client.post(`/webhooks/endpoints/${endpoint.id}/recover`, { since: hourAgo })
-  t.match(recovery, { status: 202, body: { endpoint_id: endpoint.id, since: hourAgo, recovered: 3, has_more: false } })
+  t.match(recovery, {
+    status: 202,
+    body: { endpoint_id: endpoint.id, since: hourAgo, recovered: 3, has_more: false },
+  })
   for (const id of failed.slice(1, 4)) await whenDelivery(person, id, ({ status }) => status === 'succeeded')
   t.equal(endpoint.receiver.received.length, sent + 3)
   t.match(await deliveryNow(person, older), { status: 'failed', attempts: { length: 1 } }, 'nothing older')
-  t.match(await deliveryNow(person, others), { status: 'failed' }, 'nothing of another endpoint\'s')
+  t.match(await deliveryNow(person, others), { status: 'failed' }, "nothing of another endpoint's")
   t.equal((await deliveryNow(person, fine)).attempts.length, 1, 'nothing that was delivered')
   t.equal((await deliveryNow(person, newest)).attempts.length, 2)
-  t.match(await person.client.post(`/webhooks/endpoints/${endpoint.id}/recover`, { since: hourAgo }), { status: 202, body: { recovered: 0, has_more: false } })
+  t.match(await person.client.post(`/webhooks/endpoints/${endpoint.id}/recover`, { since: hourAgo }), {
+    status: 202,
+    body: { recovered: 0, has_more: false },
+  })
 
-  t.match(await person.client.post(`/webhooks/deliveries/${older}/redeliver`), { status: 202, body: { id: older, status: 'pending' } })
+  t.match(await person.client.post(`/webhooks/deliveries/${older}/redeliver`), {
+    status: 202,
+    body: { id: older, status: 'pending' },
+  })
   await whenDelivery(person, older, ({ status }) => status === 'succeeded')
   await waitUntil(() => log.receiver.received.length === 3, 'two recoveries and a redelivery')
-  t.match(log.receiver.received.map(({ event }) => event).sort((a, b) => a.sequence - b.sequence), [
-    { type: 'webhook_endpoint.recovered', data: { object: { recovered: 3 } } },
-    { type: 'webhook_endpoint.recovered', data: { object: { recovered: 0 } } },
-    { type: 'webhook_delivery.redelivered', data: { object: { id: older, status: 'pending' } } }
-  ])
-  t.notOk(log.receiver.received.some(({ body }) => body.includes('webhook-signature')), 'without the request')
+  t.match(
+    log.receiver.received.map(({ event }) => event).sort((a, b) => a.sequence - b.sequence),
+    [
+      { type: 'webhook_endpoint.recovered', data: { object: { recovered: 3 } } },
+      { type: 'webhook_endpoint.recovered', data: { object: { recovered: 0 } } },
+      { type: 'webhook_delivery.redelivered', data: { object: { id: older, status: 'pending' } } },
+    ],
+  )
+  t.notOk(
+    log.receiver.received.some(({ body }) => body.includes('webhook-signature')),
+    'without the request',
+  )
 })
 
 t.test('what is under way cannot be sent again', async (t) => {
   const person = await server.person()
   const endpoint = await makeEndpoint(t, person, { ...quiet, answer: { status: 500 } })
   const { id } = await triedOnce(person, endpoint)
-  t.match(await person.client.post(`/webhooks/deliveries/${id}/redeliver`), { status: 409, body: { error: { code: 'INVALID_STATE' } } })
-  const replies = await Promise.all(Array.from({ length: 5 }, () => person.client.post(`/webhooks/endpoints/${endpoint.id}/recover`, { since: '2020-01-01T00:00:00Z' })))
-  t.ok(replies.every(({ body }) => body.recovered === 0), 'and is not recovered')
+  t.match(await person.client.post(`/webhooks/deliveries/${id}/redeliver`), {
+    status: 409,
+    body: { error: { code: 'INVALID_STATE' } },
+  })
+  const replies = await Promise.all(
+    Array.from({ length: 5 }, () =>
+      person.client.post(`/webhooks/endpoints/${endpoint.id}/recover`, { since: '2020-01-01T00:00:00Z' }),
+    ),
+  )
+  t.ok(
+    replies.every(({ body }) => body.recovered === 0),
+    'and is not recovered',
+  )
   t.equal(endpoint.receiver.received.length, 1)
 })
 
@@ -197,8 +298,14 @@ t.test('of ten who send one delivery again, one does', async (t) => {
   const endpoint = await makeEndpoint(t, person, quiet)
   const { id } = await triedOnce(person, endpoint)
   let answer = (): void => {}
-  endpoint.receiver.answer = { when: new Promise<void>((resolve) => { answer = resolve }) }
-  const replies = await Promise.all(Array.from({ length: 10 }, () => person.client.post(`/webhooks/deliveries/${id}/redeliver`)))
+  endpoint.receiver.answer = {
+    when: new Promise<void>((resolve) => {
+      answer = resolve
+    }),
+  }
+  const replies = await Promise.all(
+    Array.from({ length: 10 }, () => person.client.post(`/webhooks/deliveries/${id}/redeliver`)),
+  )
   t.same(tally(replies), { 202: 1, '409 pending': 9 })
   answer()
   await whenDelivery(person, id, ({ status }) => status === 'succeeded')
@@ -218,7 +325,18 @@ t.test('nothing is sent to a deleted endpoint, and its deliveries are gone', asy
   t.match((await person.client.get('/webhooks/endpoints')).body, { data: [], pagination: { total: 0 } })
   await bringForward(server)
   await person.client.put('/user/profile', { name: 'Somebody' })
-  await waitUntil(async () => (await database.sql(statement<{ n: number }>("SELECT count(*)::int AS n FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending'"), [endpoint.id]))[0].n === 0, 'the end of what waited')
+  await waitUntil(
+    async () =>
+      (
+        await database.sql(
+          statement<{ n: number }>(
+            "SELECT count(*)::int AS n FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending'",
+          ),
+          [endpoint.id],
+        )
+      )[0].n === 0,
+    'the end of what waited',
+  )
   t.equal(endpoint.receiver.received.length, sent)
 })
 
@@ -226,17 +344,35 @@ t.test('an endpoint leads to a public address, over http, without secrets in its
   const strict = await startServer(t, { env: { WEBHOOK_ALLOWED_NETWORKS: '' } })
   const person = await strict.person()
   const make = (url: string) => person.client.post('/webhooks/endpoints', { url, event_types: ['*'] })
-  const { body: { id } } = await make('https://example.com/hooks')
+  const {
+    body: { id },
+  } = await make('https://example.com/hooks')
   const refused: Record<string, string[]> = {
     no_credentials: ['https://user:password@example.com/', 'https://user@example.com/'],
     no_fragment: ['https://example.com/#fragment'],
     public_address: [
-      'http://127.0.0.1/', 'http://localhost/', 'http://LocalHost./', 'http://api.localhost:8080/', 'http://10.1.2.3/', 'http://192.168.0.1/', 'http://172.16.0.1/',
-      'http://169.254.169.254/latest/', 'http://100.64.0.1/', 'http://0/', 'http://0x7f.1/', 'http://2130706433/', 'http://017700000001/', 'http://[::1]/', 'http://[::ffff:127.0.0.1]/',
-      'http://[fe80::1]/', 'http://[fd00::1]/', 'http://[::ffff:10.0.0.1]/', 'http://[64:ff9b::7f00:1]/'
+      'http://127.0.0.1/',
+      'http://localhost/',
+      'http://LocalHost./',
+      'http://api.localhost:8080/',
+      'http://10.1.2.3/',
+      'http://192.168.0.1/',
+      'http://172.16.0.1/',
+      'http://169.254.169.254/latest/',
+      'http://100.64.0.1/',
+      'http://0/',
+      'http://0x7f.1/',
+      'http://2130706433/',
+      'http://017700000001/',
+      'http://[::1]/',
+      'http://[::ffff:127.0.0.1]/',
+      'http://[fe80::1]/',
+      'http://[fd00::1]/',
+      'http://[::ffff:10.0.0.1]/',
+      'http://[64:ff9b::7f00:1]/',
     ],
     pattern: ['ftp://example.com/', 'file:///etc/passwd', 'javascript:alert(1)'],
-    format: ['example.com', 'http://']
+    format: ['example.com', 'http://'],
   }
   for (const [constraint, urls] of Object.entries(refused)) {
     for (const url of urls) {
@@ -247,7 +383,10 @@ t.test('an endpoint leads to a public address, over http, without secrets in its
       }
     }
   }
-  t.match((await person.client.get('/webhooks/endpoints')).body, { data: [{ url: 'https://example.com/hooks' }], pagination: { total: 1 } })
+  t.match((await person.client.get('/webhooks/endpoints')).body, {
+    data: [{ url: 'https://example.com/hooks' }],
+    pagination: { total: 1 },
+  })
 })
 
 t.test('a user has at most 50 endpoints, however many are made at once', async (t: Test) => {
@@ -255,7 +394,12 @@ t.test('a user has at most 50 endpoints, however many are made at once', async (
   const make = () => person.client.post('/webhooks/endpoints', { url: 'https://example.com/', ...quiet })
   for (let i = 0; i < 3; i++) await Promise.all(Array.from({ length: 15 }, make))
   t.same(tally(await Promise.all(Array.from({ length: 20 }, make))), { 201: 5, '409 max_endpoints': 15 })
-  const { body: { data: [{ id }], pagination: { total } } } = await person.client.get('/webhooks/endpoints')
+  const {
+    body: {
+      data: [{ id }],
+      pagination: { total },
+    },
+  } = await person.client.get('/webhooks/endpoints')
   t.equal(total, 50)
   await person.client.delete(`/webhooks/endpoints/${id}`)
   t.same(tally([await make(), await make()]), { 201: 1, '409 max_endpoints': 1 }, 'a deleted one makes room')

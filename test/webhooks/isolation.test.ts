@@ -4,7 +4,13 @@ import t, { type Test } from 'tap'
 import { deliveryQueue } from '../../services/jobs.ts'
 import { statement } from '../../services/database.ts'
 import { waitUntil } from '../support/wait.ts'
-import { jobMisfits, makeEndpoint, startWorkingServer, type Endpoint, type WorkingServer } from '../support/working-server.ts'
+import {
+  jobMisfits,
+  makeEndpoint,
+  startWorkingServer,
+  type Endpoint,
+  type WorkingServer,
+} from '../support/working-server.ts'
 
 const concurrency = 20
 const quiet = { event_types: ['profile.updated'] }
@@ -17,22 +23,28 @@ const start = (t: Test, options: { timeout?: number } = {}): Promise<WorkingServ
   startWorkingServer(t, { env: { WEBHOOK_CONCURRENCY: `${concurrency}`, SHUTDOWN_TIMEOUT: '0' }, ...options })
 
 /** So many test events for an endpoint at once; it is the admin's unless somebody else is named. */
-async function send ({ admin, services: { database, events } }: WorkingServer, endpoint: Endpoint, count: number, owner = admin): Promise<void> {
+async function send(
+  { admin, services: { database, events } }: WorkingServer,
+  endpoint: Endpoint,
+  count: number,
+  owner = admin,
+): Promise<void> {
   const { body: object } = await owner.client.get(`/webhooks/endpoints/${endpoint.id}`)
   await database.transaction(async (tx) => {
-    for (let i = 0; i < count; i++) await events.emit(tx, 'webhook_endpoint.tested', object, { userId: owner.id, endpointId: endpoint.id })
+    for (let i = 0; i < count; i++)
+      await events.emit(tx, 'webhook_endpoint.tested', object, { userId: owner.id, endpointId: endpoint.id })
   })
 }
 
 /** Sends 100 deliveries to an endpoint that answers at once. @returns the milliseconds until all had arrived. */
-async function pass (server: WorkingServer, good: Endpoint, owner = server.admin): Promise<number> {
+async function pass(server: WorkingServer, good: Endpoint, owner = server.admin): Promise<number> {
   const began = Date.now()
   await send(server, good, 100, owner)
   await waitUntil(() => good.receiver.received.length >= 100, 'the hundred')
   return Date.now() - began
 }
 
-async function finish (t: Test, server: WorkingServer): Promise<void> {
+async function finish(t: Test, server: WorkingServer): Promise<void> {
   await server.stopWork()
   t.same(await jobMisfits(server), [])
   t.same(server.errors, [])
@@ -53,14 +65,26 @@ t.test('an endpoint that never answers does not hold up another, whatever waits 
 
 t.test('nor do many of them, which could take all slots', async (t) => {
   const server = await start(t, patient)
-  const stuck = await Promise.all(Array.from({ length: 6 }, () => makeEndpoint(t, server.admin, { ...quiet, answer: 'never' })))
+  const stuck = await Promise.all(
+    Array.from({ length: 6 }, () => makeEndpoint(t, server.admin, { ...quiet, answer: 'never' })),
+  )
   let answer = (): void => {}
-  const slow = await makeEndpoint(t, server.admin, { ...quiet, answer: { when: new Promise<void>((resolve) => { answer = resolve }) } })
+  const slow = await makeEndpoint(t, server.admin, {
+    ...quiet,
+    answer: {
+      when: new Promise<void>((resolve) => {
+        answer = resolve
+      }),
+    },
+  })
   const good = await makeEndpoint(t, server.admin, quiet)
   for (const one of [...stuck, slow]) await send(server, one, 30)
   await waitUntil(() => stuck[0].receiver.waiting + stuck[1].receiver.waiting >= 20, 'no slot left')
   t.comment(`100 deliveries beside 70 that hang: ${await pass(server, good)} ms`)
-  t.ok(stuck.every(({ receiver }) => receiver.waiting === receiver.received.length), 'none of them was given up yet')
+  t.ok(
+    stuck.every(({ receiver }) => receiver.waiting === receiver.received.length),
+    'none of them was given up yet',
+  )
   t.ok(stuck.every(({ receiver }) => receiver.mostWaiting <= 10))
   answer()
   await waitUntil(() => slow.receiver.received.length === 30, 'the slow one, as it answers')
@@ -70,40 +94,76 @@ t.test('nor do many of them, which could take all slots', async (t) => {
 for (const senders of [1, 2]) {
   /** Deliveries to each endpoint: together many more than there are places. */
   const each = 15
-  t.test(`an owner whose endpoints all answer slowly, and well, holds up nobody else: ${senders} at work`, async (t) => {
-    const server = await start(t, patient)
-    for (let more = 1; more < senders; more++) await server.work(patient)
-    const hostile = await server.person()
-    const victim = await server.person()
-    let answer = (): void => {}
-    const when = new Promise<void>((resolve) => { answer = resolve })
-    const slow = await Promise.all(Array.from({ length: 15 * senders }, () => makeEndpoint(t, hostile, { ...quiet, answer: { when } })))
-    const good = await makeEndpoint(t, victim, quiet)
-    const waiting = (): number => slow.reduce((sum, { receiver }) => sum + receiver.waiting, 0)
-    for (const one of slow) await send(server, one, each, hostile)
-    await waitUntil(() => waiting() >= concurrency, 'all slots taken')
-    t.comment(`100 deliveries beside an owner of ${slow.length} slow endpoints: ${await pass(server, good, victim)} ms; ${waiting()} under way`)
-    t.ok(slow.every(({ receiver }) => receiver.waiting === receiver.received.length), 'none of the slow ones was answered or given up yet')
-    t.equal(good.receiver.received.length, 100)
-    const before = waiting()
-    t.ok(before < senders * 2 * concurrency + slow.length, `${before} is less than half of the slow places, and one for each endpoint beside them`)
-    answer()
-    await waitUntil(() => slow.every(({ receiver }) => receiver.received.length === each), 'the slow ones, as they answer')
-    const tried = statement('SELECT status::text, jsonb_array_length(attempts) AS attempts, count(*)::int AS n FROM webhook_deliveries GROUP BY 1, 2')
-    const all = each * slow.length + 100
-    await waitUntil(async () => (await server.services.database.sql(tried, [])).length === 1, 'the record of all')
-    t.same(await server.services.database.sql(tried, []), [{ status: 'succeeded', attempts: 1, n: all }], 'what was put back was tried once')
-    await finish(t, server)
-  })
+  t.test(
+    `an owner whose endpoints all answer slowly, and well, holds up nobody else: ${senders} at work`,
+    async (t) => {
+      const server = await start(t, patient)
+      for (let more = 1; more < senders; more++) await server.work(patient)
+      const hostile = await server.person()
+      const victim = await server.person()
+      let answer = (): void => {}
+      const when = new Promise<void>((resolve) => {
+        answer = resolve
+      })
+      const slow = await Promise.all(
+        Array.from({ length: 15 * senders }, () => makeEndpoint(t, hostile, { ...quiet, answer: { when } })),
+      )
+      const good = await makeEndpoint(t, victim, quiet)
+      const waiting = (): number => slow.reduce((sum, { receiver }) => sum + receiver.waiting, 0)
+      for (const one of slow) await send(server, one, each, hostile)
+      await waitUntil(() => waiting() >= concurrency, 'all slots taken')
+      t.comment(
+        `100 deliveries beside an owner of ${slow.length} slow endpoints: ${await pass(server, good, victim)} ms; ${waiting()} under way`,
+      )
+      t.ok(
+        slow.every(({ receiver }) => receiver.waiting === receiver.received.length),
+        'none of the slow ones was answered or given up yet',
+      )
+      t.equal(good.receiver.received.length, 100)
+      const before = waiting()
+      t.ok(
+        before < senders * 2 * concurrency + slow.length,
+        `${before} is less than half of the slow places, and one for each endpoint beside them`,
+      )
+      answer()
+      await waitUntil(
+        () => slow.every(({ receiver }) => receiver.received.length === each),
+        'the slow ones, as they answer',
+      )
+      const tried = statement(
+        'SELECT status::text, jsonb_array_length(attempts) AS attempts, count(*)::int AS n FROM webhook_deliveries GROUP BY 1, 2',
+      )
+      const all = each * slow.length + 100
+      await waitUntil(
+        async () => (await server.services.database.sql(tried, [])).length === 1,
+        'the record of all',
+      )
+      t.same(
+        await server.services.database.sql(tried, []),
+        [{ status: 'succeeded', attempts: 1, n: all }],
+        'what was put back was tried once',
+      )
+      await finish(t, server)
+    },
+  )
 }
 
 t.test('those that fail for long are tried one by one, beside the others', async (t) => {
   const server = await start(t)
-  const { services: { database } } = server
-  const failing = await Promise.all(Array.from({ length: concurrency + 5 }, () => makeEndpoint(t, server.admin, { ...quiet, answer: 'never' })))
+  const {
+    services: { database },
+  } = server
+  const failing = await Promise.all(
+    Array.from({ length: concurrency + 5 }, () =>
+      makeEndpoint(t, server.admin, { ...quiet, answer: 'never' }),
+    ),
+  )
   const good = await makeEndpoint(t, server.admin, quiet)
   const arrived = (): number => failing.reduce((sum, { receiver }) => sum + receiver.received.length, 0)
-  await database.sql(statement("UPDATE webhook_endpoints SET failing_since = now() - interval '1 minute' WHERE id = ANY($1)"), [failing.map(({ id }) => id)])
+  await database.sql(
+    statement("UPDATE webhook_endpoints SET failing_since = now() - interval '1 minute' WHERE id = ANY($1)"),
+    [failing.map(({ id }) => id)],
+  )
   for (const one of failing) await send(server, one, 5)
   await waitUntil(() => arrived() >= concurrency, 'their lane is full')
   t.comment(`100 deliveries beside ${concurrency} that fail: ${await pass(server, good)} ms`)
@@ -114,35 +174,51 @@ t.test('those that fail for long are tried one by one, beside the others', async
 
 t.test('one that fails again and again is told of what waited when it is well again', async (t) => {
   const server = await start(t)
-  const { services: { database } } = server
+  const {
+    services: { database },
+  } = server
   const endpoint = await makeEndpoint(t, server.admin, { ...quiet, answer: 'hangup' })
-  await database.sql(statement("UPDATE webhook_endpoints SET failing_since = now() - interval '1 minute' WHERE id = $1"), [endpoint.id])
+  await database.sql(
+    statement("UPDATE webhook_endpoints SET failing_since = now() - interval '1 minute' WHERE id = $1"),
+    [endpoint.id],
+  )
   await send(server, endpoint, 40)
   await waitUntil(() => endpoint.receiver.received.length > 0, 'a first try')
   endpoint.receiver.answer = {}
-  const left = statement<{ n: number }>("SELECT count(*)::int AS n FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending' AND tries = 0")
+  const left = statement<{ n: number }>(
+    "SELECT count(*)::int AS n FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending' AND tries = 0",
+  )
   await waitUntil(async () => (await database.sql(left, [endpoint.id]))[0].n === 0, 'all that were not tried')
-  t.same(await database.sql(statement('SELECT failing_since FROM webhook_endpoints WHERE id = $1'), [endpoint.id]), [{ failing_since: null }])
+  t.same(
+    await database.sql(statement('SELECT failing_since FROM webhook_endpoints WHERE id = $1'), [endpoint.id]),
+    [{ failing_since: null }],
+  )
   await finish(t, server)
 })
 
 t.test('ten thousand deliveries that wait before the others cost little', async (t) => {
   const server = await start(t)
-  const { services: { database, deliveries } } = server
+  const {
+    services: { database, deliveries },
+  } = server
   const stuck = await makeEndpoint(t, server.admin, { ...quiet, answer: 'never' })
   const good = await makeEndpoint(t, server.admin, quiet)
   await send(server, stuck, 11)
   await waitUntil(() => stuck.receiver.waiting === 10, 'ten that hang')
-  await database.sql(statement(`
+  await database.sql(
+    statement(`
     WITH d AS (
       INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at)
       SELECT 'whd_waiting' || i, $1, (SELECT event_id FROM webhook_deliveries WHERE endpoint_id = $1 LIMIT 1), now() FROM generate_series(1, 10000) i RETURNING id
     )
     INSERT INTO pgboss.job (name, data, group_id, retry_limit, expire_seconds, policy)
-    SELECT $2, jsonb_build_object('delivery_id', d.id), $1, 10000, 30, 'standard' FROM d`), [stuck.id, deliveryQueue.name])
+    SELECT $2, jsonb_build_object('delivery_id', d.id), $1, 10000, 30, 'standard' FROM d`),
+    [stuck.id, deliveryQueue.name],
+  )
   t.comment(`100 deliveries behind 10,000: ${await pass(server, good)} ms`)
   const began = performance.now()
-  for (let i = 0; i < 10; i++) t.same(await deliveries.take(concurrency), [], 'nothing more of a group that has its share')
+  for (let i = 0; i < 10; i++)
+    t.same(await deliveries.take(concurrency), [], 'nothing more of a group that has its share')
   const each = (performance.now() - began) / 10
   t.comment(`a look past 10,000: ${each.toFixed(1)} ms`)
   t.ok(each < 500)

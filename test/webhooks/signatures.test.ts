@@ -4,13 +4,23 @@ import t, { type Test } from 'tap'
 import { statement } from '../../services/database.ts'
 import { verifies } from '../support/receiver.ts'
 import { waitUntil } from '../support/wait.ts'
-import { bringForward, jobMisfits, makeEndpoint, sendTest, startWorkingServer, whenDelivery } from '../support/working-server.ts'
+import {
+  bringForward,
+  jobMisfits,
+  makeEndpoint,
+  sendTest,
+  startWorkingServer,
+  whenDelivery,
+} from '../support/working-server.ts'
 
 const server = await startWorkingServer(t)
-const { admin, services: { database } } = server
+const {
+  admin,
+  services: { database },
+} = server
 
 /** The messages of `count` test events. */
-async function messages (t: Test, endpoint: Awaited<ReturnType<typeof makeEndpoint>>, count = 1) {
+async function messages(t: Test, endpoint: Awaited<ReturnType<typeof makeEndpoint>>, count = 1) {
   const { received } = endpoint.receiver
   const before = received.length
   for (let i = 0; i < count; i++) await sendTest(admin, endpoint)
@@ -26,53 +36,93 @@ t.test('every delivery verifies, and a tampered one does not', async (t) => {
   await admin.client.delete(`/projects/${project.id}`)
   await sendTest(admin, endpoint)
   const { received } = endpoint.receiver
-  await waitUntil(() => ['project.created', 'project.updated', 'project.deleted', 'webhook_endpoint.tested'].every((type) => endpoint.receiver.types().includes(type)), 'four events')
-  t.ok(received.every(({ verified }) => verified), 'all of them verify')
+  await waitUntil(
+    () =>
+      ['project.created', 'project.updated', 'project.deleted', 'webhook_endpoint.tested'].every((type) =>
+        endpoint.receiver.types().includes(type),
+      ),
+    'four events',
+  )
+  t.ok(
+    received.every(({ verified }) => verified),
+    'all of them verify',
+  )
   for (const { body, headers } of received) {
     t.notOk(verifies(endpoint.secret, body.replace('"id"', '"ID"'), headers), 'another body')
     t.notOk(verifies(endpoint.secret, `${body} `, headers), 'a longer body')
-    t.notOk(verifies(endpoint.secret, body, { ...headers, 'webhook-timestamp': `${Number(headers['webhook-timestamp']) + 1}` }), 'another time')
-    t.notOk(verifies(endpoint.secret, body, { ...headers, 'webhook-id': received.find((other) => other.body !== body)!.headers['webhook-id'] }), 'another id')
+    t.notOk(
+      verifies(endpoint.secret, body, {
+        ...headers,
+        'webhook-timestamp': `${Number(headers['webhook-timestamp']) + 1}`,
+      }),
+      'another time',
+    )
+    t.notOk(
+      verifies(endpoint.secret, body, {
+        ...headers,
+        'webhook-id': received.find((other) => other.body !== body)!.headers['webhook-id'],
+      }),
+      'another id',
+    )
     t.notOk(verifies(`whsec_${Buffer.alloc(32).toString('base64')}`, body, headers), 'another secret')
   }
 })
 
 t.test('after a rotation both secrets verify until the overlap ends, then the new one alone', async (t) => {
   const endpoint = await makeEndpoint(t, admin, { event_types: ['profile.updated'] })
-  const { body: { secret } } = await admin.client.post(`/webhooks/endpoints/${endpoint.id}/rotate-secret`, { overlap_seconds: 3600 })
+  const {
+    body: { secret },
+  } = await admin.client.post(`/webhooks/endpoints/${endpoint.id}/rotate-secret`, { overlap_seconds: 3600 })
   t.not(secret, endpoint.secret)
   for (const { body, headers } of await messages(t, endpoint, 2)) {
     t.ok(verifies(endpoint.secret, body, headers), 'the old secret')
     t.ok(verifies(secret, body, headers), 'the new secret')
     t.equal(headers['webhook-signature'].split(' ').length, 2)
   }
-  await database.sql(statement("UPDATE webhook_endpoints SET previous_expires_at = now() - interval '1 ms' WHERE id = $1"), [endpoint.id])
+  await database.sql(
+    statement("UPDATE webhook_endpoints SET previous_expires_at = now() - interval '1 ms' WHERE id = $1"),
+    [endpoint.id],
+  )
   for (const { body, headers } of await messages(t, endpoint)) {
     t.notOk(verifies(endpoint.secret, body, headers), 'not the old secret')
     t.ok(verifies(secret, body, headers), 'the new secret')
   }
 })
 
-t.test('a rotation without overlap drops the old secret at once, and one without a body keeps it for a day', async (t) => {
-  const endpoint = await makeEndpoint(t, admin, { event_types: ['profile.updated'] })
-  const first = await admin.client.post(`/webhooks/endpoints/${endpoint.id}/rotate-secret`, { overlap_seconds: 0 })
-  const [{ body, headers }] = await messages(t, endpoint)
-  t.notOk(verifies(endpoint.secret, body, headers))
-  t.ok(verifies(first.body.secret, body, headers))
-  const second = await admin.client.post(`/webhooks/endpoints/${endpoint.id}/rotate-secret`)
-  const [later] = await messages(t, endpoint)
-  t.ok(verifies(first.body.secret, later.body, later.headers))
-  t.ok(verifies(second.body.secret, later.body, later.headers))
-  t.notOk(verifies(endpoint.secret, later.body, later.headers), 'not the one before')
-  const [{ seconds }] = await database.sql(statement<{ seconds: number }>('SELECT extract(epoch FROM previous_expires_at - now())::int AS seconds FROM webhook_endpoints WHERE id = $1'), [endpoint.id])
-  t.ok(seconds > 86_300 && seconds <= 86_400)
-})
+t.test(
+  'a rotation without overlap drops the old secret at once, and one without a body keeps it for a day',
+  async (t) => {
+    const endpoint = await makeEndpoint(t, admin, { event_types: ['profile.updated'] })
+    const first = await admin.client.post(`/webhooks/endpoints/${endpoint.id}/rotate-secret`, {
+      overlap_seconds: 0,
+    })
+    const [{ body, headers }] = await messages(t, endpoint)
+    t.notOk(verifies(endpoint.secret, body, headers))
+    t.ok(verifies(first.body.secret, body, headers))
+    const second = await admin.client.post(`/webhooks/endpoints/${endpoint.id}/rotate-secret`)
+    const [later] = await messages(t, endpoint)
+    t.ok(verifies(first.body.secret, later.body, later.headers))
+    t.ok(verifies(second.body.secret, later.body, later.headers))
+    t.notOk(verifies(endpoint.secret, later.body, later.headers), 'not the one before')
+    const [{ seconds }] = await database.sql(
+      statement<{ seconds: number }>(
+        'SELECT extract(epoch FROM previous_expires_at - now())::int AS seconds FROM webhook_endpoints WHERE id = $1',
+      ),
+      [endpoint.id],
+    )
+    t.ok(seconds > 86_300 && seconds <= 86_400)
+  },
+)
 
 t.test('a message is the event, under its id, and stays so when it is sent again', async (t) => {
   const endpoint = await makeEndpoint(t, admin, { event_types: ['profile.updated'], answer: { status: 500 } })
   const { receiver } = endpoint
   const { id, event_id: eventId, attempts, request } = await sendTest(admin, endpoint)
-  t.same({ attempts, request }, { attempts: [], request: null }, 'nothing was tried when the answer was written')
+  t.same(
+    { attempts, request },
+    { attempts: [], request: null },
+    'nothing was tried when the answer was written',
+  )
   await whenDelivery(admin, id, (delivery) => delivery.attempts.length === 1)
   receiver.answer = { status: 204 }
   await bringForward(server)
@@ -90,24 +140,44 @@ t.test('a message is the event, under its id, and stays so when it is sent again
     t.ok(verified)
   }
   t.same(delivered.request, { url: receiver.url, headers: delivered.request.headers, body: event })
-  t.equal(delivered.request.headers['webhook-signature'], receiver.received[1].headers['webhook-signature'], 'what was sent last')
+  t.equal(
+    delivered.request.headers['webhook-signature'],
+    receiver.received[1].headers['webhook-signature'],
+    'what was sent last',
+  )
 })
 
 t.test('no secret of an endpoint stands in a job or a log line', async (t) => {
   const endpoint = await makeEndpoint(t, admin, { event_types: ['profile.updated'], answer: { status: 500 } })
-  const { body: { secret } } = await admin.client.post(`/webhooks/endpoints/${endpoint.id}/rotate-secret`)
+  const {
+    body: { secret },
+  } = await admin.client.post(`/webhooks/endpoints/${endpoint.id}/rotate-secret`)
   const { id } = await sendTest(admin, endpoint)
   await whenDelivery(admin, id, ({ attempts }) => attempts.length === 1)
-  const rows = await database.sql(statement<{ row: string }>('SELECT j::text AS row FROM pgboss.job j UNION ALL SELECT d::text FROM webhook_deliveries d UNION ALL SELECT e::text FROM events e'), [])
+  const rows = await database.sql(
+    statement<{ row: string }>(
+      'SELECT j::text AS row FROM pgboss.job j UNION ALL SELECT d::text FROM webhook_deliveries d UNION ALL SELECT e::text FROM events e',
+    ),
+    [],
+  )
   const jobs = await database.sql(statement<{ row: string }>('SELECT j::text AS row FROM pgboss.job j'), [])
   t.ok(jobs.some(({ row }) => row.includes(id)))
   for (const known of [endpoint.secret, secret]) {
     const bare = known.slice('whsec_'.length)
-    t.notOk(rows.some(({ row }) => row.includes(bare)), 'no row')
-    t.notOk(server.logs.some((line) => line.includes(bare)), 'no line')
+    t.notOk(
+      rows.some(({ row }) => row.includes(bare)),
+      'no row',
+    )
+    t.notOk(
+      server.logs.some((line) => line.includes(bare)),
+      'no line',
+    )
   }
   t.ok(server.logs.length > 0)
-  t.notOk(jobs.some(({ row }) => row.includes('webhook-signature') || row.includes('"object"')), 'a job names its delivery and tells nothing of it')
+  t.notOk(
+    jobs.some(({ row }) => row.includes('webhook-signature') || row.includes('"object"')),
+    'a job names its delivery and tells nothing of it',
+  )
 })
 
 t.test('in the end every pending delivery has one job, and no other has any', async (t) => {

@@ -6,20 +6,22 @@ import { createProject, getProject, listProjects, userOf } from './prisma.ts'
 
 const app = express()
 app.use(express.json())
-app.use(openapi.middleware({
-  apiSpec: join(import.meta.dirname, '../../../generated/openapi.json'),
-  validateApiSpec: false,
-  validateRequests: true,
-  validateResponses: false,
-  validateSecurity: {
-    handlers: {
-      async apiKey (request: any) {
-        request.userId = await userOf(request.headers.authorization)
-        return request.userId !== null
-      }
-    }
-  }
-}))
+app.use(
+  openapi.middleware({
+    apiSpec: join(import.meta.dirname, '../../../generated/openapi.json'),
+    validateApiSpec: false,
+    validateRequests: true,
+    validateResponses: false,
+    validateSecurity: {
+      handlers: {
+        async apiKey(request: any) {
+          request.userId = await userOf(request.headers.authorization)
+          return request.userId !== null
+        },
+      },
+    },
+  }),
+)
 
 app.get('/v1/projects/:id', async (request: any, response: Response) => {
   const project = await getProject(request.userId, request.params.id)

@@ -18,10 +18,10 @@ app.post('/v1/storage/upload', async (request, reply) => {
   const id = randomUUID()
   const hash = createHash('sha256')
   const hashing = new Transform({
-    transform (chunk, _encoding, done) {
+    transform(chunk, _encoding, done) {
       hash.update(chunk as Buffer)
       done(null, chunk)
-    }
+    },
   })
   await pipeline(part.file, hashing, createWriteStream(join(folder, id)))
   return reply.code(201).send({ id, sha256: hash.digest('hex') })

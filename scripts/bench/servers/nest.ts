@@ -1,10 +1,36 @@
 // NestJS on its default Express, with Prisma, class-validator and a guard. Node runs no decorators, so they are applied by
 // hand at the end of each class: what they do is the same.
 import 'reflect-metadata'
-import { Body, Controller, Get, Injectable, Module, NotFoundException, Param, Post, Query, Req, UnauthorizedException, UseGuards, ValidationPipe } from '@nestjs/common'
+import {
+  Body,
+  Controller,
+  Get,
+  Injectable,
+  Module,
+  NotFoundException,
+  Param,
+  Post,
+  Query,
+  Req,
+  UnauthorizedException,
+  UseGuards,
+  ValidationPipe,
+} from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { Type } from 'class-transformer'
-import { ArrayMaxSize, IsArray, IsInt, IsObject, IsOptional, IsString, Length, Matches, Max, MaxLength, Min } from 'class-validator'
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  Length,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+} from 'class-validator'
 import { createProject, getProject, listProjects, userOf, type ProjectFields } from './prisma.ts'
 
 class ProjectId {
@@ -16,8 +42,25 @@ class ProjectQuery {
   page = 1
   limit = 20
 }
-decorateProperty(ProjectQuery, 'page', Number, IsOptional(), Type(() => Number), IsInt(), Min(1))
-decorateProperty(ProjectQuery, 'limit', Number, IsOptional(), Type(() => Number), IsInt(), Min(1), Max(100))
+decorateProperty(
+  ProjectQuery,
+  'page',
+  Number,
+  IsOptional(),
+  Type(() => Number),
+  IsInt(),
+  Min(1),
+)
+decorateProperty(
+  ProjectQuery,
+  'limit',
+  Number,
+  IsOptional(),
+  Type(() => Number),
+  IsInt(),
+  Min(1),
+  Max(100),
+)
 
 class ProjectCreate {
   declare name: string
@@ -29,11 +72,20 @@ class ProjectCreate {
 decorateProperty(ProjectCreate, 'name', String, IsString(), Length(1, 100))
 decorateProperty(ProjectCreate, 'description', String, IsOptional(), IsString(), MaxLength(5000))
 decorateProperty(ProjectCreate, 'category', String, IsOptional(), IsString(), Length(1, 64))
-decorateProperty(ProjectCreate, 'tags', Array, IsOptional(), IsArray(), ArrayMaxSize(20), IsString({ each: true }), MaxLength(50, { each: true }))
+decorateProperty(
+  ProjectCreate,
+  'tags',
+  Array,
+  IsOptional(),
+  IsArray(),
+  ArrayMaxSize(20),
+  IsString({ each: true }),
+  MaxLength(50, { each: true }),
+)
 decorateProperty(ProjectCreate, 'metadata', Object, IsOptional(), IsObject())
 
 class KeyGuard {
-  async canActivate (context: any): Promise<boolean> {
+  async canActivate(context: any): Promise<boolean> {
     const request = context.switchToHttp().getRequest()
     request.userId = await userOf(request.headers.authorization)
     if (request.userId === null) throw new UnauthorizedException()
@@ -43,9 +95,13 @@ class KeyGuard {
 Injectable()(KeyGuard)
 
 class ProjectsService {
-  list (userId: string, { page, limit }: ProjectQuery) { return listProjects(userId, page, limit) }
-  create (userId: string, fields: ProjectFields) { return createProject(userId, fields) }
-  async get (userId: string, id: string) {
+  list(userId: string, { page, limit }: ProjectQuery) {
+    return listProjects(userId, page, limit)
+  }
+  create(userId: string, fields: ProjectFields) {
+    return createProject(userId, fields)
+  }
+  async get(userId: string, id: string) {
     const project = await getProject(userId, id)
     if (project === null) throw new NotFoundException()
     return project
@@ -55,10 +111,18 @@ Injectable()(ProjectsService)
 
 class ProjectsController {
   projects: ProjectsService
-  constructor (projects: ProjectsService) { this.projects = projects }
-  list (request: any, query: ProjectQuery) { return this.projects.list(request.userId, query) }
-  create (request: any, body: ProjectCreate) { return this.projects.create(request.userId, body) }
-  get (request: any, params: ProjectId) { return this.projects.get(request.userId, params.id) }
+  constructor(projects: ProjectsService) {
+    this.projects = projects
+  }
+  list(request: any, query: ProjectQuery) {
+    return this.projects.list(request.userId, query)
+  }
+  create(request: any, body: ProjectCreate) {
+    return this.projects.create(request.userId, body)
+  }
+  get(request: any, params: ProjectId) {
+    return this.projects.get(request.userId, params.id)
+  }
 }
 Reflect.defineMetadata('design:paramtypes', [ProjectsService], ProjectsController)
 decorateMethod('list', [Get()], [Req(), Query()], [Object, ProjectQuery])
@@ -75,13 +139,28 @@ app.useGlobalPipes(new ValidationPipe({ whitelist: true, forbidNonWhitelisted: t
 await app.listen(0, '127.0.0.1')
 process.stderr.write(`serving at http://127.0.0.1:${app.getHttpServer().address().port}\n`)
 
-function decorateProperty (type: { prototype: object }, name: string, design: unknown, ...decorators: any[]): void {
+function decorateProperty(
+  type: { prototype: object },
+  name: string,
+  design: unknown,
+  ...decorators: any[]
+): void {
   Reflect.defineMetadata('design:type', design, type.prototype, name)
   for (const decorate of decorators) decorate(type.prototype, name)
 }
 
-function decorateMethod (name: 'list' | 'create' | 'get', methods: any[], parameters: any[], types: unknown[]): void {
+function decorateMethod(
+  name: 'list' | 'create' | 'get',
+  methods: any[],
+  parameters: any[],
+  types: unknown[],
+): void {
   Reflect.defineMetadata('design:paramtypes', types, ProjectsController.prototype, name)
   parameters.forEach((decorate, i) => decorate(ProjectsController.prototype, name, i))
-  for (const decorate of methods) decorate(ProjectsController.prototype, name, Object.getOwnPropertyDescriptor(ProjectsController.prototype, name))
+  for (const decorate of methods)
+    decorate(
+      ProjectsController.prototype,
+      name,
+      Object.getOwnPropertyDescriptor(ProjectsController.prototype, name),
+    )
 }

@@ -39,16 +39,30 @@ app.get('/v1/projects/:id', async (request, reply) => {
 
 app.get('/v1/projects', async (request) => {
   const page = Number((request.query as { page?: string }).page ?? 1)
-  const { rows } = await pool.query(page === 1 ? { ...firstPage, values: [READER_ID] } : { ...laterPage, values: [READER_ID, (page - 1) * 20] })
+  const { rows } = await pool.query(
+    page === 1
+      ? { ...firstPage, values: [READER_ID] }
+      : { ...laterPage, values: [READER_ID, (page - 1) * 20] },
+  )
   const total = rows[0].total as number
   const data = rows.map(({ total: _total, ...project }) => project)
   return { data, pagination: { page, limit: 20, total, total_pages: Math.ceil(total / 20) } }
 })
 
 app.post('/v1/projects', async (request, reply) => {
-  const { name, description = null, category = null, tags = [], metadata = {} } = request.body as Record<string, any>
+  const {
+    name,
+    description = null,
+    category = null,
+    tags = [],
+    metadata = {},
+  } = request.body as Record<string, any>
   const id = newId('prj')
-  const { rows } = await pool.query({ name: 'create', text: create, values: [id, name, description, category, WRITER_ID, tags, metadata, timeOf(id), newId('mem')] })
+  const { rows } = await pool.query({
+    name: 'create',
+    text: create,
+    values: [id, name, description, category, WRITER_ID, tags, metadata, timeOf(id), newId('mem')],
+  })
   reply.code(201).header('location', `/v1/projects/${id}`)
   return { ...rows[0], member_count: 1 }
 })

@@ -6,67 +6,110 @@ import { eachOperation, resolved, type Context } from './visit.ts'
 export const documentRules = {
   'implied-responses': () => ({
     Root: {
-      enter (root: any, ctx: Context) {
+      enter(root: any, ctx: Context) {
         for (const [when, responses] of Object.entries<any>(root['x-implied-responses'] ?? {})) {
           const location = ctx.location.child(['x-implied-responses', when])
-          if (conditions[when] === undefined) ctx.report({ message: `unknown \`${when}\`: ${Object.keys(conditions).join(', ')}`, location: location.key() })
+          if (conditions[when] === undefined)
+            ctx.report({
+              message: `unknown \`${when}\`: ${Object.keys(conditions).join(', ')}`,
+              location: location.key(),
+            })
           for (const [status, name] of Object.entries<string>(responses)) {
-            if (root.components?.responses?.[name] === undefined) ctx.report({ message: `components/responses has no \`${name}\``, location: location.child(status) })
-            if (!/^[345]\d\d$/.test(status)) ctx.report({ message: `\`${status}\`: what is implied are 304 and errors, by their status of three digits`, location: location.child(status).key() })
+            if (root.components?.responses?.[name] === undefined)
+              ctx.report({
+                message: `components/responses has no \`${name}\``,
+                location: location.child(status),
+              })
+            if (!/^[345]\d\d$/.test(status))
+              ctx.report({
+                message: `\`${status}\`: what is implied are 304 and errors, by their status of three digits`,
+                location: location.child(status).key(),
+              })
           }
         }
-      }
-    }
+      },
+    },
   }),
   'known-method': () => ({
     PathItem: {
-      enter (path: any, ctx: Context) {
+      enter(path: any, ctx: Context) {
         for (const method of ['head', 'trace', 'query']) {
-          if (path[method] !== undefined) ctx.report({ message: `${method.toUpperCase()} is not supported: ${methods.join(', ')} (HEAD comes with GET)`, location: ctx.location.child(method).key() })
+          if (path[method] !== undefined)
+            ctx.report({
+              message: `${method.toUpperCase()} is not supported: ${methods.join(', ')} (HEAD comes with GET)`,
+              location: ctx.location.child(method).key(),
+            })
         }
-      }
-    }
+      },
+    },
   }),
   /** The router takes a parameter as a whole segment, and its name as letters, digits and `_`. */
   'path-segments': () => ({
     Paths: {
-      enter (paths: any, ctx: Context) {
+      enter(paths: any, ctx: Context) {
         for (const path of Object.keys(paths)) {
-          if (!path.startsWith('/')) ctx.report({ message: `\`${path}\`: a path begins with \`/\``, location: ctx.location.child(path).key() })
+          if (!path.startsWith('/'))
+            ctx.report({
+              message: `\`${path}\`: a path begins with \`/\``,
+              location: ctx.location.child(path).key(),
+            })
           for (const segment of path.split('/')) {
             if (/[{}]/.test(segment) && !/^\{[a-z][a-z0-9_]*\}$/.test(segment)) {
-              ctx.report({ message: `\`${segment}\`: a path parameter is a whole segment with a snake_case name, such as \`{project_id}\``, location: ctx.location.child(path).key() })
+              ctx.report({
+                message: `\`${segment}\`: a path parameter is a whole segment with a snake_case name, such as \`{project_id}\``,
+                location: ctx.location.child(path).key(),
+              })
             }
           }
         }
-      }
-    }
+      },
+    },
   }),
   /** Beside `$ref` everything but a schema's keywords is ignored, by OpenAPI itself. */
   'reference-alone': () => ({
     ref: {
-      enter (node: any, ctx: Context) {
+      enter(node: any, ctx: Context) {
         if (ctx.type.name === 'Schema') {
-          if (!/(^|#)\/components\/schemas\/[^/]+/.test(node.$ref)) ctx.report({ message: 'a schema refers to one under components/schemas', location: ctx.location.child('$ref') })
+          if (!/(^|#)\/components\/schemas\/[^/]+/.test(node.$ref))
+            ctx.report({
+              message: 'a schema refers to one under components/schemas',
+              location: ctx.location.child('$ref'),
+            })
           return
         }
         for (const key of Object.keys(node)) {
-          if (!['$ref', 'summary', 'description'].includes(key)) ctx.report({ message: `\`${key}\` beside a $ref counts only in a schema`, location: ctx.location.child(key).key() })
+          if (!['$ref', 'summary', 'description'].includes(key))
+            ctx.report({
+              message: `\`${key}\` beside a $ref counts only in a schema`,
+              location: ctx.location.child(key).key(),
+            })
         }
-      }
-    }
+      },
+    },
   }),
   'numbered-status': eachOperation((operation, { ctx, location }) => {
     for (const status of Object.keys(operation.responses ?? {})) {
-      if (!/^[1-5]\d\d$/.test(status)) ctx.report({ message: `\`${status}\`: a response has one status of three digits`, location: location.child(['responses', status]).key() })
+      if (!/^[1-5]\d\d$/.test(status))
+        ctx.report({
+          message: `\`${status}\`: a response has one status of three digits`,
+          location: location.child(['responses', status]).key(),
+        })
     }
   }),
   'one-media-type': eachOperation((operation, { ctx, location }) => {
     for (const [status, response] of Object.entries<any>(operation.responses ?? {})) {
-      if (Object.keys(resolved(response, ctx)?.content ?? {}).length > 1) ctx.report({ message: `the response ${status} has more than one media type`, location: location.child(['responses', status]).key() })
+      if (Object.keys(resolved(response, ctx)?.content ?? {}).length > 1)
+        ctx.report({
+          message: `the response ${status} has more than one media type`,
+          location: location.child(['responses', status]).key(),
+        })
     }
     for (const type of Object.keys(resolved(operation.requestBody, ctx)?.content ?? {})) {
-      if (/json/.test(type) && type !== 'application/json') ctx.report({ message: `a JSON body is \`application/json\`: \`${type}\` would not be validated`, location: location.child('requestBody').key() })
+      if (/json/.test(type) && type !== 'application/json')
+        ctx.report({
+          message: `a JSON body is \`application/json\`: \`${type}\` would not be validated`,
+          location: location.child('requestBody').key(),
+        })
     }
-  })
+  }),
 }

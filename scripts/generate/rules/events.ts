@@ -5,19 +5,49 @@ export const eventRules = {
   'event-declared': () => {
     let scopes: Record<string, unknown> = {}
     return {
-      Root: { enter (root: any) { scopes = root['x-scopes'] ?? {} } },
+      Root: {
+        enter(root: any) {
+          scopes = root['x-scopes'] ?? {}
+        },
+      },
       EventDeclaration: {
-        enter (event: any, ctx: Context) {
+        enter(event: any, ctx: Context) {
           const { location } = ctx
-          if (!/^[a-z][a-z_]*\.[a-z][a-z_]*$/.test(String(ctx.key))) ctx.report({ message: `event type \`${ctx.key}\` must be a resource and what happened to it, such as \`project.created\``, location: location.key() })
-          if (scopes[event.scope] === undefined) ctx.report({ message: `unknown scope \`${event.scope}\`; x-scopes in openapi.yaml lists them`, location: location.child('scope') })
-          if ((event.project === undefined) === (event.audience === undefined)) ctx.report({ message: 'an event has either `project`, the field of its object with the project\'s id, or `audience`', location: location.key() })
-          if (event.role !== undefined && event.project === undefined) ctx.report({ message: '`role` is for events of a project', location: location.child('role') })
-          if (event.object?.$ref === undefined) ctx.report({ message: '`object` refers to a schema under components/schemas', location: location.child('object') })
+          if (!/^[a-z][a-z_]*\.[a-z][a-z_]*$/.test(String(ctx.key)))
+            ctx.report({
+              message: `event type \`${ctx.key}\` must be a resource and what happened to it, such as \`project.created\``,
+              location: location.key(),
+            })
+          if (scopes[event.scope] === undefined)
+            ctx.report({
+              message: `unknown scope \`${event.scope}\`; x-scopes in openapi.yaml lists them`,
+              location: location.child('scope'),
+            })
+          if ((event.project === undefined) === (event.audience === undefined))
+            ctx.report({
+              message:
+                "an event has either `project`, the field of its object with the project's id, or `audience`",
+              location: location.key(),
+            })
+          if (event.role !== undefined && event.project === undefined)
+            ctx.report({ message: '`role` is for events of a project', location: location.child('role') })
+          if (event.object?.$ref === undefined)
+            ctx.report({
+              message: '`object` refers to a schema under components/schemas',
+              location: location.child('object'),
+            })
           const properties = resolved(event.object, ctx)?.properties
-          if (event.project !== undefined && properties !== undefined && properties[event.project] === undefined) ctx.report({ message: `the object of the event has no \`${event.project}\``, location: location.child('project') })
-        }
-      }
+          if (
+            event.project !== undefined &&
+            properties !== undefined &&
+            properties[event.project] === undefined
+          )
+            ctx.report({
+              message: `the object of the event has no \`${event.project}\``,
+              location: location.child('project'),
+            })
+        },
+      },
     }
   },
   'stream-declared': eachOperation((operation, { ctx, location }) => {
@@ -25,14 +55,23 @@ export const eventRules = {
       for (const [type, media] of Object.entries<any>(resolved(response, ctx)?.content ?? {})) {
         const at = location.child(['responses', status, 'content', type])
         const events = media['x-stream-events']
-        if ((type === 'text/event-stream') !== (events !== undefined)) ctx.report({ message: '`text/event-stream` and `x-stream-events` go together', location: at.key() })
+        if ((type === 'text/event-stream') !== (events !== undefined))
+          ctx.report({ message: '`text/event-stream` and `x-stream-events` go together', location: at.key() })
         for (const [i, name] of (media['x-stream-ends'] ?? []).entries()) {
-          if (events?.[name] === undefined) ctx.report({ message: `\`${name}\` is no event of the stream`, location: at.child(['x-stream-ends', i]) })
+          if (events?.[name] === undefined)
+            ctx.report({
+              message: `\`${name}\` is no event of the stream`,
+              location: at.child(['x-stream-ends', i]),
+            })
         }
         for (const [name, schema] of Object.entries<any>(events ?? {})) {
-          if (schema.$ref === undefined) ctx.report({ message: `the data of \`${name}\` refers to a schema under components/schemas`, location: at.child(['x-stream-events', name]).key() })
+          if (schema.$ref === undefined)
+            ctx.report({
+              message: `the data of \`${name}\` refers to a schema under components/schemas`,
+              location: at.child(['x-stream-events', name]).key(),
+            })
         }
       }
     }
-  })
+  }),
 }

@@ -3,29 +3,35 @@ import type { Context } from './visit.ts'
 
 type Check = (value: any) => string | null
 
-const oneOf = (...values: string[]): Check => (value) => values.includes(value) ? null : `one of ${values.join(', ')}`
-const text: Check = (value) => typeof value === 'string' && value.trim() !== '' ? null : 'text'
-const yes: Check = (value) => value === true ? null : '`true`, or left out'
-const list: Check = (value) => Array.isArray(value) ? null : 'a list'
+const oneOf =
+  (...values: string[]): Check =>
+  (value) =>
+    values.includes(value) ? null : `one of ${values.join(', ')}`
+const text: Check = (value) => (typeof value === 'string' && value.trim() !== '' ? null : 'text')
+const yes: Check = (value) => (value === true ? null : '`true`, or left out')
+const list: Check = (value) => (Array.isArray(value) ? null : 'a list')
 const anything: Check = () => null
 
 /** By the linter's name for the place. */
 const extensions: Record<string, Record<string, Check>> = {
   Root: {
     'x-scopes': anything,
-    'x-rate-limits': (value) => Object.values(value ?? {}).every((limit) => Number.isInteger(limit) && Number(limit) > 0) ? null : 'requests a minute, a whole number from 1, for each policy',
+    'x-rate-limits': (value) =>
+      Object.values(value ?? {}).every((limit) => Number.isInteger(limit) && Number(limit) > 0)
+        ? null
+        : 'requests a minute, a whole number from 1, for each policy',
     'x-implied-responses': anything,
     'x-events': anything,
-    'x-error-codes': anything
+    'x-error-codes': anything,
   },
   Operation: {
     'x-rate-limit': anything,
     'x-idempotency': oneOf('handler', 'anew'),
-    'x-project-access': (value) => typeof value?.role === 'string' ? null : 'an object with the `role`',
+    'x-project-access': (value) => (typeof value?.role === 'string' ? null : 'an object with the `role`'),
     'x-secret-answer': yes,
     'x-deprecated-at': anything,
     'x-sunset': anything,
-    'x-successor': anything
+    'x-successor': anything,
   },
   RequestBody: { 'x-raw': yes },
   MediaType: { 'x-stream-events': anything, 'x-stream-ends': anything },
@@ -33,38 +39,47 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-event-types': list,
     'x-error-code': anything,
     'x-extensible': anything,
-    'x-in-events': (value) => value === false ? null : '`false`, or left out',
+    'x-in-events': (value) => (value === false ? null : '`false`, or left out'),
     'x-pattern-says': anything,
     'x-volatile': yes,
     'x-model': anything,
     'x-column': text,
     'x-computed': text,
-    'x-differs': text
+    'x-differs': text,
   },
   PathItem: {},
   Parameter: {},
   Response: {},
-  Header: {}
+  Header: {},
 }
 
 export const extensionRules = {
-  'known-extension': () => Object.fromEntries(Object.entries(extensions).map(([place, known]) => [place, {
-    enter (node: any, ctx: Context) {
-      for (const [name, value] of Object.entries(node)) {
-        if (!name.startsWith('x-') || name.startsWith('x-internal-')) continue
-        if (!Object.hasOwn(known, name)) ctx.report({ message: unknown(name, place), location: ctx.location.child(name).key() })
-        else {
-          const wanted = known[name](value)
-          if (wanted !== null) ctx.report({ message: `\`${name}\` is ${wanted}`, location: ctx.location.child(name) })
-        }
-      }
-    }
-  }]))
+  'known-extension': () =>
+    Object.fromEntries(
+      Object.entries(extensions).map(([place, known]) => [
+        place,
+        {
+          enter(node: any, ctx: Context) {
+            for (const [name, value] of Object.entries(node)) {
+              if (!name.startsWith('x-') || name.startsWith('x-internal-')) continue
+              if (!Object.hasOwn(known, name))
+                ctx.report({ message: unknown(name, place), location: ctx.location.child(name).key() })
+              else {
+                const wanted = known[name](value)
+                if (wanted !== null)
+                  ctx.report({ message: `\`${name}\` is ${wanted}`, location: ctx.location.child(name) })
+              }
+            }
+          },
+        },
+      ]),
+    ),
 }
 
-function unknown (name: string, place: string): string {
+function unknown(name: string, place: string): string {
   const elsewhere = Object.keys(extensions).find((other) => Object.hasOwn(extensions[other], name))
-  if (elsewhere !== undefined) return `\`${name}\` stands in a ${elsewhere}, not in a ${place}, where nothing reads it`
+  if (elsewhere !== undefined)
+    return `\`${name}\` stands in a ${elsewhere}, not in a ${place}, where nothing reads it`
   const here = Object.keys(extensions[place])
   return `unknown extension \`${name}\`${here.length === 0 ? '' : `: known here are ${here.join(', ')}`}; a note of your own begins with x-internal-`
 }

@@ -10,86 +10,130 @@ export const schemaRules = {
   /** What the validators cannot read they would silently let through. */
   'parameter-style': () => ({
     Parameter: {
-      enter (parameter: any, ctx: any) {
-        if (parameter.in === 'cookie') ctx.report({ message: 'cookie parameters are not supported', location: ctx.location.child('in') })
+      enter(parameter: any, ctx: any) {
+        if (parameter.in === 'cookie')
+          ctx.report({ message: 'cookie parameters are not supported', location: ctx.location.child('in') })
         if (parameter.style !== undefined && parameter.style !== 'form' && parameter.style !== 'simple') {
-          ctx.report({ message: `parameter style \`${parameter.style}\` is not supported`, location: ctx.location.child('style') })
+          ctx.report({
+            message: `parameter style \`${parameter.style}\` is not supported`,
+            location: ctx.location.child('style'),
+          })
         }
-        if (parameter.explode === false) ctx.report({ message: '`explode: false` is not supported', location: ctx.location.child('explode') })
+        if (parameter.explode === false)
+          ctx.report({
+            message: '`explode: false` is not supported',
+            location: ctx.location.child('explode'),
+          })
         if (parameter.in === 'query' && resolved(parameter.schema, ctx)?.type === 'object') {
-          ctx.report({ message: 'a query parameter that is an object is not supported', location: ctx.location.child('schema') })
+          ctx.report({
+            message: 'a query parameter that is an object is not supported',
+            location: ctx.location.child('schema'),
+          })
         }
-        if (parameter.schema === undefined) ctx.report({ message: `parameter \`${parameter.name}\` has no schema`, location: ctx.location.key() })
-        if (parameter.in === 'path' && parameter.required !== true) ctx.report({ message: 'a path parameter is `required: true`', location: ctx.location.child('name') })
+        if (parameter.schema === undefined)
+          ctx.report({
+            message: `parameter \`${parameter.name}\` has no schema`,
+            location: ctx.location.key(),
+          })
+        if (parameter.in === 'path' && parameter.required !== true)
+          ctx.report({
+            message: 'a path parameter is `required: true`',
+            location: ctx.location.child('name'),
+          })
         if (parameter.in === 'path' && !/^[a-z][a-z0-9_]*$/.test(parameter.name)) {
-          ctx.report({ message: `path parameter \`${parameter.name}\` must be snake_case: the router matches no other`, location: ctx.location.child('name') })
+          ctx.report({
+            message: `path parameter \`${parameter.name}\` must be snake_case: the router matches no other`,
+            location: ctx.location.child('name'),
+          })
         }
-      }
-    }
+      },
+    },
   }),
   /** An open object lets unknown fields in, and columns out. */
   'object-is-closed': () => ({
     Schema: {
-      enter (schema: any, ctx: any) {
+      enter(schema: any, ctx: any) {
         if (schema.properties === undefined) return
         if (schema.additionalProperties === undefined && schema.unevaluatedProperties === undefined) {
-          ctx.report({ message: 'an object with properties says `additionalProperties: false`', location: ctx.location.key() })
+          ctx.report({
+            message: 'an object with properties says `additionalProperties: false`',
+            location: ctx.location.key(),
+          })
         }
         for (const name of schema.required ?? []) {
           if (schema.properties[name] === undefined) {
-            ctx.report({ message: `\`required\` names \`${name}\`, which is no property`, location: ctx.location.child('required') })
+            ctx.report({
+              message: `\`required\` names \`${name}\`, which is no property`,
+              location: ctx.location.child('required'),
+            })
           }
         }
-      }
-    }
+      },
+    },
   }),
   'known-format': () => ({
     Schema: {
-      enter (schema: any, ctx: any) {
+      enter(schema: any, ctx: any) {
         if (schema.format !== undefined && !formats.has(schema.format)) {
-          ctx.report({ message: `unknown format \`${schema.format}\`; services/formats.ts has this project's own`, location: ctx.location.child('format') })
+          ctx.report({
+            message: `unknown format \`${schema.format}\`; services/formats.ts has this project's own`,
+            location: ctx.location.child('format'),
+          })
         }
-      }
-    }
+      },
+    },
   }),
   /** The linter looks at no keyword that stands beside a reference, takes a choice of nothing, and numbers that JSON cannot write. */
   'known-keyword': () => ({
     Schema: {
-      enter (schema: any, ctx: any) {
+      enter(schema: any, ctx: any) {
         for (const [keyword, value] of Object.entries(schema)) {
-          if (['enum', 'type'].includes(keyword) && Array.isArray(value) && value.length === 0) ctx.report({ message: `\`${keyword}\` has no value`, location: ctx.location.child(keyword).key() })
-          if (typeof value === 'number' && !Number.isFinite(value)) ctx.report({ message: `\`${keyword}\` is no number of JSON`, location: ctx.location.child(keyword).key() })
+          if (['enum', 'type'].includes(keyword) && Array.isArray(value) && value.length === 0)
+            ctx.report({
+              message: `\`${keyword}\` has no value`,
+              location: ctx.location.child(keyword).key(),
+            })
+          if (typeof value === 'number' && !Number.isFinite(value))
+            ctx.report({
+              message: `\`${keyword}\` is no number of JSON`,
+              location: ctx.location.child(keyword).key(),
+            })
         }
-      }
+      },
     },
     ref: {
-      enter (node: any, ctx: any) {
+      enter(node: any, ctx: any) {
         if (ctx.type.name !== 'Schema') return
-        for (const { keyword, message } of keywordProblems(node)) ctx.report({ message, location: ctx.location.child(keyword).key() })
-      }
-    }
+        for (const { keyword, message } of keywordProblems(node))
+          ctx.report({ message, location: ctx.location.child(keyword).key() })
+      },
+    },
   }),
   'pattern-says': () => ({
     Schema: {
-      enter (schema: any, ctx: any) {
+      enter(schema: any, ctx: any) {
         const says = schema[patternSays]
         if (says === undefined) return
         const report = (message: string) => ctx.report({ message, location: ctx.location.child(patternSays) })
-        if (typeof says !== 'string' || says.trim() === '') report(`\`${patternSays}\` is text that follows "must be"`)
+        if (typeof says !== 'string' || says.trim() === '')
+          report(`\`${patternSays}\` is text that follows "must be"`)
         if (schema.pattern === undefined) report(`\`${patternSays}\` stands beside a \`pattern\``)
-      }
-    }
+      },
+    },
   }),
   'pattern-compiles': () => ({
     Schema: {
-      enter (schema: any, ctx: any) {
+      enter(schema: any, ctx: any) {
         if (schema.pattern === undefined) return
         try {
           new RegExp(schema.pattern, 'u')
         } catch (error) {
-          ctx.report({ message: `pattern does not compile: ${(error as Error).message}`, location: ctx.location.child('pattern') })
+          ctx.report({
+            message: `pattern does not compile: ${(error as Error).message}`,
+            location: ctx.location.child('pattern'),
+          })
         }
-      }
-    }
-  })
+      },
+    },
+  }),
 }

@@ -2,45 +2,61 @@
 import { methods } from '../methods.ts'
 
 export interface Context {
-  report (problem: { message: string, location?: any }): void
+  report(problem: { message: string; location?: any }): void
   location: any
   key: string | number
   /** The linter's name for what stands here, such as `Schema`. */
   type: { name: string }
-  resolve (node: any): { node: any }
+  resolve(node: any): { node: any }
 }
 
-export function resolved (node: any, ctx: Context): any {
+export function resolved(node: any, ctx: Context): any {
   return node?.$ref === undefined ? node : ctx.resolve(node).node
 }
 
-export function parametersOf (operation: any, path: any, ctx: Context): any[] {
-  return [...path?.parameters ?? [], ...operation.parameters ?? []].map((p) => resolved(p, ctx)).filter(Boolean)
+export function parametersOf(operation: any, path: any, ctx: Context): any[] {
+  return [...(path?.parameters ?? []), ...(operation.parameters ?? [])]
+    .map((p) => resolved(p, ctx))
+    .filter(Boolean)
 }
 
-export function header (response: any, name: string): boolean {
+export function header(response: any, name: string): boolean {
   return Object.keys(response?.headers ?? {}).some((key) => key.toLowerCase() === name.toLowerCase())
 }
 
 /** Calls `check` for every operation with its path item, its method and the root document. */
-export function eachOperation (check: (operation: any, at: { path: any, method: string, root: any, rootFile: string, ctx: Context, location: any, url: string }) => void) {
+export function eachOperation(
+  check: (
+    operation: any,
+    at: { path: any; method: string; root: any; rootFile: string; ctx: Context; location: any; url: string },
+  ) => void,
+) {
   return () => {
     let root: any
     let rootFile = ''
     return {
       Root: {
-        enter (node: any, ctx: any) {
+        enter(node: any, ctx: any) {
           root = node
           rootFile = ctx.location.source.absoluteRef
-        }
+        },
       },
       PathItem: {
-        enter (path: any, ctx: any) {
+        enter(path: any, ctx: any) {
           for (const method of methods) {
-            if (path[method]) check(path[method], { path, method, root, rootFile, ctx, location: ctx.location.child(method), url: String(ctx.key) })
+            if (path[method])
+              check(path[method], {
+                path,
+                method,
+                root,
+                rootFile,
+                ctx,
+                location: ctx.location.child(method),
+                url: String(ctx.key),
+              })
           }
-        }
-      }
+        },
+      },
     }
   }
 }

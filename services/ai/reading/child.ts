@@ -7,7 +7,15 @@ import { lockNetwork } from './confinement.ts'
 import { ReadingError, type ReadingErrorCode } from './errors.ts'
 import { begun, encode, type ReadText } from './frame.ts'
 
-const { values } = parseArgs({ options: { type: { type: 'string' }, extension: { type: 'string' }, tokens: { type: 'string' }, overlap: { type: 'string' }, output: { type: 'string' } } })
+const { values } = parseArgs({
+  options: {
+    type: { type: 'string' },
+    extension: { type: 'string' },
+    tokens: { type: 'string' },
+    overlap: { type: 'string' },
+    output: { type: 'string' },
+  },
+})
 const parent = new Socket({ fd: 3, readable: true, writable: true })
 parent.on('close', () => process.exit())
 parent.on('error', () => process.exit())
@@ -18,11 +26,13 @@ const { extract } = await import('./extract.ts')
 parent.write(Buffer.from([begun]))
 parent.end(encode(await read()))
 
-async function read (): Promise<ReadText | ReadingErrorCode> {
+async function read(): Promise<ReadText | ReadingErrorCode> {
   try {
     return await extract(readFileSync(0), {
-      contentType: values.type ?? '', extension: values.extension ?? '', outputBytes: Number(values.output),
-      chunking: { maxTokens: Number(values.tokens), overlapTokens: Number(values.overlap) }
+      contentType: values.type ?? '',
+      extension: values.extension ?? '',
+      outputBytes: Number(values.output),
+      chunking: { maxTokens: Number(values.tokens), overlapTokens: Number(values.overlap) },
     })
   } catch (error) {
     return codeOf(error)
@@ -30,9 +40,11 @@ async function read (): Promise<ReadText | ReadingErrorCode> {
 }
 
 /** What a parser throws, whatever it is, is the document's doing. */
-function codeOf (error: unknown): ReadingErrorCode {
+function codeOf(error: unknown): ReadingErrorCode {
   if (error instanceof ReadingError) return error.code
   const message = error instanceof Error ? error.message : ''
   if (/invalid string length|cannot create a string|file size/i.test(message)) return 'too_large'
-  return /allocation failed|invalid (?:typed )?array (?:buffer )?length|out of memory/i.test(message) ? 'too_much_memory' : 'damaged'
+  return /allocation failed|invalid (?:typed )?array (?:buffer )?length|out of memory/i.test(message)
+    ? 'too_much_memory'
+    : 'damaged'
 }

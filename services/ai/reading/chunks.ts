@@ -14,7 +14,10 @@ export interface ChunkRange {
   tokens: number
 }
 
-export interface Chunking { maxTokens: number, overlapTokens: number }
+export interface Chunking {
+  maxTokens: number
+  overlapTokens: number
+}
 
 /** A chunk does not reach over more blanks than that. */
 const widestGap = 200
@@ -22,7 +25,7 @@ const widestGap = 200
 const longestPath = 500
 
 /** No chunk crosses a heading of the two highest levels, and every character that is no blank is in one. `tokens` is the whole's. */
-export function chunksOf (structure: Structure, chunking: Chunking): { chunks: ChunkRange[], tokens: number } {
+export function chunksOf(structure: Structure, chunking: Chunking): { chunks: ChunkRange[]; tokens: number } {
   const paths = pathsOf(structure.headings)
   const pageOf = pagesOf(structure.pages)
   const chunks: ChunkRange[] = []
@@ -43,24 +46,34 @@ export function chunksOf (structure: Structure, chunking: Chunking): { chunks: C
   return { chunks, tokens: chunks.length === 1 ? chunks[0].tokens : tokens }
 }
 
-function sectionsOf ({ text, headings }: Structure): Range[] {
+function sectionsOf({ text, headings }: Structure): Range[] {
   const [, second = Infinity] = [...new Set(headings.map(({ level }) => level))].sort((a, b) => a - b)
   const starts = headings.filter(({ level }) => level <= second).map(({ start }) => start)
-  return [0, ...starts].map((start, index) => ({ start, end: starts[index] ?? text.length })).filter(({ start, end }) => start < end)
+  return [0, ...starts]
+    .map((start, index) => ({ start, end: starts[index] ?? text.length }))
+    .filter(({ start, end }) => start < end)
 }
 
 /** Of each heading, the path to it. */
-function pathsOf (headings: Heading[]): string[] {
+function pathsOf(headings: Heading[]): string[] {
   const above: Heading[] = []
   return headings.map((heading) => {
     while (above.length > 0 && above[above.length - 1].level >= heading.level) above.pop()
     above.push(heading)
-    const path = above.map(({ title }) => title).filter((title) => title !== '').join(' › ')
-    return path.length <= longestPath ? path : `…${path.slice(1 - longestPath).toWellFormed().replace(/^\ufffd/, '')}`
+    const path = above
+      .map(({ title }) => title)
+      .filter((title) => title !== '')
+      .join(' › ')
+    return path.length <= longestPath
+      ? path
+      : `…${path
+          .slice(1 - longestPath)
+          .toWellFormed()
+          .replace(/^\ufffd/, '')}`
   })
 }
 
-function pagesOf (pages: number[] | null): (start: number) => number | null {
+function pagesOf(pages: number[] | null): (start: number) => number | null {
   if (pages === null) return () => null
   const starts = pages.map((start) => ({ start }))
   return (start) => Math.max(1, firstFrom(starts, start + 1))
@@ -82,64 +95,71 @@ class Packer {
   #old = 0
   #tokens = 0
 
-  constructor (text: string, { maxTokens, overlapTokens }: Chunking) {
+  constructor(text: string, { maxTokens, overlapTokens }: Chunking) {
     this.#text = text
     this.#maxTokens = maxTokens
     this.#overlapTokens = overlapTokens
   }
 
-  * add (unit: Unit): Generator<Packed> {
+  *add(unit: Unit): Generator<Packed> {
     const last = this.#units.at(-1)
-    if (last !== undefined && unit.start - last.end > widestGap) yield * this.#flush(0)
-    else if (unit.heading && this.#tokens * 2 > this.#maxTokens) yield * this.#flush(0)
-    else if (this.#tokens + unit.tokens > this.#maxTokens) yield * this.#flush(this.#overlapTokens)
+    if (last !== undefined && unit.start - last.end > widestGap) yield* this.#flush(0)
+    else if (unit.heading && this.#tokens * 2 > this.#maxTokens) yield* this.#flush(0)
+    else if (this.#tokens + unit.tokens > this.#maxTokens) yield* this.#flush(this.#overlapTokens)
     while (this.#old > 0 && this.#tokens + unit.tokens > this.#maxTokens) this.#dropFirst()
     // Only what was carried over can still be in the way.
-    if (this.#tokens + unit.tokens > this.#maxTokens) yield * this.#flush(0)
+    if (this.#tokens + unit.tokens > this.#maxTokens) yield* this.#flush(0)
     this.#push(unit)
   }
 
-  * end (): Generator<Packed> {
-    while (this.#units.length > this.#old) yield * this.#flush(0)
+  *end(): Generator<Packed> {
+    while (this.#units.length > this.#old) yield* this.#flush(0)
   }
 
-  #push (unit: Unit): void {
+  #push(unit: Unit): void {
     this.#units.push(unit)
     this.#tokens += unit.tokens
   }
 
-  #dropFirst (): void {
+  #dropFirst(): void {
     this.#tokens -= this.#units.shift()!.tokens
     this.#old--
   }
 
   /** Gives what there is, and begins the next chunk with its last sentences. */
-  * #flush (overlapTokens: number): Generator<Packed> {
+  *#flush(overlapTokens: number): Generator<Packed> {
     const units = this.#units
     const fresh = units[this.#old]
     if (fresh === undefined) return this.#restart([], [])
     const carried = overlapTokens > 0 ? this.#takeHeadings() : []
-    while (units.length > this.#old + 1 && this.#exactTokens() > this.#maxTokens) carried.unshift(units.pop()!)
+    while (units.length > this.#old + 1 && this.#exactTokens() > this.#maxTokens)
+      carried.unshift(units.pop()!)
     // Should sentences that were in the chunk before make it too long, they go.
     while (this.#old > 0 && this.#exactTokens() > this.#maxTokens) this.#dropFirst()
-    yield { start: units[0].start, end: units[units.length - 1].end, fresh: fresh.start, tokens: this.#exactTokens() }
+    yield {
+      start: units[0].start,
+      end: units[units.length - 1].end,
+      fresh: fresh.start,
+      tokens: this.#exactTokens(),
+    }
     this.#restart(this.#overlap(overlapTokens), carried)
   }
 
-  #restart (old: Unit[], carried: Unit[]): void {
+  #restart(old: Unit[], carried: Unit[]): void {
     this.#units = [...old, ...carried]
     this.#old = old.length
     this.#tokens = this.#units.reduce((sum, { tokens }) => sum + tokens, 0)
   }
 
   /** A heading belongs to what follows it. */
-  #takeHeadings (): Unit[] {
+  #takeHeadings(): Unit[] {
     let count = 0
-    while (count < this.#units.length - this.#old - 1 && this.#units[this.#units.length - 1 - count].heading) count++
+    while (count < this.#units.length - this.#old - 1 && this.#units[this.#units.length - 1 - count].heading)
+      count++
     return this.#units.splice(this.#units.length - count)
   }
 
-  #overlap (most: number): Unit[] {
+  #overlap(most: number): Unit[] {
     let tokens = 0
     let first = this.#units.length
     while (first > 1) {
@@ -152,13 +172,19 @@ class Packer {
   }
 
   /** Without the blanks around the whole. */
-  #exactTokens (): number {
+  #exactTokens(): number {
     const units = this.#units
     const [first, last] = [units[0], units[units.length - 1]]
     const adjoins = (at: number): boolean => /^\S\S$/.test(this.#text.slice(at - 1, at + 1))
-    if (first === last || units.some(({ cut, from }, index) => cut || (index > 0 && adjoins(from)))) return countTokens(this.#text.slice(first.start, last.end))
+    if (first === last || units.some(({ cut, from }, index) => cut || (index > 0 && adjoins(from))))
+      return countTokens(this.#text.slice(first.start, last.end))
     const between = units.slice(1, -1).reduce((sum, { tokens }) => sum + tokens, 0)
-    const bare = (from: number, to: number, tokens: number, unit: Unit): number => from === unit.from && to === unit.to ? tokens : countTokens(this.#text.slice(from, to))
-    return bare(first.start, first.to, first.tokens, first) + between + bare(last.from, last.end, last.tokens, last)
+    const bare = (from: number, to: number, tokens: number, unit: Unit): number =>
+      from === unit.from && to === unit.to ? tokens : countTokens(this.#text.slice(from, to))
+    return (
+      bare(first.start, first.to, first.tokens, first) +
+      between +
+      bare(last.from, last.end, last.tokens, last)
+    )
   }
 }

@@ -6,7 +6,7 @@ import { Writer, type Structure } from './structure.ts'
 const delimiters = [',', ';', '\t', '|']
 
 /** At most `limit` UTF-16 code units of text. Throws `damaged` where a quote never ends. */
-export function readCsv (csv: string, limit: number): Structure {
+export function readCsv(csv: string, limit: number): Structure {
   const writer = new Writer(limit)
   let columns: string[] | null = null
   let first = true
@@ -18,7 +18,14 @@ export function readCsv (csv: string, limit: number): Structure {
     return null
   }
   try {
-    parse(csv, { delimiter: delimiterOf(csv), on_record: onRecord, relax_column_count: true, relax_quotes: true, skip_empty_lines: true, bom: true })
+    parse(csv, {
+      delimiter: delimiterOf(csv),
+      on_record: onRecord,
+      relax_column_count: true,
+      relax_quotes: true,
+      skip_empty_lines: true,
+      bom: true,
+    })
   } catch (error) {
     throw error instanceof CsvError ? new ReadingError('damaged') : error
   }
@@ -28,7 +35,7 @@ export function readCsv (csv: string, limit: number): Structure {
   return { text, headings: [], rows: [{ start: 0, end: text.length }], records: true, pages: null }
 }
 
-function writeRow (writer: Writer, values: string[], columns: string[] | null): void {
+function writeRow(writer: Writer, values: string[], columns: string[] | null): void {
   let separator = writer.length > 0 ? '\n' : ''
   values.forEach((value, index) => {
     if (value === '') return
@@ -39,16 +46,24 @@ function writeRow (writer: Writer, values: string[], columns: string[] | null): 
 }
 
 /** The first row names the columns if its values could: all there, all different, and none a number or a date. */
-function areNames (values: string[]): boolean {
-  return values.every((value) => value !== '' && !/^[-+]?[\d.,:/ -]+%?$/.test(value)) && new Set(values).size === values.length
+function areNames(values: string[]): boolean {
+  return (
+    values.every((value) => value !== '' && !/^[-+]?[\d.,:/ -]+%?$/.test(value)) &&
+    new Set(values).size === values.length
+  )
 }
 
 /** The one that divides the first lines into most, and equally many, values. */
-function delimiterOf (csv: string): string {
-  const lines = csv.slice(0, 20_000).split('\n').slice(0, 10).map((line) => line.replace(/"[^"]*"/g, '')).filter((line) => line !== '')
+function delimiterOf(csv: string): string {
+  const lines = csv
+    .slice(0, 20_000)
+    .split('\n')
+    .slice(0, 10)
+    .map((line) => line.replace(/"[^"]*"/g, ''))
+    .filter((line) => line !== '')
   const score = (delimiter: string): number => {
     const counts = lines.map((line) => line.split(delimiter).length - 1)
     return Math.min(...counts) * 1000 + Math.max(...counts)
   }
-  return delimiters.reduce((best, delimiter) => score(delimiter) > score(best) ? delimiter : best)
+  return delimiters.reduce((best, delimiter) => (score(delimiter) > score(best) ? delimiter : best))
 }

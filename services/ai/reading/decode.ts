@@ -1,21 +1,25 @@
 // Bytes become characters: UTF-8, UTF-16 with its mark, what an HTML page declares, else windows-1252.
 import { isUtf8 } from 'node:buffer'
 
-const marks: [string, number[]][] = [['utf-8', [0xef, 0xbb, 0xbf]], ['utf-16le', [0xff, 0xfe]], ['utf-16be', [0xfe, 0xff]]]
+const marks: [string, number[]][] = [
+  ['utf-8', [0xef, 0xbb, 0xbf]],
+  ['utf-16le', [0xff, 0xfe]],
+  ['utf-16be', [0xfe, 0xff]],
+]
 
 /** The encoding that a byte order mark tells. */
-export function markOf (bytes: Buffer): string | null {
+export function markOf(bytes: Buffer): string | null {
   return marks.find(([, mark]) => mark.every((byte, index) => bytes[index] === byte))?.[0] ?? null
 }
 
 /** The text of the bytes, as `clean` leaves it. `declared` is the encoding that the document itself names. */
-export function decode (bytes: Buffer, declared: string | null = null): string {
-  const encoding = markOf(bytes) ?? (isUtf8(bytes) ? 'utf-8' : declared ?? guess(bytes))
+export function decode(bytes: Buffer, declared: string | null = null): string {
+  const encoding = markOf(bytes) ?? (isUtf8(bytes) ? 'utf-8' : (declared ?? guess(bytes)))
   return clean(new TextDecoder(encoding).decode(bytes))
 }
 
 /** One wrong byte does not make a text of UTF-8 another's: it does where it is as frequent as the right ones. */
-function guess (bytes: Buffer): string {
+function guess(bytes: Buffer): string {
   let wrong = 0
   let right = 0
   for (const character of bytes.toString('utf8', 0, 1 << 20)) {
@@ -26,8 +30,10 @@ function guess (bytes: Buffer): string {
 }
 
 /** The encoding that `<meta>` names at the beginning of a page, if it is one. */
-export function declaredIn (html: Buffer): string | null {
-  const label = /<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})/i.exec(html.toString('latin1', 0, 2048))?.[1]
+export function declaredIn(html: Buffer): string | null {
+  const label = /<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})/i.exec(
+    html.toString('latin1', 0, 2048),
+  )?.[1]
   if (label === undefined) return null
   try {
     return new TextDecoder(label).encoding
@@ -37,10 +43,12 @@ export function declaredIn (html: Buffer): string | null {
 }
 
 /** Line ends are `\n`; what no text has is gone: NUL and other controls, halves of characters. */
-export function clean (text: string): string {
-  return text
-    .replace(/\r\n?|[\x85\u2028\u2029]/g, '\n')
-    // oxlint-disable-next-line no-control-regex
-    .replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\ufeff]/g, '')
-    .toWellFormed()
+export function clean(text: string): string {
+  return (
+    text
+      .replace(/\r\n?|[\x85\u2028\u2029]/g, '\n')
+      // oxlint-disable-next-line no-control-regex
+      .replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\ufeff]/g, '')
+      .toWellFormed()
+  )
 }

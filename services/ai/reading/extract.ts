@@ -13,7 +13,10 @@ export interface Extraction extends Hints {
 }
 
 /** Throws ReadingError. */
-export async function extract (bytes: Buffer, { outputBytes, chunking, ...hints }: Extraction): Promise<ReadText> {
+export async function extract(
+  bytes: Buffer,
+  { outputBytes, chunking, ...hints }: Extraction,
+): Promise<ReadText> {
   if (bytes.length === 0) throw new ReadingError('empty')
   const structure = await readers[kindOf(bytes, hints)](bytes, outputBytes)
   const { text, pages } = structure
@@ -32,11 +35,11 @@ const readers: Record<Kind, Reader> = {
   csv: async (bytes, limit) => (await import('./csv.ts')).readCsv(decode(bytes), limit),
   json: async (bytes, limit) => (await import('./json.ts')).readJson(decode(bytes), limit),
   pdf: async (bytes, limit) => (await import('./pdf.ts')).readPdf(new Uint8Array(bytes), limit),
-  zip: async (bytes, limit) => (await import('./docx.ts')).readDocx(bytes, limit)
+  zip: async (bytes, limit) => (await import('./docx.ts')).readDocx(bytes, limit),
 }
 
 /** The text as it is; not even decoded where it cannot but be too long, twice the bytes being the most that an encoding saves. */
-function source (bytes: Buffer, limit: number): string {
+function source(bytes: Buffer, limit: number): string {
   if (bytes.length > 2 * limit) throw new ReadingError('too_large')
   return decode(bytes)
 }

@@ -7,25 +7,37 @@ import { ReadingError, readingErrorCodes, type ReadingErrorCode } from './errors
 /** The first byte. */
 export const begun = 0x52
 
-export interface ReadText { text: string, pages: number[] | null, chunks: ChunkRange[], tokens: number, language: string }
-type Answer = Omit<ReadText, 'text'> & { headings: string[] } | { error: ReadingErrorCode }
+export interface ReadText {
+  text: string
+  pages: number[] | null
+  chunks: ChunkRange[]
+  tokens: number
+  language: string
+}
+type Answer = (Omit<ReadText, 'text'> & { headings: string[] }) | { error: ReadingErrorCode }
 
 /** The longest that a frame may be, for a text of at most so many bytes of UTF-8. */
-export function longestFrame (textBytes: number): number {
+export function longestFrame(textBytes: number): number {
   return 2 * textBytes + (1 << 20)
 }
 
 /** Lengths of both parts, facts as JSON, the text as UTF-8. */
-export function encode (result: ReadText | ReadingErrorCode): Buffer {
+export function encode(result: ReadText | ReadingErrorCode): Buffer {
   if (typeof result === 'string') return frame({ error: result }, '')
   const { text, chunks, pages, tokens, language } = result
   const headings = [...new Set(chunks.map(({ heading }) => heading ?? ''))]
   const indexes = new Map(headings.map((heading, index) => [heading, index]))
-  const short = chunks.map(({ start, end, page, heading, tokens }) => [start, end, page, indexes.get(heading ?? ''), tokens])
+  const short = chunks.map(({ start, end, page, heading, tokens }) => [
+    start,
+    end,
+    page,
+    indexes.get(heading ?? ''),
+    tokens,
+  ])
   return frame({ pages, tokens, language, headings, chunks: short } as never, text)
 }
 
-function frame (answer: Answer, text: string): Buffer {
+function frame(answer: Answer, text: string): Buffer {
   const [facts, bytes] = [Buffer.from(JSON.stringify(answer)), Buffer.from(text)]
   const lengths = Buffer.alloc(8)
   lengths.writeUInt32LE(facts.length, 0)
@@ -34,21 +46,39 @@ function frame (answer: Answer, text: string): Buffer {
 }
 
 /** Throws the error that it tells, and `damaged` for what no reading process says. `textBytes` is what the text may have at most. */
-export function decodeFrame (bytes: Buffer, textBytes: number): ReadText {
+export function decodeFrame(bytes: Buffer, textBytes: number): ReadText {
   const { answer, text } = parts(bytes)
   if (readingErrorCodes.includes(answer.error)) throw new ReadingError(answer.error)
   if (Buffer.byteLength(text) > textBytes) throw new ReadingError('too_large')
   const { pages, tokens, language, headings, chunks } = answer
-  const valid = Object.hasOwn(names, String(language)) && isCount(tokens) && !text.includes('\0') && arePages(pages, text.length) && areStrings(headings) &&
-    Array.isArray(chunks) && chunks.every((chunk) => isChunk(chunk, text.length, pages, headings))
+  const valid =
+    Object.hasOwn(names, String(language)) &&
+    isCount(tokens) &&
+    !text.includes('\0') &&
+    arePages(pages, text.length) &&
+    areStrings(headings) &&
+    Array.isArray(chunks) &&
+    chunks.every((chunk) => isChunk(chunk, text.length, pages, headings))
   if (!valid) throw new ReadingError('damaged')
-  return { text, pages, tokens, language, chunks: chunks.map(([start, end, page, heading, tokens]: number[]) => ({ start, end, page: page as number | null, heading: headings[heading] || null, tokens })) }
+  return {
+    text,
+    pages,
+    tokens,
+    language,
+    chunks: chunks.map(([start, end, page, heading, tokens]: number[]) => ({
+      start,
+      end,
+      page: page as number | null,
+      heading: headings[heading] || null,
+      tokens,
+    })),
+  }
 }
 
 const names = Object.fromEntries(['simple', ...Object.values(configurations)].map((name) => [name, true]))
 
 // oxlint-disable-next-line no-explicit-any
-function parts (bytes: Buffer): { answer: any, text: string } {
+function parts(bytes: Buffer): { answer: any; text: string } {
   if (bytes.length < 8) throw new ReadingError('damaged')
   const middle = 8 + bytes.readUInt32LE(0)
   if (bytes.length !== middle + bytes.readUInt32LE(4)) throw new ReadingError('damaged')
@@ -59,21 +89,38 @@ function parts (bytes: Buffer): { answer: any, text: string } {
   throw new ReadingError('damaged')
 }
 
-function isCount (value: unknown): value is number {
+function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 31
 }
 
-function arePages (pages: unknown, length: number): boolean {
+function arePages(pages: unknown, length: number): boolean {
   if (pages === null) return true
-  return Array.isArray(pages) && pages.every((start, index) => isCount(start) && start <= length && (index === 0 || start >= pages[index - 1]))
+  return (
+    Array.isArray(pages) &&
+    pages.every(
+      (start, index) => isCount(start) && start <= length && (index === 0 || start >= pages[index - 1]),
+    )
+  )
 }
 
-function areStrings (values: unknown): boolean {
-  return Array.isArray(values) && values.every((value) => typeof value === 'string' && value.length <= 1000 && value.isWellFormed() && !value.includes('\0'))
+function areStrings(values: unknown): boolean {
+  return (
+    Array.isArray(values) &&
+    values.every(
+      (value) =>
+        typeof value === 'string' && value.length <= 1000 && value.isWellFormed() && !value.includes('\0'),
+    )
+  )
 }
 
-function isChunk (chunk: unknown, length: number, pages: number[] | null, headings: string[]): boolean {
+function isChunk(chunk: unknown, length: number, pages: number[] | null, headings: string[]): boolean {
   if (!Array.isArray(chunk) || chunk.length !== 5) return false
   const [start, end, page, heading, tokens] = chunk
-  return [start, end, heading, tokens].every(isCount) && start < end && end <= length && heading < headings.length && (pages === null ? page === null : isCount(page) && page >= 1 && page <= pages.length)
+  return (
+    [start, end, heading, tokens].every(isCount) &&
+    start < end &&
+    end <= length &&
+    heading < headings.length &&
+    (pages === null ? page === null : isCount(page) && page >= 1 && page <= pages.length)
+  )
 }

@@ -22,12 +22,24 @@ const longestHeading = 150
 const mostBroken = 50
 
 /** At most `limit` UTF-16 code units of text. Throws `encrypted`, `damaged` and `too_large`. A page that is damaged is empty, if others are not. */
-export async function readPdf (bytes: Uint8Array, limit: number): Promise<Structure> {
+export async function readPdf(bytes: Uint8Array, limit: number): Promise<Structure> {
   const task = getDocument({
-    data: bytes, verbosity: 0, useSystemFonts: false, disableFontFace: true, useWorkerFetch: false, useWasm: false,
-    isImageDecoderSupported: false, isOffscreenCanvasSupported: false, enableXfa: false, stopAtErrors: false, disableAutoFetch: true, disableStream: true
+    data: bytes,
+    verbosity: 0,
+    useSystemFonts: false,
+    disableFontFace: true,
+    useWorkerFetch: false,
+    useWasm: false,
+    isImageDecoderSupported: false,
+    isOffscreenCanvasSupported: false,
+    enableXfa: false,
+    stopAtErrors: false,
+    disableAutoFetch: true,
+    disableStream: true,
   })
-  const document = await task.promise.catch((error: unknown) => { throw refusal(error) })
+  const document = await task.promise.catch((error: unknown) => {
+    throw refusal(error)
+  })
   if (document.numPages > mostPages) throw new ReadingError('too_large')
   const pages: Line[][] = []
   let length = 0
@@ -44,14 +56,17 @@ export async function readPdf (bytes: Uint8Array, limit: number): Promise<Struct
   return structureOf(pages, limit)
 }
 
-function refusal (error: unknown): unknown {
+function refusal(error: unknown): unknown {
   if (error instanceof PasswordException) return new ReadingError('encrypted')
-  return error instanceof Error && /^(?:InvalidPDF|Format|Unknown|Response|MissingData|XRef|Parser)/.test(error.name) ? new ReadingError('damaged') : error
+  return error instanceof Error &&
+    /^(?:InvalidPDF|Format|Unknown|Response|MissingData|XRef|Parser)/.test(error.name)
+    ? new ReadingError('damaged')
+    : error
 }
 
 type Document = Awaited<ReturnType<typeof getDocument>['promise']>
 
-async function linesOf (document: Document, number: number): Promise<Line[] | null> {
+async function linesOf(document: Document, number: number): Promise<Line[] | null> {
   try {
     const page = await document.getPage(number)
     const { items } = await page.getTextContent({ includeMarkedContent: false })
@@ -63,9 +78,14 @@ async function linesOf (document: Document, number: number): Promise<Line[] | nu
   }
 }
 
-interface Item { str: string, transform: number[], height: number, hasEOL: boolean }
+interface Item {
+  str: string
+  transform: number[]
+  height: number
+  hasEOL: boolean
+}
 
-function collect (items: Item[]): Line[] {
+function collect(items: Item[]): Line[] {
   const lines: Line[] = []
   let parts: string[] = []
   let size = 0
@@ -73,7 +93,8 @@ function collect (items: Item[]): Line[] {
   const end = (): void => {
     const text = normalise(parts.join(''))
     const before = lines.at(-1)
-    if (text !== '') lines.push({ text, size, y, apart: before !== undefined && isApart(before, { size, y }) })
+    if (text !== '')
+      lines.push({ text, size, y, apart: before !== undefined && isApart(before, { size, y }) })
     parts = []
     size = 0
   }
@@ -90,20 +111,36 @@ function collect (items: Item[]): Line[] {
 }
 
 /** A paragraph ends where the gap is wider than between lines, or a column or a size of letters does. */
-function isApart (before: { size: number, y: number }, { size, y }: { size: number, y: number }): boolean {
+function isApart(before: { size: number; y: number }, { size, y }: { size: number; y: number }): boolean {
   const gap = before.y - y
-  return gap < -before.size || gap > 1.7 * Math.max(before.size, size) || Math.abs(size - before.size) > 0.1 * before.size
+  return (
+    gap < -before.size ||
+    gap > 1.7 * Math.max(before.size, size) ||
+    Math.abs(size - before.size) > 0.1 * before.size
+  )
 }
 
-const ligatures: Record<string, string> = { '\ufb00': 'ff', '\ufb01': 'fi', '\ufb02': 'fl', '\ufb03': 'ffi', '\ufb04': 'ffl', '\ufb05': 'st', '\ufb06': 'st' }
-
-function normalise (text: string): string {
-  return clean(text.replace(/[\ufb00-\ufb06]/g, (ligature) => ligatures[ligature])).normalize('NFC').replace(/\s+/g, ' ').trim()
+const ligatures: Record<string, string> = {
+  '\ufb00': 'ff',
+  '\ufb01': 'fi',
+  '\ufb02': 'fl',
+  '\ufb03': 'ffi',
+  '\ufb04': 'ffl',
+  '\ufb05': 'st',
+  '\ufb06': 'st',
 }
 
-function structureOf (source: Line[][], limit: number): Structure {
+function normalise(text: string): string {
+  return clean(text.replace(/[\ufb00-\ufb06]/g, (ligature) => ligatures[ligature]))
+    .normalize('NFC')
+    .replace(/\s+/g, ' ')
+    .trim()
+}
+
+function structureOf(source: Line[][], limit: number): Structure {
   const hyphenated = new Set<string>()
-  for (const line of source.flat()) for (const [word] of line.text.matchAll(/\p{L}{1,40}-\p{Ll}{1,40}/gu)) hyphenated.add(word.toLowerCase())
+  for (const line of source.flat())
+    for (const [word] of line.text.matchAll(/\p{L}{1,40}-\p{Ll}{1,40}/gu)) hyphenated.add(word.toLowerCase())
   const writer = new Writer(limit)
   const headings: Heading[] = []
   const pages: number[] = []
@@ -119,7 +156,14 @@ function structureOf (source: Line[][], limit: number): Structure {
       if (level !== undefined && line.text.length <= longestHeading && /\p{L}/u.test(line.text)) {
         const last = headings.at(-1)
         // A heading may take two lines.
-        if (last !== undefined && before !== null && !line.apart && before.size === line.size && levels.has(before.size)) last.title = titleOf(`${last.title} ${line.text}`)
+        if (
+          last !== undefined &&
+          before !== null &&
+          !line.apart &&
+          before.size === line.size &&
+          levels.has(before.size)
+        )
+          last.title = titleOf(`${last.title} ${line.text}`)
         else headings.push({ start: writer.length, level, title: titleOf(line.text) })
       }
       writer.add(line.text)
@@ -130,7 +174,7 @@ function structureOf (source: Line[][], limit: number): Structure {
 }
 
 /** The sizes of letters that are larger than most of the text, the largest first, as levels from 1. */
-function levelsOf (lines: Line[]): Map<number, number> {
+function levelsOf(lines: Line[]): Map<number, number> {
   const letters = new Map<number, number>()
   for (const { size, text } of lines) letters.set(size, (letters.get(size) ?? 0) + text.length)
   const [body = 0] = [...letters].sort((a, b) => b[1] - a[1])[0] ?? []
@@ -139,7 +183,7 @@ function levelsOf (lines: Line[]): Map<number, number> {
 }
 
 /** A word that is divided at the end of a line is whole again; its hyphen stays if the document has it with one elsewhere. */
-function joinWords (lines: Line[], hyphenated: Set<string>): void {
+function joinWords(lines: Line[], hyphenated: Set<string>): void {
   for (let index = 0; index + 1 < lines.length; index++) {
     const [line, next] = [lines[index], lines[index + 1]]
     const first = /(\p{L}{2,40})[-\u00ad\u2010]$/u.exec(line.text)

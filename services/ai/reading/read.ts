@@ -10,7 +10,9 @@ import { runReader } from './process.ts'
 export { ReadingError, type ReadingErrorCode } from './errors.ts'
 
 /** Offsets are UTF-16 code units into the text of the document, of which `text` is the slice. */
-export interface NewChunk extends ChunkRange { text: string }
+export interface NewChunk extends ChunkRange {
+  text: string
+}
 
 export interface Reading {
   text: string
@@ -34,7 +36,12 @@ export interface ReadingCaps {
   inputBytes: number
 }
 
-export const defaultCaps: Readonly<ReadingCaps> = { seconds: 60, memoryBytes: 512 * 2 ** 20, outputBytes: 20 * 2 ** 20, inputBytes: 100 * 2 ** 20 }
+export const defaultCaps: Readonly<ReadingCaps> = {
+  seconds: 60,
+  memoryBytes: 512 * 2 ** 20,
+  outputBytes: 20 * 2 ** 20,
+  inputBytes: 100 * 2 ** 20,
+}
 
 export interface Source {
   /** Of a local file with the bytes. */
@@ -46,27 +53,47 @@ export interface Source {
 }
 
 /** Throws ReadingError for a document that cannot be read, and the signal's reason. The process is gone by then. */
-export async function readDocument (source: Source, chunking: Chunking, { caps, signal }: { caps?: Partial<ReadingCaps>, signal?: AbortSignal } = {}): Promise<Reading> {
+export async function readDocument(
+  source: Source,
+  chunking: Chunking,
+  { caps, signal }: { caps?: Partial<ReadingCaps>; signal?: AbortSignal } = {},
+): Promise<Reading> {
   const { seconds, memoryBytes, outputBytes, inputBytes } = { ...defaultCaps, ...caps }
   const file = await open(source.path)
   try {
     const { size } = await file.stat()
     if (size === 0) throw new ReadingError('empty')
     if (size > inputBytes) throw new ReadingError('too_large')
-    const frame = await runReader(file.fd, argumentsOf(source, chunking, outputBytes), { seconds, memoryBytes, frameBytes: longestFrame(outputBytes) }, signal)
+    const frame = await runReader(
+      file.fd,
+      argumentsOf(source, chunking, outputBytes),
+      { seconds, memoryBytes, frameBytes: longestFrame(outputBytes) },
+      signal,
+    )
     const { text, chunks, ...facts } = decodeFrame(frame, outputBytes)
-    return { text, ...facts, chunks: chunks.map((chunk) => ({ ...chunk, text: text.slice(chunk.start, chunk.end) })) }
+    return {
+      text,
+      ...facts,
+      chunks: chunks.map((chunk) => ({ ...chunk, text: text.slice(chunk.start, chunk.end) })),
+    }
   } finally {
     await file.close()
   }
 }
 
 /** Nothing that was not reduced to plain characters goes into the command line. */
-function argumentsOf ({ contentType, name }: Source, { maxTokens, overlapTokens }: Chunking, outputBytes: number): string[] {
+function argumentsOf(
+  { contentType, name }: Source,
+  { maxTokens, overlapTokens }: Chunking,
+  outputBytes: number,
+): string[] {
   const type = contentType.split(';')[0].trim().toLowerCase()
   const extension = extname(name).slice(1).toLowerCase()
   return [
-    `--type=${/^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : ''}`, `--extension=${/^\w{1,12}$/.test(extension) ? extension : ''}`,
-    `--tokens=${maxTokens}`, `--overlap=${overlapTokens}`, `--output=${outputBytes}`
+    `--type=${/^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : ''}`,
+    `--extension=${/^\w{1,12}$/.test(extension) ? extension : ''}`,
+    `--tokens=${maxTokens}`,
+    `--overlap=${overlapTokens}`,
+    `--output=${outputBytes}`,
   ]
 }

@@ -3,7 +3,10 @@ import { clean } from './decode.ts'
 import { ReadingError } from './errors.ts'
 
 /** Offsets are UTF-16 code units. */
-export interface Range { start: number, end: number }
+export interface Range {
+  start: number
+  end: number
+}
 
 export interface Heading {
   start: number
@@ -26,9 +29,16 @@ export interface Structure {
 const longestTitle = 200
 
 /** A title on one line, shortened. */
-export function titleOf (text: string): string {
-  const title = clean(text.slice(0, 2 * longestTitle)).replace(/\s+/g, ' ').trim()
-  return title.length <= longestTitle ? title : `${title.slice(0, longestTitle - 1).toWellFormed().replace(/\ufffd$/, '')}…`
+export function titleOf(text: string): string {
+  const title = clean(text.slice(0, 2 * longestTitle))
+    .replace(/\s+/g, ' ')
+    .trim()
+  return title.length <= longestTitle
+    ? title
+    : `${title
+        .slice(0, longestTitle - 1)
+        .toWellFormed()
+        .replace(/\ufffd$/, '')}…`
 }
 
 /** Text that grows, up to a limit: beyond, `too_large`. */
@@ -37,12 +47,12 @@ export class Writer {
   #limit: number
   #parts: string[] = []
 
-  constructor (limit: number) {
+  constructor(limit: number) {
     this.#limit = limit
   }
 
   /** What no text has does not get in, however it was written. */
-  add (source: string): void {
+  add(source: string): void {
     const text = clean(source)
     this.length += text.length
     if (this.length > this.#limit) throw new ReadingError('too_large')
@@ -50,7 +60,7 @@ export class Writer {
   }
 
   /** All of it. */
-  toString (): string {
+  toString(): string {
     if (this.#parts.length > 1) this.#parts = [this.#parts.join('')]
     return this.#parts[0] ?? ''
   }

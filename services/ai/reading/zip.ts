@@ -3,32 +3,37 @@
 import { inflateRawSync } from 'node:zlib'
 import { ReadingError } from './errors.ts'
 
-interface Entry { offset: number, packed: number, method: number, encrypted: boolean }
+interface Entry {
+  offset: number
+  packed: number
+  method: number
+  encrypted: boolean
+}
 
 export interface Archive {
-  has (name: string): boolean
+  has(name: string): boolean
   /** Throws `damaged`, `encrypted`, and `too_large` once all that was read is more than the limit. */
-  read (name: string): Buffer
+  read(name: string): Buffer
 }
 
 const endLength = 22
 const mostEntries = 20_000
 
 /** `limit` is in bytes, of all that is unpacked. */
-export function openZip (bytes: Buffer, limit: number): Archive {
+export function openZip(bytes: Buffer, limit: number): Archive {
   const entries = entriesOf(bytes)
   let left = limit
   return {
     has: (name) => entries.has(name),
-    read (name) {
+    read(name) {
       const content = unpack(bytes, entries.get(name), left)
       left -= content.length
       return content
-    }
+    },
   }
 }
 
-function entriesOf (bytes: Buffer): Map<string, Entry> {
+function entriesOf(bytes: Buffer): Map<string, Entry> {
   const end = bytes.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1'))
   if (end === -1 || end + endLength > bytes.length) throw new ReadingError('damaged')
   const count = bytes.readUInt16LE(end + 10)
@@ -40,16 +45,28 @@ function entriesOf (bytes: Buffer): Map<string, Entry> {
     const nameLength = bytes.readUInt16LE(at + 28)
     // Names are only compared, never used as paths. Of two that are the same the first counts.
     const name = bytes.toString('utf8', at + 46, at + 46 + nameLength).replace(/^\//, '')
-    if (!entries.has(name)) entries.set(name, { offset: bytes.readUInt32LE(at + 42), packed: bytes.readUInt32LE(at + 20), method: bytes.readUInt16LE(at + 10), encrypted: (bytes.readUInt16LE(at + 8) & 1) === 1 })
+    if (!entries.has(name))
+      entries.set(name, {
+        offset: bytes.readUInt32LE(at + 42),
+        packed: bytes.readUInt32LE(at + 20),
+        method: bytes.readUInt16LE(at + 10),
+        encrypted: (bytes.readUInt16LE(at + 8) & 1) === 1,
+      })
     at += 46 + nameLength + bytes.readUInt16LE(at + 30) + bytes.readUInt16LE(at + 32)
   }
   return entries
 }
 
-function unpack (bytes: Buffer, entry: Entry | undefined, most: number): Buffer {
-  if (entry === undefined || entry.offset + 30 > bytes.length || bytes.readUInt32LE(entry.offset) !== 0x04034b50) throw new ReadingError('damaged')
+function unpack(bytes: Buffer, entry: Entry | undefined, most: number): Buffer {
+  if (
+    entry === undefined ||
+    entry.offset + 30 > bytes.length ||
+    bytes.readUInt32LE(entry.offset) !== 0x04034b50
+  )
+    throw new ReadingError('damaged')
   if (entry.encrypted) throw new ReadingError('encrypted')
-  const start = entry.offset + 30 + bytes.readUInt16LE(entry.offset + 26) + bytes.readUInt16LE(entry.offset + 28)
+  const start =
+    entry.offset + 30 + bytes.readUInt16LE(entry.offset + 26) + bytes.readUInt16LE(entry.offset + 28)
   if (start + entry.packed > bytes.length) throw new ReadingError('damaged')
   const packed = bytes.subarray(start, start + entry.packed)
   if (entry.method !== 0 && entry.method !== 8) throw new ReadingError('damaged')

@@ -11,9 +11,12 @@ import { BrokenAnswer, refuses, toFailure, unsupported, wantsFewerTokens } from 
 import type { Habits, KnownHabits } from './habits.ts'
 import type { ModelSettings } from './settings.ts'
 
-export interface Turn { role: 'system' | 'user' | 'assistant', content: string }
+export interface Turn {
+  role: 'system' | 'user' | 'assistant'
+  content: string
+}
 
-export type Piece = { delta: string } | { end: { finishReason: FinishReason, usage: TokenUsage | null } }
+export type Piece = { delta: string } | { end: { finishReason: FinishReason; usage: TokenUsage | null } }
 
 export interface CompletionRequest {
   model: string
@@ -33,7 +36,7 @@ export interface CompletionOptions {
   times: Times
   retries: number
   /** What the operator should know, once for each answer. */
-  report (what: string): void
+  report(what: string): void
 }
 
 /** Characters of an answer whose length nobody limits. */
@@ -49,9 +52,16 @@ const patience = 5_000
  * the limit allows is cut off there, with `length`.
  * @throws ApiError, or the reason of `signal`.
  */
-export async function * complete (request: CompletionRequest, options: CompletionOptions): AsyncGenerator<Piece, void, undefined> {
+export async function* complete(
+  request: CompletionRequest,
+  options: CompletionOptions,
+): AsyncGenerator<Piece, void, undefined> {
   const { model, habits, times, retries, report } = options
-  if (request.maxTokens !== undefined && model.maxOutputTokens !== null && request.maxTokens > model.maxOutputTokens) {
+  if (
+    request.maxTokens !== undefined &&
+    model.maxOutputTokens !== null &&
+    request.maxTokens > model.maxOutputTokens
+  ) {
     throw invalidField('max_tokens', 'maximum', `${model.id} writes at most ${model.maxOutputTokens} tokens.`)
   }
   const deadlines = createDeadlines(request.signal, times)
@@ -83,10 +93,17 @@ export async function * complete (request: CompletionRequest, options: Completio
   }
 }
 
-async function * answer (request: CompletionRequest, { client, model, habits, report }: CompletionOptions, deadlines: Deadlines): AsyncGenerator<Piece> {
+async function* answer(
+  request: CompletionRequest,
+  { client, model, habits, report }: CompletionOptions,
+  deadlines: Deadlines,
+): AsyncGenerator<Piece> {
   deadlines.signal.throwIfAborted()
   const { signal } = deadlines
-  const stream = await client.chat.completions.create(bodyOf(request, habits.now()), { signal, ...(request.requestId !== undefined && { headers: { 'x-client-request-id': request.requestId } }) })
+  const stream = await client.chat.completions.create(bodyOf(request, habits.now()), {
+    signal,
+    ...(request.requestId !== undefined && { headers: { 'x-client-request-id': request.requestId } }),
+  })
   const chunks = stream[Symbol.asyncIterator]()
   const text = createTextJoiner()
   let room = mostOf(request.maxTokens ?? model.maxOutputTokens)
@@ -119,13 +136,17 @@ async function * answer (request: CompletionRequest, { client, model, habits, re
   }
   if (request.signal.aborted) throw request.signal.reason
   // The client takes an aborted stream for one that ended.
-  if (finishReason === null) throw signal.aborted ? signal.reason : new BrokenAnswer('its answer has no end', true)
+  if (finishReason === null)
+    throw signal.aborted ? signal.reason : new BrokenAnswer('its answer has no end', true)
   const rest = text.rest()
   if (rest !== '') yield { delta: rest }
   yield { end: { finishReason, usage } }
 }
 
-function bodyOf ({ model, turns, temperature, maxTokens, stop }: CompletionRequest, habits: Habits): ChatCompletionCreateParamsStreaming {
+function bodyOf(
+  { model, turns, temperature, maxTokens, stop }: CompletionRequest,
+  habits: Habits,
+): ChatCompletionCreateParamsStreaming {
   return {
     model,
     messages: turns.map(({ role, content }) => ({ role, content })),
@@ -133,7 +154,7 @@ function bodyOf ({ model, turns, temperature, maxTokens, stop }: CompletionReque
     ...(habits.usage && { stream_options: { include_usage: true } }),
     ...(temperature !== undefined && { temperature }),
     ...(maxTokens !== undefined && { [habits.limit]: maxTokens }),
-    ...(stop !== undefined && { stop })
+    ...(stop !== undefined && { stop }),
   }
 }
 
@@ -141,7 +162,7 @@ function bodyOf ({ model, turns, temperature, maxTokens, stop }: CompletionReque
  * Whether the request is made otherwise now, after a server has refused a field that others take.
  * @throws ApiError when it is the caller who wants what the model does not take.
  */
-function adapt (habits: KnownHabits, request: CompletionRequest, error: unknown): boolean {
+function adapt(habits: KnownHabits, request: CompletionRequest, error: unknown): boolean {
   if (wantsFewerTokens(error)) return false
   const { usage, limit } = habits.now()
   if (usage && (refuses(error, 'stream_options') || refuses(error, 'include_usage'))) {
@@ -158,12 +179,14 @@ function adapt (habits: KnownHabits, request: CompletionRequest, error: unknown)
   return false
 }
 
-function mostOf (tokens: number | null): number {
-  return tokens === null ? mostCharacters : Math.min(tokens * charactersPerToken + spareCharacters, mostCharacters)
+function mostOf(tokens: number | null): number {
+  return tokens === null
+    ? mostCharacters
+    : Math.min(tokens * charactersPerToken + spareCharacters, mostCharacters)
 }
 
 /** Ends early when the signal does; who comes next sees that. */
-async function pause (milliseconds: number, signal: AbortSignal): Promise<void> {
+async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   await sleep(milliseconds, undefined, { signal }).catch((error) => {
     if (!signal.aborted) throw error
   })

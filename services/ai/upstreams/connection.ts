@@ -22,17 +22,17 @@ const sentHeaders = ['accept', 'content-type', 'authorization', 'user-agent', 'x
 export class TooLarge extends Error {}
 
 /** Connections to all upstreams, one for each request under way. */
-export function openAgent (): Agent {
+export function openAgent(): Agent {
   return new Agent({
     allowH2: false,
     // The time an answer takes is bounded by who asks.
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout: connectTimeout, autoSelectFamilyAttemptTimeout: attemptTimeout }
+    connect: { timeout: connectTimeout, autoSelectFamilyAttemptTimeout: attemptTimeout },
   })
 }
 
-export function createClient ({ baseUrl, apiKey }: UpstreamSettings, agent: Agent, timeout: number): OpenAI {
+export function createClient({ baseUrl, apiKey }: UpstreamSettings, agent: Agent, timeout: number): OpenAI {
   return new OpenAI({
     baseURL: baseUrl,
     // It insists on one.
@@ -54,14 +54,21 @@ export function createClient ({ baseUrl, apiKey }: UpstreamSettings, agent: Agen
       }
       delete headers.authorization
       if (apiKey !== null) headers.authorization = `Bearer ${apiKey}`
-      const response = await undiciFetch(url as string, { method: 'POST', body: body as string, headers, signal, dispatcher: agent, redirect: 'manual' })
-      return await (response.ok ? bounded(response) : readFailure(response)) as unknown as Response
-    }
+      const response = await undiciFetch(url as string, {
+        method: 'POST',
+        body: body as string,
+        headers,
+        signal,
+        dispatcher: agent,
+        redirect: 'manual',
+      })
+      return (await (response.ok ? bounded(response) : readFailure(response))) as unknown as Response
+    },
   })
 }
 
 /** A failure with as much of its body as is needed, in the one form that the client understands. */
-async function readFailure (response: UndiciResponse): Promise<UndiciResponse> {
+async function readFailure(response: UndiciResponse): Promise<UndiciResponse> {
   let text = ''
   if (response.body !== null) {
     const decoder = new TextDecoder()
@@ -71,11 +78,17 @@ async function readFailure (response: UndiciResponse): Promise<UndiciResponse> {
     }
   }
   const body = JSON.stringify({ error: errorOf(text.slice(0, errorLimit)) })
-  return new UndiciResponse(body, { status: response.status, headers: { ...chosen(response, ['retry-after', 'retry-after-ms', 'x-request-id']), 'content-type': 'application/json' } })
+  return new UndiciResponse(body, {
+    status: response.status,
+    headers: {
+      ...chosen(response, ['retry-after', 'retry-after-ms', 'x-request-id']),
+      'content-type': 'application/json',
+    },
+  })
 }
 
 /** Servers put it into `error`, as an object or a text, or answer with the object or a text itself. */
-function errorOf (text: string): object {
+function errorOf(text: string): object {
   try {
     const body = JSON.parse(text)
     if (typeof body?.error === 'object' && body.error !== null) return body.error
@@ -84,39 +97,49 @@ function errorOf (text: string): object {
   return { message: text }
 }
 
-function chosen (response: UndiciResponse, names: string[]): Record<string, string> {
-  return Object.fromEntries(names.flatMap((name) => {
-    const value = response.headers.get(name)
-    return value === null ? [] : [[name, value]]
-  }))
+function chosen(response: UndiciResponse, names: string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = response.headers.get(name)
+      return value === null ? [] : [[name, value]]
+    }),
+  )
 }
 
-function bounded (response: UndiciResponse): UndiciResponse {
+function bounded(response: UndiciResponse): UndiciResponse {
   if (response.body === null) return response
   const reader = response.body.getReader()
-  const check = response.headers.get('content-type')?.startsWith('text/event-stream') ? eventCounter() : () => {}
+  const check = response.headers.get('content-type')?.startsWith('text/event-stream')
+    ? eventCounter()
+    : () => {}
   let bytes = 0
-  const body = new ReadableStream<Uint8Array>({
-    async pull (controller) {
-      const { done, value } = await reader.read()
-      if (done) return controller.close()
-      try {
-        bytes += value.length
-        if (bytes > bodyLimit) throw new TooLarge('An answer is too large.')
-        check(value)
-      } catch (error) {
-        void reader.cancel().catch(() => {})
-        throw error
-      }
-      controller.enqueue(value)
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read()
+        if (done) return controller.close()
+        try {
+          bytes += value.length
+          if (bytes > bodyLimit) throw new TooLarge('An answer is too large.')
+          check(value)
+        } catch (error) {
+          void reader.cancel().catch(() => {})
+          throw error
+        }
+        controller.enqueue(value)
+      },
+      cancel: (reason) => reader.cancel(reason),
     },
-    cancel: (reason) => reader.cancel(reason)
-  }, { highWaterMark: 0 })
-  return new UndiciResponse(body as never, { status: response.status, headers: chosen(response, ['content-type', 'x-request-id']) })
+    { highWaterMark: 0 },
+  )
+  return new UndiciResponse(body as never, {
+    status: response.status,
+    headers: chosen(response, ['content-type', 'x-request-id']),
+  })
 }
 
 /** Throws when there are too many bytes without the empty line that ends an event. */
-function eventCounter (): (bytes: Uint8Array) => void {
+function eventCounter(): (bytes: Uint8Array) => void {
   let event = 0
   let line = 0
   let previous = 0

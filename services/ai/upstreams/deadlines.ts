@@ -6,18 +6,22 @@ export interface Deadlines {
   /** Aborted with the caller's reason, or TimedOut. */
   signal: AbortSignal
   /** Something of the answer has come: from now on the time until the next piece counts. */
-  progress (): void
+  progress(): void
   /** Waits for what comes next, while the time for a piece runs; it stands still while nobody waits. */
-  next<T> (iterator: AsyncIterator<T>): Promise<IteratorResult<T>>
+  next<T>(iterator: AsyncIterator<T>): Promise<IteratorResult<T>>
   /** The answer is whole: what may still come has this long, in ms. */
-  finish (milliseconds: number): void
-  end (): void
+  finish(milliseconds: number): void
+  end(): void
 }
 
 /** Times in seconds. */
-export interface Times { whole: number, first: number, idle: number }
+export interface Times {
+  whole: number
+  first: number
+  idle: number
+}
 
-export function createDeadlines (caller: AbortSignal | undefined, times: Times): Deadlines {
+export function createDeadlines(caller: AbortSignal | undefined, times: Times): Deadlines {
   const cut = new AbortController()
   const leave = (): void => cut.abort(caller!.reason)
   const expire = (message: string): void => cut.abort(new TimedOut(message))
@@ -31,14 +35,16 @@ export function createDeadlines (caller: AbortSignal | undefined, times: Times):
 
   return {
     signal: cut.signal,
-    progress () {
+    progress() {
       begun = true
       waited = 0
       clearTimeout(beginning)
     },
-    async next (iterator) {
+    async next(iterator) {
       const from = performance.now()
-      const idle = begun ? setTimeout(expire, times.idle * 1000 - waited, `its answer stopped for ${times.idle} s`) : undefined
+      const idle = begun
+        ? setTimeout(expire, times.idle * 1000 - waited, `its answer stopped for ${times.idle} s`)
+        : undefined
       try {
         return await iterator.next()
       } finally {
@@ -46,12 +52,12 @@ export function createDeadlines (caller: AbortSignal | undefined, times: Times):
         waited += performance.now() - from
       }
     },
-    finish (milliseconds) {
+    finish(milliseconds) {
       finishing ??= setTimeout(expire, milliseconds, 'its answer does not end')
     },
-    end () {
+    end() {
       for (const timer of [whole, beginning, finishing]) clearTimeout(timer)
       caller?.removeEventListener('abort', leave)
-    }
+    },
   }
 }

@@ -8,22 +8,25 @@ export interface Habits {
 }
 
 export interface KnownHabits {
-  now (): Habits
-  learn (change: Partial<Habits>): void
+  now(): Habits
+  learn(change: Partial<Habits>): void
 }
 
 /** Milliseconds that what was learnt holds. */
 const lasting = 300_000
 
-export function createHabits (usual: Habits, { clock = () => performance.now() }: { clock?: () => number } = {}): KnownHabits {
+export function createHabits(
+  usual: Habits,
+  { clock = () => performance.now() }: { clock?: () => number } = {},
+): KnownHabits {
   let learnt = usual
   let until = -Infinity
-  const now = (): Habits => clock() < until ? learnt : usual
+  const now = (): Habits => (clock() < until ? learnt : usual)
   return {
     now,
-    learn (change) {
+    learn(change) {
       learnt = { ...now(), ...change }
       until = clock() + lasting
-    }
+    },
   }
 }

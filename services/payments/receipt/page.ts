@@ -29,36 +29,78 @@ tr { break-inside: avoid }
 /** It runs and loads nothing, and has this style. */
 export const receiptPolicy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; sandbox`
 
-export function receiptPage ({ seller, number, orderedOn, paidOn, paidBy, items, total, refunds, remaining, warning }: Receipt): string {
-  const sum = (what: string, amount: string, look: string): Html => html`<tr class="${look}"><th scope="row" colspan="2">${what}</th><td class="unit"></td><td>${amount}</td></tr>\n`
+export function receiptPage({
+  seller,
+  number,
+  orderedOn,
+  paidOn,
+  paidBy,
+  items,
+  total,
+  refunds,
+  remaining,
+  warning,
+}: Receipt): string {
+  const sum = (what: string, amount: string, look: string): Html =>
+    html`<tr class="${look}">
+      <th scope="row" colspan="2">${what}</th>
+      <td class="unit"></td>
+      <td>${amount}</td>
+    </tr> `
   return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Receipt ${number}</title>
-<style>${new Html(style)}</style>
-</head>
-<body>
-<header>
-<h1>Receipt</h1>
-<p><bdi>${seller}</bdi></p>
-</header>
-${warning === null ? null : html`<p class="warning">${warning}</p>\n`}<dl>
-<dt>Order</dt><dd>${number}</dd>
-<dt>Ordered on</dt><dd>${orderedOn}</dd>
-<dt>Paid on</dt><dd>${paidOn}</dd>
-${paidBy === null ? null : html`<dt>Paid by</dt><dd>${paidBy}</dd>\n`}</dl>
-<table>
-<thead>
-<tr><th scope="col">Item</th><th scope="col">Quantity</th><th scope="col" class="unit">Unit price</th><th scope="col">Amount</th></tr>
-</thead>
-<tbody>
-${items.map((item) => html`<tr><td><bdi>${item.description}</bdi></td><td>${item.quantity}</td><td class="unit">${item.unitAmount}</td><td>${item.amount}</td></tr>\n`)}</tbody>
-<tfoot>
-${sum('Total paid', total, 'sum')}${refunds.map(({ on, amount }) => sum(`Given back on ${on}`, `−${amount}`, ''))}${remaining === null ? null : sum('Remains paid', remaining, 'sum')}</tfoot>
-</table>
-</body>
-</html>
-`.text
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>Receipt ${number}</title>
+        <style>
+          ${new Html(style)}
+        </style>
+      </head>
+      <body>
+        <header>
+          <h1>Receipt</h1>
+          <p><bdi>${seller}</bdi></p>
+        </header>
+        ${warning === null ? null : html`<p class="warning">${warning}</p> `}
+        <dl>
+          <dt>Order</dt>
+          <dd>${number}</dd>
+          <dt>Ordered on</dt>
+          <dd>${orderedOn}</dd>
+          <dt>Paid on</dt>
+          <dd>${paidOn}</dd>
+          ${
+            paidBy === null
+              ? null
+              : html`<dt>Paid by</dt>
+                  <dd>${paidBy}</dd> `
+          }
+        </dl>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Item</th>
+              <th scope="col">Quantity</th>
+              <th scope="col" class="unit">Unit price</th>
+              <th scope="col">Amount</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${items.map(
+              (item) =>
+                html`<tr>
+                  <td><bdi>${item.description}</bdi></td>
+                  <td>${item.quantity}</td>
+                  <td class="unit">${item.unitAmount}</td>
+                  <td>${item.amount}</td>
+                </tr> `,
+            )}
+          </tbody>
+          <tfoot>
+            ${sum('Total paid', total, 'sum')}${refunds.map(({ on, amount }) => sum(`Given back on ${on}`, `−${amount}`, ''))}${remaining === null ? null : sum('Remains paid', remaining, 'sum')}
+          </tfoot>
+        </table>
+      </body>
+    </html> `.text
 }

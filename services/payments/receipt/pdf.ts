@@ -10,7 +10,7 @@ import type { Receipt } from '../receipt.ts'
 const regular = fontOf('400Regular/Arimo_400Regular.ttf')
 const bold = fontOf('700Bold/Arimo_700Bold.ttf')
 
-function fontOf (file: string): Font {
+function fontOf(file: string): Font {
   return create(readFileSync(new URL(import.meta.resolve(`@expo-google-fonts/arimo/${file}`)))) as Font
 }
 
@@ -20,11 +20,16 @@ const columns = { description: 232, quantity: 330, unitAmount: 430, amount: shee
 const colors = { text: '#16181d', soft: '#5a6170', line: '#d8dce3' }
 const size = 9.5
 
-export async function receiptPdf (receipt: Receipt): Promise<Buffer> {
+export async function receiptPdf(receipt: Receipt): Promise<Buffer> {
   const { seller, number, paidAt, updatedAt } = receipt
   const document = new PDFDocument({
-    size: 'A4', margin: 0, bufferPages: true, lang: 'en', displayTitle: true, font: regular as never,
-    info: { Title: `Receipt ${number}`, Author: seller, CreationDate: paidAt, ModDate: updatedAt }
+    size: 'A4',
+    margin: 0,
+    bufferPages: true,
+    lang: 'en',
+    displayTitle: true,
+    font: regular as never,
+    info: { Title: `Receipt ${number}`, Author: seller, CreationDate: paidAt, ModDate: updatedAt },
   })
   const done = buffer(document)
   draw(document, receipt)
@@ -32,7 +37,7 @@ export async function receiptPdf (receipt: Receipt): Promise<Buffer> {
   return await done
 }
 
-function draw (document: PDFKit.PDFDocument, receipt: Receipt): void {
+function draw(document: PDFKit.PDFDocument, receipt: Receipt): void {
   let y = sheet.top
   let hasBoxes = false
 
@@ -41,13 +46,21 @@ function draw (document: PDFKit.PDFDocument, receipt: Receipt): void {
     hasBoxes ||= printed !== plain(text)
     return printed
   }
-  const style = (font: Font, points: number, color = colors.text): PDFKit.PDFDocument => document.font(font as never).fontSize(points).fillColor(color)
-  const left = (text: string, x: number): void => { document.text(set(text), x, y, { lineBreak: false }) }
+  const style = (font: Font, points: number, color = colors.text): PDFKit.PDFDocument =>
+    document
+      .font(font as never)
+      .fontSize(points)
+      .fillColor(color)
+  const left = (text: string, x: number): void => {
+    document.text(set(text), x, y, { lineBreak: false })
+  }
   const right = (text: string, end: number): void => {
     const printed = set(text)
     document.text(printed, end - document.widthOfString(printed), y, { lineBreak: false })
   }
-  const rule = (width: number, color: string): void => { document.moveTo(sheet.left, y).lineTo(sheet.right, y).lineWidth(width).strokeColor(color).stroke() }
+  const rule = (width: number, color: string): void => {
+    document.moveTo(sheet.left, y).lineTo(sheet.right, y).lineWidth(width).strokeColor(color).stroke()
+  }
   /** Goes on on another page where so much does not fit on this one. */
   const need = (height: number, begin: () => void = () => {}): void => {
     if (y + height <= sheet.bottom) return
@@ -86,7 +99,12 @@ function draw (document: PDFKit.PDFDocument, receipt: Receipt): void {
     left(receipt.warning, sheet.left)
     y += 26
   }
-  for (const [what, text] of [['Order', receipt.number], ['Ordered on', receipt.orderedOn], ['Paid on', receipt.paidOn], ['Paid by', receipt.paidBy]] as const) {
+  for (const [what, text] of [
+    ['Order', receipt.number],
+    ['Ordered on', receipt.orderedOn],
+    ['Paid on', receipt.paidOn],
+    ['Paid by', receipt.paidBy],
+  ] as const) {
     if (text === null) continue
     style(regular, size, colors.soft)
     left(what, sheet.left)
@@ -119,7 +137,10 @@ function draw (document: PDFKit.PDFDocument, receipt: Receipt): void {
     need(30)
     y += 16
     style(regular, 8, colors.soft)
-    left('Where a box □ stands, the font of this file lacks a letter. The receipt as a page (format=html) has them all.', sheet.left)
+    left(
+      'Where a box □ stands, the font of this file lacks a letter. The receipt as a page (format=html) has them all.',
+      sheet.left,
+    )
   }
 
   const { count } = document.bufferedPageRange()
@@ -136,15 +157,22 @@ const box = '□'
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 /** On one line, and without what only steers how text is shown. */
-function plain (text: string): string {
-  return text.normalize('NFC').replace(/[\p{Cf}\p{Cc}\s]+/gu, (signs) => /\s/.test(signs) ? ' ' : '').trim()
+function plain(text: string): string {
+  return text
+    .normalize('NFC')
+    .replace(/[\p{Cf}\p{Cc}\s]+/gu, (signs) => (/\s/.test(signs) ? ' ' : ''))
+    .trim()
 }
 
 /** What the font has, and what is set as it is written: from left to right. */
-function printable (text: string): string {
-  return Array.from(graphemes.segment(plain(text)), ({ segment }) => [...segment].every(isPrintable) ? segment : box).join('')
+function printable(text: string): string {
+  return Array.from(graphemes.segment(plain(text)), ({ segment }) =>
+    [...segment].every(isPrintable) ? segment : box,
+  ).join('')
 }
 
-function isPrintable (sign: string): boolean {
-  return regular.hasGlyphForCodePoint(sign.codePointAt(0)!) && !/[\p{Script=Hebrew}\p{Script=Arabic}]/u.test(sign)
+function isPrintable(sign: string): boolean {
+  return (
+    regular.hasGlyphForCodePoint(sign.codePointAt(0)!) && !/[\p{Script=Hebrew}\p{Script=Arabic}]/u.test(sign)
+  )
 }

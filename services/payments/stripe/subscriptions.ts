@@ -22,30 +22,49 @@ const firstNew = statement<{ since: number | null }>(`
   SELECT floor(extract(epoch FROM period_start - (period_end - period_start) - interval '1 day'))::bigint AS since FROM subscriptions WHERE gateway_reference = $1`)
 
 /** Asks about a subscription and its invoices. @param invoice is one that may be older than what is asked about. */
-export async function askSubscription (stripe: StripeConnection, db: Db, id: string, { invoice = null, followed = null }: { invoice?: Invoice | null, followed?: End | null } = {}): Promise<Settle> {
+export async function askSubscription(
+  stripe: StripeConnection,
+  db: Db,
+  id: string,
+  { invoice = null, followed = null }: { invoice?: Invoice | null; followed?: End | null } = {},
+): Promise<Settle> {
   const since = (await db.sql(firstNew, [id]))[0]?.since ?? null
   const asked = await paymentsNow(db)
   const subscription = await stripe.ask((api) => api.subscriptions.retrieve(id))
-  const invoices = await stripe.ask((api) => api.invoices.list({ subscription: id, limit: 100, ...(since !== null && { created: { gte: since } }) }).autoPagingToArray({ limit: 10_000 }))
+  const invoices = await stripe.ask((api) =>
+    api.invoices
+      .list({ subscription: id, limit: 100, ...(since !== null && { created: { gte: since } }) })
+      .autoPagingToArray({ limit: 10_000 }),
+  )
   if (invoice !== null && !invoices.some((one) => one.id === invoice.id)) invoices.push(invoice)
   invoices.sort((a, b) => a.created - b.created)
   return (tx, services) => settleSubscription(tx, services, { asked, subscription, invoices, followed })
 }
 
 /** Asks about the subscription of an invoice, if it is of one. */
-export async function askInvoice (stripe: StripeConnection, db: Db, id: string): Promise<Settle> {
+export async function askInvoice(stripe: StripeConnection, db: Db, id: string): Promise<Settle> {
   const invoice = await stripe.ask((api) => api.invoices.retrieve(id))
   const subscription = invoice.parent?.subscription_details?.subscription
   if (subscription === undefined) return async () => 'settled'
-  return await askSubscription(stripe, db, typeof subscription === 'string' ? subscription : subscription.id, { invoice })
+  return await askSubscription(
+    stripe,
+    db,
+    typeof subscription === 'string' ? subscription : subscription.id,
+    { invoice },
+  )
 }
 
-async function settleSubscription (tx: Db, services: SettleServices, view: View): Promise<'settled' | 'ask again'> {
+async function settleSubscription(
+  tx: Db,
+  services: SettleServices,
+  view: View,
+): Promise<'settled' | 'ask again'> {
   const id = view.subscription.metadata.subscription_id
   const before = id === undefined ? undefined : await subscriptionById(tx, id, { lock: true })
   // Others may use the same account.
   if (before?.gateway !== stripeName) return 'settled'
-  if (before.gateway_reference !== null && before.gateway_reference !== view.subscription.id) throw new Error(`${view.subscription.id} says that it is ${id}, which is another one`)
+  if (before.gateway_reference !== null && before.gateway_reference !== view.subscription.id)
+    throw new Error(`${view.subscription.id} says that it is ${id}, which is another one`)
   const belief = await believe(tx, services, before, view)
   if (belief === 'ask again') return belief
   const at = await paymentsNow(tx)
@@ -62,7 +81,12 @@ const tell = statement<{ id: string }>(`
 const sameTime = statement<{ id: string }>('SELECT id FROM subscriptions WHERE id = $1 AND told_at = $2')
 
 /** Whether a view is the newest that there is; of two of the same time nobody knows. What Stripe has to hear of first makes all that it says old. */
-async function believe (tx: Db, { gateways }: SettleServices, subscription: OwnedSubscription, { asked, subscription: { id }, followed }: View): Promise<'newest' | 'old' | 'ask again'> {
+async function believe(
+  tx: Db,
+  { gateways }: SettleServices,
+  subscription: OwnedSubscription,
+  { asked, subscription: { id }, followed }: View,
+): Promise<'newest' | 'old' | 'ask again'> {
   if (followed !== null && followed !== endOf(subscription)) {
     // It was decided anew while Stripe was told.
     await gateways.of(stripeName).follow(tx, subscription)
@@ -72,31 +96,52 @@ async function believe (tx: Db, { gateways }: SettleServices, subscription: Owne
   return (await tx.sql(sameTime, [subscription.id, asked])).length === 1 ? 'ask again' : 'old'
 }
 
-const setDates = statement('UPDATE subscriptions SET period_start = $2, period_end = $3 WHERE id = $1 AND period > 0')
-const setStatus = statement('UPDATE subscriptions SET status = $2::"SubscriptionStatus" WHERE id = $1 AND status IN (\'active\', \'past_due\')')
-const pendingOrders = statement<{ id: string }>("SELECT id FROM orders WHERE subscription_id = $1 AND status = 'pending' ORDER BY id")
+const setDates = statement(
+  'UPDATE subscriptions SET period_start = $2, period_end = $3 WHERE id = $1 AND period > 0',
+)
+const setStatus = statement(
+  "UPDATE subscriptions SET status = $2::\"SubscriptionStatus\" WHERE id = $1 AND status IN ('active', 'past_due')",
+)
+const pendingOrders = statement<{ id: string }>(
+  "SELECT id FROM orders WHERE subscription_id = $1 AND status = 'pending' ORDER BY id",
+)
 
 /** Takes over the period, the state, and whether it is to end. */
-async function takeOver (tx: Db, { id, status, cancel_at_period_end: atPeriodEnd }: OwnedSubscription, { subscription }: View, at: Date): Promise<void> {
+async function takeOver(
+  tx: Db,
+  { id, status, cancel_at_period_end: atPeriodEnd }: OwnedSubscription,
+  { subscription }: View,
+  at: Date,
+): Promise<void> {
   if (status === 'canceled') return
   const { start, end } = periodOf(subscription)
   await tx.sql(setDates, [id, start, end])
-  if (endsWithPeriod(subscription) !== atPeriodEnd) await setEnd(tx, id, { canceledAt: atPeriodEnd ? null : at })
+  if (endsWithPeriod(subscription) !== atPeriodEnd)
+    await setEnd(tx, id, { canceledAt: atPeriodEnd ? null : at })
   const now = states[subscription.status]
   if (now !== undefined) await tx.sql(setStatus, [id, now])
 }
 
 /** Ends it when it has ended there, or nobody is left to pay; else tells of what has changed. @param told the subscription as it was last told of. */
-async function settleEnd (tx: Db, services: SettleServices, told: OwnedSubscription, { followed, subscription }: View, { at, current }: { at: Date, current: boolean }): Promise<void> {
+async function settleEnd(
+  tx: Db,
+  services: SettleServices,
+  told: OwnedSubscription,
+  { followed, subscription }: View,
+  { at, current }: { at: Date; current: boolean },
+): Promise<void> {
   const { id } = told
   const now = (await subscriptionById(tx, id))!
   const wasOver = now.status === 'canceled'
   const overThere = current && hasEnded(subscription.status)
-  const ends = !wasOver && (overThere || (followed === null && await isAbandoned(tx, id)))
+  const ends = !wasOver && (overThere || (followed === null && (await isAbandoned(tx, id))))
   if (ends) await endSubscription(tx, services, told, at, { told: overThere })
-  else if (JSON.stringify(shownSubscription(now)) !== JSON.stringify(shownSubscription(told))) await tellSubscription(tx, services.events, told, now)
+  else if (JSON.stringify(shownSubscription(now)) !== JSON.stringify(shownSubscription(told)))
+    await tellSubscription(tx, services.events, told, now)
   if (!ends && !wasOver) return
-  for (const order of await tx.sql(pendingOrders, [id])) await cancelOrder(tx, services, await lockDeal(tx, order.id), at)
+  for (const order of await tx.sql(pendingOrders, [id]))
+    await cancelOrder(tx, services, await lockDeal(tx, order.id), at)
   // It has begun there after it had ended here.
-  if (wasOver && current && !overThere && followed === null) await services.gateways.of(stripeName).follow(tx, now)
+  if (wasOver && current && !overThere && followed === null)
+    await services.gateways.of(stripeName).follow(tx, now)
 }

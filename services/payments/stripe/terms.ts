@@ -9,25 +9,30 @@ export type Invoice = Stripe.Invoice
 export type End = 'now' | 'with its period' | 'open'
 
 /** As it was decided here. */
-export function endOf ({ status, cancel_at_period_end: atPeriodEnd }: OwnedSubscription): End {
+export function endOf({ status, cancel_at_period_end: atPeriodEnd }: OwnedSubscription): End {
   return status === 'canceled' ? 'now' : atPeriodEnd ? 'with its period' : 'open'
 }
 
 /** The one that it is in. */
-export function periodOf ({ items }: StripeSubscription): Period {
+export function periodOf({ items }: StripeSubscription): Period {
   const [{ current_period_start: start, current_period_end: end }] = items.data
   return { start: new Date(start * 1000), end: new Date(end * 1000) }
 }
 
 /** What is not here leaves the state as it is. */
-export const states: Record<string, 'active' | 'past_due'> = { active: 'active', trialing: 'active', past_due: 'past_due', unpaid: 'past_due' }
+export const states: Record<string, 'active' | 'past_due'> = {
+  active: 'active',
+  trialing: 'active',
+  past_due: 'past_due',
+  unpaid: 'past_due',
+}
 
-export function hasEnded (status: string): boolean {
+export function hasEnded(status: string): boolean {
   return status === 'canceled' || status === 'incomplete_expired'
 }
 
 /** Stripe's own pages set the time of the end where the API sets that there is one. @see https://docs.stripe.com/billing/subscriptions/billing-mode/compare */
-export function endsWithPeriod (subscription: StripeSubscription): boolean {
+export function endsWithPeriod(subscription: StripeSubscription): boolean {
   const { cancel_at_period_end: atEnd, cancel_at: endsAt } = subscription
   return atEnd || (endsAt !== null && endsAt * 1000 <= periodOf(subscription).end.getTime())
 }

@@ -9,10 +9,10 @@ import { StripeFailure } from './connection.ts'
 
 export interface StripeWorker {
   /** Something may be to be done. */
-  wake (): void
-  start (): void
+  wake(): void
+  start(): void
   /** Takes nothing more, gives what is under way a moment, and leaves the rest to others. */
-  close (): Promise<void>
+  close(): Promise<void>
 }
 
 export interface StripeWorkerOptions extends SettleServices {
@@ -31,9 +31,29 @@ export interface StripeWorkerOptions extends SettleServices {
 const minute = 60_000
 const hour = 60 * minute
 /** How long after each failure it is tried again, in ms. */
-const delays = [10_000, minute, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour]
+const delays = [
+  10_000,
+  minute,
+  5 * minute,
+  30 * minute,
+  2 * hour,
+  5 * hour,
+  10 * hour,
+  14 * hour,
+  20 * hour,
+  24 * hour,
+]
 
-export function createStripeWorker ({ database, stripe, jobs, onError, concurrency = 4, interval = 1_000, grace = 5_000, ...services }: StripeWorkerOptions): StripeWorker {
+export function createStripeWorker({
+  database,
+  stripe,
+  jobs,
+  onError,
+  concurrency = 4,
+  interval = 1_000,
+  grace = 5_000,
+  ...services
+}: StripeWorkerOptions): StripeWorker {
   const underWay = new Set<Promise<void>>()
   let stopped = false
   let pause = new AbortController()
@@ -41,55 +61,88 @@ export function createStripeWorker ({ database, stripe, jobs, onError, concurren
 
   return {
     wake,
-    start () { loop = run() },
-    async close () {
+    start() {
+      loop = run()
+    },
+    async close() {
       stopped = true
       wake()
       await loop
       const over = new AbortController()
-      await Promise.race([Promise.all(underWay), sleep(grace, undefined, { signal: over.signal }).catch(() => {})])
+      await Promise.race([
+        Promise.all(underWay),
+        sleep(grace, undefined, { signal: over.signal }).catch(() => {}),
+      ])
       over.abort()
-    }
+    },
   }
 
-  function wake (): void {
+  function wake(): void {
     pause.abort()
   }
 
-  async function run (): Promise<void> {
+  async function run(): Promise<void> {
     while (!stopped) {
       pause = new AbortController()
       const room = concurrency - underWay.size
-      const taken = room > 0 ? await jobs.take(room).catch((error) => { onError(error); return [] }) : []
+      const taken =
+        room > 0
+          ? await jobs.take(room).catch((error) => {
+              onError(error)
+              return []
+            })
+          : []
       for (const job of taken) track(job)
-      if (taken.length === 0 && !stopped) await sleep(interval, undefined, { signal: pause.signal }).catch(() => {})
+      if (taken.length === 0 && !stopped)
+        await sleep(interval, undefined, { signal: pause.signal }).catch(() => {})
     }
   }
 
-  function track (job: Job<GatewayJob>): void {
-    const tracked: Promise<void> = attempt(job).catch(onError).finally(() => {
-      underWay.delete(tracked)
-      wake()
-    })
+  function track(job: Job<GatewayJob>): void {
+    const tracked: Promise<void> = attempt(job)
+      .catch(onError)
+      .finally(() => {
+        underWay.delete(tracked)
+        wake()
+      })
     underWay.add(tracked)
   }
 
-  async function attempt (job: Job<GatewayJob>): Promise<void> {
+  async function attempt(job: Job<GatewayJob>): Promise<void> {
     const { data, id, retryCount } = job
     try {
-      const again = await stripe.perform(database, services, data, { repeated: retryCount > 0 || data.tries > 0, attempt: `${id}:${retryCount}` })
+      const again = await stripe.perform(database, services, data, {
+        repeated: retryCount > 0 || data.tries > 0,
+        attempt: `${id}:${retryCount}`,
+      })
       // What is looked at again has been begun.
-      await conclude(job, again === null ? null : { data: { ...data, tries: Math.max(1, data.tries) }, at: again })
+      await conclude(
+        job,
+        again === null ? null : { data: { ...data, tries: Math.max(1, data.tries) }, at: again },
+      )
     } catch (error) {
       const failure = error instanceof StripeFailure ? error : null
       const delay = failure?.passing === false ? undefined : delays[data.tries]
       const wait = delay === undefined ? null : Math.max(delay, failure?.retryAfter ?? 0)
-      onError(new Error(`the ${data.task} of ${data.id} has failed ${data.tries + 1} times and ${wait === null ? 'is given up' : `is tried again in ${wait / 1000} s`}`, { cause: error }))
-      await conclude(job, wait === null ? 'given up' : { data: { ...data, tries: data.tries + 1 }, at: new Date(Date.now() + wait) })
+      onError(
+        new Error(
+          `the ${data.task} of ${data.id} has failed ${data.tries + 1} times and ${wait === null ? 'is given up' : `is tried again in ${wait / 1000} s`}`,
+          { cause: error },
+        ),
+      )
+      await conclude(
+        job,
+        wait === null
+          ? 'given up'
+          : { data: { ...data, tries: data.tries + 1 }, at: new Date(Date.now() + wait) },
+      )
     }
   }
 
-  async function conclude (job: Job<GatewayJob>, next: { data: GatewayJob, at: Date } | 'given up' | null): Promise<void> {
+  async function conclude(
+    job: Job<GatewayJob>,
+    next: { data: GatewayJob; at: Date } | 'given up' | null,
+  ): Promise<void> {
     await database.transaction(async (tx) => {
       const mine = await jobs.settle(tx, [job])
       // One that took too long is somebody else's by now.

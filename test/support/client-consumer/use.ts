@@ -2,20 +2,32 @@
 import { createPlatformClient, PlatformError, type components } from '@platform-api/client'
 import type { operations } from '@platform-api/client/types'
 
-const client = createPlatformClient({ baseUrl: 'http://127.0.0.1', apiKey: 'plat_test_x', retries: 1, timeout: null })
+const client = createPlatformClient({
+  baseUrl: 'http://127.0.0.1',
+  apiKey: 'plat_test_x',
+  retries: 1,
+  timeout: null,
+})
 
-export async function use (): Promise<void> {
+export async function use(): Promise<void> {
   const project: components['schemas']['Project'] = await client.createProject({ body: { name: 'Launch' } })
   const role: 'owner' | 'admin' | 'editor' | 'viewer' | null = project.your_role
-  const { data, response } = await client.getProject({ path: { id: project.id }, headers: { 'If-None-Match': '"x"' } }).withResponse()
+  const { data, response } = await client
+    .getProject({ path: { id: project.id }, headers: { 'If-None-Match': '"x"' } })
+    .withResponse()
   const etag: string | null = response.headers.get('ETag')
   await client.updateProject({ path: { id: data.id }, body: { description: null } })
   const nothing: undefined = await client.deleteProject({ path: { id: project.id } })
   await client.getProfile()
   await client.getProfile({ signal: AbortSignal.timeout(10) })
 
-  for await (const { user, role: theirs } of client.listMembers.all({ path: { id: project.id }, query: { role: 'editor' } })) console.log(user.email, theirs)
-  for await (const { data, pagination } of client.listProjects.pages()) console.log(data.length, pagination.total)
+  for await (const { user, role: theirs } of client.listMembers.all({
+    path: { id: project.id },
+    query: { role: 'editor' },
+  }))
+    console.log(user.email, theirs)
+  for await (const { data, pagination } of client.listProjects.pages())
+    console.log(data.length, pagination.total)
   for await (const event of client.listEvents.all({ query: { after: 3 } })) console.log(event.sequence)
 
   for await (const event of client.streamChat({ body: { message: 'Hi' }, silence: 1000 })) {
@@ -28,7 +40,10 @@ export async function use (): Promise<void> {
     if (event.event === 'message.delta') console.log(event.data.usage)
   }
 
-  await client.uploadFile({ body: { file: new Blob(['x']), tags: ['a'] }, onProgress: ({ sent, total }) => console.log(sent / total) })
+  await client.uploadFile({
+    body: { file: new Blob(['x']), tags: ['a'] },
+    onProgress: ({ sent, total }) => console.log(sent / total),
+  })
   const upload = await client.resumableUpload(new Blob(['x']), { fields: { path: 'a' } })
   const fileId: string | null = upload.file_id
   const download: Response = await client.downloadFile({ path: { id: fileId! } })
@@ -39,7 +54,8 @@ export async function use (): Promise<void> {
     await client.getProject({ path: { id: 'x' } })
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
-    if (error.code === 'NOT_FOUND') console.log(error.status, error.requestId, error.retryAfter, error.details?.errors?.[0].location)
+    if (error.code === 'NOT_FOUND')
+      console.log(error.status, error.requestId, error.retryAfter, error.details?.errors?.[0].location)
     // @ts-expect-error a code that the contract does not have
     if (error.code === 'MISSING') console.log(error)
   }

@@ -39,7 +39,10 @@ export const questions: Array<[question: string, phrase: string]> = [
   ['story about sour grapes', 'trellised vine'],
   ['What happened to the bird that laid golden eggs?', 'great lump of gold in its inside'],
   ['which was stronger, the wind or the sun', 'strip a wayfaring man'],
-  ['What did the father teach his quarrelling sons with sticks?', 'practical illustration of the evils of disunion'],
+  [
+    'What did the father teach his quarrelling sons with sticks?',
+    'practical illustration of the evils of disunion',
+  ],
   ['girl daydreaming about what she will buy and spilling her milk', 'down fell the milk pail'],
   // alice
   ['What was written on the label of the bottle?', 'DRINK ME'],
@@ -48,7 +51,7 @@ export const questions: Array<[question: string, phrase: string]> = [
   ['What did Alice see the rabbit take out of his pocket?', 'took a watch out of its waistcoat-pocket'],
   ['cat that disappears until just its smile is left', 'a grin without a cat'],
   ['How tall was Alice after drinking?', 'only ten inches high'],
-  ['what was wrong with the hatter\'s watch', "butter wouldn't suit the works"],
+  ["what was wrong with the hatter's watch", "butter wouldn't suit the works"],
   // holmes
   ['How many steps lead up to the room in Baker Street?', 'seventeen steps'],
   ['Where was Watson wounded?', 'Jezail bullet'],
@@ -70,7 +73,7 @@ export const questions: Array<[question: string, phrase: string]> = [
   ['what did the traveller eat in Klausenburgh', 'paprika hendl'],
   ['What kind of person was Scrooge?', 'tight-fisted hand at the grindstone'],
   // oz
-  ['What breed or colour was Dorothy\'s dog?', 'little black dog'],
+  ["What breed or colour was Dorothy's dog?", 'little black dog'],
   ['Why did the tin man want a heart?', 'no one can love who has not a heart'],
   ['Where did the family hide during tornados?', 'called a cyclone cellar'],
   // genesis
@@ -86,7 +89,7 @@ export const questions: Array<[question: string, phrase: string]> = [
   ['Who was the dead woman mourned in the poem?', 'lost Lenore'],
   ['Where did the raven sit down?', 'Perched upon a bust of Pallas'],
   // peter rabbit, hamlet
-  ['What happened to Peter\'s father?', 'put in a pie by Mrs. McGregor'],
+  ["What happened to Peter's father?", 'put in a pie by Mrs. McGregor'],
   ['Which vegetables did Peter eat in the garden?', 'some lettuces and some French beans'],
   ['where did peter lose his shoes', 'amongst the cabbages'],
   ['Should I lend money to friends?', 'Neither a borrower nor a lender be'],
@@ -104,8 +107,8 @@ export const questions: Array<[question: string, phrase: string]> = [
   // la fontaine
   ['Que tenait le corbeau dans son bec ?', 'Tenait en son bec un fromage'],
   ['Pourquoi la cigale avait-elle faim en hiver ?', 'Quand la bise fut venue'],
-  ['Quel animal voulait devenir aussi gros qu\'un bœuf ?', "S'enfla si bien qu'elle creva"],
-  ['Où est caché le trésor du laboureur ?', 'Un trésor est caché dedans']
+  ["Quel animal voulait devenir aussi gros qu'un bœuf ?", "S'enfla si bien qu'elle creva"],
+  ['Où est caché le trésor du laboureur ?', 'Un trésor est caché dedans'],
 ]
 
 // Questions that the collection does not answer, as people ask them: of other subjects, in the words of its texts too, and of
@@ -151,7 +154,7 @@ export const unanswered: string[] = [
   'Which university did Darwin attend?',
   "What is the name of Alice's sister?",
   'What colour is the dress that Alice wears?',
-  "Who is the brother of Sherlock Holmes?",
+  'Who is the brother of Sherlock Holmes?',
   'Where did Moriarty die?',
   'How many justices sit on the Supreme Court?',
   'What does the Constitution say about marriage?',
@@ -176,5 +179,5 @@ export const unanswered: string[] = [
   'Où se trouve la cantine ?',
   'Comment puis-je annuler ma commande ?',
   'Quelle est la capitale du Canada ?',
-  'Combien de jours de congé ai-je par an ?'
+  'Combien de jours de congé ai-je par an ?',
 ]

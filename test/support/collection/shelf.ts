@@ -12,16 +12,21 @@ import type { Principal } from '../../../services/principals.ts'
 import { insertUser } from '../../../services/users.ts'
 
 /** A person, as one of their keys speaks for them: for all projects, unless some are given. */
-export async function addPerson (db: Db): Promise<Principal> {
-  const { id } = await insertUser(db, { email: `${newId('usr')}@example.com`, emailVerified: true, name: 'Reader', role: 'user' })
+export async function addPerson(db: Db): Promise<Principal> {
+  const { id } = await insertUser(db, {
+    email: `${newId('usr')}@example.com`,
+    emailVerified: true,
+    name: 'Reader',
+    role: 'user',
+  })
   return { userId: id, keyId: newId('key'), scopes: new Set(['ai:read']), projectIds: null }
 }
 
-export function limitedTo (principal: Principal, ...projectIds: string[]): Principal {
+export function limitedTo(principal: Principal, ...projectIds: string[]): Principal {
   return { ...principal, projectIds: new Set(projectIds) }
 }
 
-export async function addProject (db: Db, owner: Principal): Promise<string> {
+export async function addProject(db: Db, owner: Principal): Promise<string> {
   const id = newId('prj')
   await db.transaction(async (tx) => {
     await tx.prisma.project.create({ data: { id, name: 'Shelf', ownerId: owner.userId } })
@@ -30,13 +35,32 @@ export async function addProject (db: Db, owner: Principal): Promise<string> {
   return id
 }
 
-export async function addMember (db: Db, projectId: string, { userId }: Principal, role: 'owner' | 'editor' | 'viewer' = 'viewer'): Promise<void> {
+export async function addMember(
+  db: Db,
+  projectId: string,
+  { userId }: Principal,
+  role: 'owner' | 'editor' | 'viewer' = 'viewer',
+): Promise<void> {
   await db.prisma.member.create({ data: { id: newId('mem'), projectId, userId, role } })
 }
 
-export async function addBase (db: Db, { userId }: Principal, projectId: string | null = null): Promise<string> {
+export async function addBase(
+  db: Db,
+  { userId }: Principal,
+  projectId: string | null = null,
+): Promise<string> {
   const id = newId('kb')
-  await db.prisma.knowledgeBase.create({ data: { id, ownerId: userId, projectId, spaceId: projectId ?? userId, name: 'Shelf', maxTokens: 120, overlapTokens: 0 } })
+  await db.prisma.knowledgeBase.create({
+    data: {
+      id,
+      ownerId: userId,
+      projectId,
+      spaceId: projectId ?? userId,
+      name: 'Shelf',
+      maxTokens: 120,
+      overlapTokens: 0,
+    },
+  })
   return id
 }
 
@@ -50,20 +74,42 @@ export interface NewDocument {
 }
 
 /** A document of Markdown that is ready. @returns its id. */
-export async function addDocument (db: Db, knowledgeBaseId: string, text: string, { name = 'document.md', language = 'english', metadata = {}, embed, maxTokens = 120 }: NewDocument = {}): Promise<string> {
+export async function addDocument(
+  db: Db,
+  knowledgeBaseId: string,
+  text: string,
+  { name = 'document.md', language = 'english', metadata = {}, embed, maxTokens = 120 }: NewDocument = {},
+): Promise<string> {
   const id = newId('doc')
   const chunks = cut(text, maxTokens)
   await db.transaction(async (tx) => {
     await tx.prisma.document.create({
-      data: { id, knowledgeBaseId, name, contentType: 'text/markdown', sha256: createHash('sha256').update(id).digest('hex'), source: text, metadata, status: 'ready', revision: 1, text: { create: { text } } }
+      data: {
+        id,
+        knowledgeBaseId,
+        name,
+        contentType: 'text/markdown',
+        sha256: createHash('sha256').update(id).digest('hex'),
+        source: text,
+        metadata,
+        status: 'ready',
+        revision: 1,
+        text: { create: { text } },
+      },
     })
-    await replaceChunks(tx, { id, knowledgeBaseId }, chunks, { language, embeddings: embed === undefined ? null : chunks.map((chunk) => embed(chunk.text)) })
+    await replaceChunks(tx, { id, knowledgeBaseId }, chunks, {
+      language,
+      embeddings: embed === undefined ? null : chunks.map((chunk) => embed(chunk.text)),
+    })
   })
   return id
 }
 
-export function cut (text: string, maxTokens = 120): NewChunk[] {
-  return chunksOf(readMarkdown(text), { maxTokens, overlapTokens: 0 }).chunks.map((range) => ({ ...range, text: text.slice(range.start, range.end) }))
+export function cut(text: string, maxTokens = 120): NewChunk[] {
+  return chunksOf(readMarkdown(text), { maxTokens, overlapTokens: 0 }).chunks.map((range) => ({
+    ...range,
+    text: text.slice(range.start, range.end),
+  }))
 }
 
 const counted = statement<{ wrong: number }>(`
@@ -76,7 +122,7 @@ const counted = statement<{ wrong: number }>(`
     + (SELECT count(*) FROM chunk_counts s FULL JOIN sizes z USING (knowledge_base_id, language) WHERE (s.chunks, s.tokens) IS DISTINCT FROM (z.chunks, z.tokens))::int AS wrong`)
 
 /** How many counts are not what a recount gives, once the words of what was removed are discounted. */
-export async function miscounts (db: Database): Promise<number> {
+export async function miscounts(db: Database): Promise<number> {
   await tidy(db, { kinds: kindsOfRemoved() })
   return (await db.sql(counted, []))[0].wrong
 }
