@@ -25,7 +25,8 @@ import { system } from '../handlers/system.ts'
 import { user } from '../handlers/user.ts'
 import { users } from '../handlers/users.ts'
 import { webhooks } from '../handlers/webhooks.ts'
-import type { OperationId, Operations } from './operations.ts'
+import type { OperationId } from './operations.ts'
+import type { Operations } from '../services/handler.ts'
 
 /** Every operation's handler; the compiler names the one that is missing. */
 export const handlers: Operations = {

@@ -1,6 +1,6 @@
 // The documents of a knowledge base: added, listed, inspected, changed, deleted and read anew.
 import { hash } from 'node:crypto'
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers, HandlerServices } from '../services/handler.ts'
 import {
   addDocument,
   changeDocument,
@@ -21,7 +21,7 @@ import {
   payloadTooLarge,
   RolledBack,
 } from '../services/errors.ts'
-import type { FilePart, HandlerServices } from '../services/operation.ts'
+import type { FilePart } from '../services/operation.ts'
 import { openFile, type File } from '../services/storage/files.ts'
 import { keepFile, receiveFile, type StoreRequest } from '../services/storage/store.ts'
 

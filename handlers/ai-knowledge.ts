@@ -1,5 +1,5 @@
 // Knowledge bases: made, listed, inspected, changed, deleted and searched.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import {
   insertKnowledge,
   knowledgeById,

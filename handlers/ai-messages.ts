@@ -1,5 +1,5 @@
 // Single messages: read, edited, followed, stopped and answered anew.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { messageById, openMessage, responseOf, shownMessage } from '../services/ai/messages.ts'
 import { openSession } from '../services/ai/sessions.ts'
 import { beginAgain, removeAfter } from '../services/ai/turns.ts'

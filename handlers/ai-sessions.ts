@@ -1,5 +1,5 @@
 // Sessions: conversations that are remembered.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { requireKnowledge } from '../services/ai/access.ts'
 import { listMessages } from '../services/ai/messages.ts'
 import {

@@ -1,5 +1,5 @@
 // Chat, plain and streamed, the models, and what a key has used of them.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { pageOf } from '../services/pages.ts'
 import { responseOf } from '../services/ai/messages.ts'
 import { beginChat } from '../services/ai/turns.ts'

@@ -1,5 +1,5 @@
 // The caller's own API keys. Another person's key is 403, as everywhere; its secret is in the answer that makes it only.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { requireMembership } from '../services/access.ts'
 import { statement, type Db } from '../services/database.ts'
 import { forbidden, invalidField, invalidState, notFound } from '../services/errors.ts'

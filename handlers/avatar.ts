@@ -1,5 +1,5 @@
 // The caller's picture.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { notFound } from '../services/errors.ts'
 import {
   avatarOf,

@@ -1,5 +1,5 @@
 // The log of events, read by list and by stream.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { eventOf, numberEvents, readEvents, requireReadable } from '../services/events/log.ts'
 
 export const events = {

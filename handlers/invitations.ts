@@ -1,5 +1,5 @@
 // Invitations: what becomes of an address that nobody has yet.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { findProject, openProject, requireState } from '../services/access.ts'
 import { forbidden, invalidState } from '../services/errors.ts'
 import { insertMember, invitationOf, toInvitation } from '../services/members.ts'

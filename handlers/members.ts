@@ -1,5 +1,5 @@
 // Who belongs to a project. Every change holds the project's row, so that changes of one project happen one by one.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { findProject, openProject, requireState } from '../services/access.ts'
 import { statement, type Db } from '../services/database.ts'
 import { conflict, forbidden, notFound } from '../services/errors.ts'

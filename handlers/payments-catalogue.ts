@@ -1,5 +1,5 @@
 // The catalogue: products and prices, which an operator writes and everybody reads.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import {
   findPrice,
   findProduct,

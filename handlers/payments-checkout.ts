@@ -1,8 +1,7 @@
 // Checkout sessions: begun, inspected and expired. They are paid on the page of their gateway.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers, Request } from '../services/handler.ts'
 import type { Db } from '../services/database.ts'
 import { conflict, invalidField, invalidState } from '../services/errors.ts'
-import type { Request } from '../services/operation.ts'
 import {
   insertCheckout,
   openCheckout,
@@ -11,7 +10,8 @@ import {
 } from '../services/payments/checkouts.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
 import { insertOrder, openOrder, priceItems, type OwnedOrder } from '../services/payments/orders.ts'
-import { expireCheckout, lockDeal, type SettleServices } from '../services/payments/settle.ts'
+import { expireCheckout, lockDeal } from '../services/payments/settle.ts'
+import type { SettleServices } from '../services/payments/gateway.ts'
 import { insertSubscription, setLatestOrder, shownSubscription } from '../services/payments/subscriptions.ts'
 import { openSpace } from '../services/storage/space.ts'
 

@@ -1,5 +1,5 @@
 // The time of the sandbox: read and moved forward.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { conflict, invalidField, notFound } from '../services/errors.ts'
 import { advanceClock } from '../services/payments/billing.ts'
 import { paymentsNow, testClock } from '../services/payments/clock.ts'

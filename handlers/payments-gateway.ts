@@ -1,5 +1,5 @@
 // What gateways tell.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { notFound } from '../services/errors.ts'
 
 export const paymentsGateway = {

@@ -1,5 +1,5 @@
 // Orders: made, listed, inspected, cancelled, and their receipts.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
 import { insertOrder, listOrders, openOrder, priceItems, requireOwnEnd } from '../services/payments/orders.ts'
 import { receiptOf } from '../services/payments/receipt.ts'

@@ -1,6 +1,6 @@
 // The pages by which a session is paid: plain HTML that works without scripts. Every form is answered by sending the browser on, so that
 // going back or loading again does nothing twice; what a page shows is what the database says.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { ApiError } from '../services/errors.ts'
 import { pageHeaders as headers } from '../services/frame.ts'
 import { addressFor } from '../services/payments/checkouts.ts'

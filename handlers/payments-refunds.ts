@@ -1,5 +1,5 @@
 // Refunds of an order: made by an operator, read by whoever may read the order.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { requireKeyFor } from '../services/in-space.ts'
 import { findOrder, openOrder } from '../services/payments/orders.ts'
 import { findRefund, listRefunds, refundOrder } from '../services/payments/refunds.ts'

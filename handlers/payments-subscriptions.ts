@@ -1,5 +1,5 @@
 // Subscriptions: listed, inspected, cancelled and resumed. They are begun by a checkout session.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { invalidState } from '../services/errors.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
 import { endWithOrder, tellSubscription } from '../services/payments/settle.ts'

@@ -1,6 +1,6 @@
 // Projects: made, read, changed, archived, deleted and restored.
 import type { EventType } from '../generated/events.ts'
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { openProject } from '../services/access.ts'
 import { timestampAfter } from '../services/clock.ts'
 import { forbidden } from '../services/errors.ts'

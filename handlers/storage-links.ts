@@ -1,6 +1,6 @@
 // Links to files: made, listed, revoked, and followed by whoever has one.
 import { randomBytes } from 'node:crypto'
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { gone, notFound } from '../services/errors.ts'
 import { newId, timeOf } from '../services/ids.ts'
 import { bytesOf } from '../services/storage/download.ts'

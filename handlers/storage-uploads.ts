@@ -1,7 +1,7 @@
 // Resumable uploads as tus 1.0.0 has them: begun, appended to, asked after and given up.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers, HandlerServices } from '../services/handler.ts'
 import { ApiError, conflict, payloadTooLarge } from '../services/errors.ts'
-import type { FilePart, HandlerServices } from '../services/operation.ts'
+import type { FilePart } from '../services/operation.ts'
 import { append, tooMany } from '../services/storage/append.ts'
 import { checksumAlgorithms, checksumOf } from '../services/storage/checksum.ts'
 import { askForUpload, holdUpload } from '../services/storage/hold.ts'

@@ -1,5 +1,5 @@
 // Files: uploaded, listed, inspected, changed, deleted and downloaded.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { removeDocumentsOf } from '../services/ai/documents.ts'
 import { timestampAfter } from '../services/clock.ts'
 import { invalidField, unauthorized } from '../services/errors.ts'

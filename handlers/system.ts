@@ -1,5 +1,5 @@
 // Health, the contract and its page.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { contractAsJson, contractAsYaml } from '../services/contract.ts'
 import { docsHeaders, docsPage } from '../services/docs.ts'
 

@@ -1,5 +1,5 @@
 // The caller's own profile and settings.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { requireMembership } from '../services/access.ts'
 import { timestampAfter } from '../services/clock.ts'
 import { unauthorized } from '../services/errors.ts'

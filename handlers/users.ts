@@ -1,5 +1,5 @@
 // People, as an operator manages them.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { timestampAfter } from '../services/clock.ts'
 import { statement, type Db } from '../services/database.ts'
 import { conflict, notFound } from '../services/errors.ts'

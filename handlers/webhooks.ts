@@ -1,5 +1,5 @@
 // The caller's webhook endpoints and what was sent to them.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 import { conflict, invalidState, unauthorized } from '../services/errors.ts'
 import { newId, timeOf } from '../services/ids.ts'
 import { offsetOf, pageOfRows } from '../services/pages.ts'

@@ -1,7 +1,6 @@
 // The resources that the run knows: learned from every answer, made when one is wanted, and only changed where the run itself has made them.
 import { patternOf } from '../../services/path-template.ts'
-import type { Json, Operation } from './document.ts'
-import { kindOf, pathNames, schemaOf, successOf } from './document.ts'
+import { type Json, type Operation, kindOf, pathNames, schemaOf, successOf } from './document.ts'
 import type { Answer } from './sender.ts'
 
 export interface Known {

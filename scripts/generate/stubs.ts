@@ -42,7 +42,7 @@ export async function writeStubs(root: string, operations: Operation[]): Promise
 
 function emptyModule(tag: string): string {
   return `// The handlers of the tag \`${tag}\`.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 
 export const ${exportName(tag)} = {
 } satisfies Handlers<'${tag}'>

@@ -24,7 +24,7 @@ export function emitOperations(operations: Operation[], names: Map<string, Valid
       )}`,
   )
   const rows = operations.map((o) => `  ${o.id}: {\n${fields(tableRow(o, names.get(o.id)!), '    ')}\n  }`)
-  return `${banner}import type { Handler, OperationInfo } from '../services/operation.ts'
+  return `${banner}import type { OperationInfo } from '../services/operation.ts'
 import type { components } from './types.ts'
 
 /** The names of the operations of each tag; a tag is a module of handlers/. */
@@ -72,15 +72,9 @@ export type BinaryOperationId =${union(
     '  ',
   )}
 
-/** What the handler module of a tag has to hold: one handler for each of its operations. */
-export type Handlers<T extends Tag> = { [Id in OperationsByTag[T]]: Handler<Id> }
-
 /** The data of each event of the operations that answer with a stream. */
 export interface StreamEvents {${streamsOf(operations)}
 }
-
-/** What all handler modules together have to hold. */
-export type Operations = { [Id in OperationId]: Handler<Id> }
 
 /** What the spec declares of each operation, for the edge. */
 export const operations: Record<OperationId, OperationInfo> = {
@@ -202,7 +196,8 @@ export function emitRoutes(operations: Operation[]): string {
       `    ${text(path)}: { ${own.map((o) => `${o.method}: route(${text(o.id)})`).join(', ')} }`,
   )
   return `${banner}${tags.map((tag) => `import { ${exportName(tag)} } from '../handlers/${tag}.ts'`).join('\n')}
-import type { OperationId, Operations } from './operations.ts'
+import type { OperationId } from './operations.ts'
+import type { Operations } from '../services/handler.ts'
 
 /** Every operation's handler; the compiler names the one that is missing. */
 export const handlers: Operations = {

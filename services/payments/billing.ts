@@ -3,7 +3,7 @@
 import type { Database } from '../database.ts'
 import { moveClock } from './clock.ts'
 import { doDue, firstDue, type Due } from './renewals.ts'
-import type { SettleServices } from './settle.ts'
+import type { SettleServices } from './gateway.ts'
 
 export interface Billing {
   start(): void

@@ -4,7 +4,7 @@
 import type { Db } from '../database.ts'
 import type { OwnedCheckout } from './checkouts.ts'
 import type { OwnedOrder } from './orders.ts'
-import type { SettleServices } from './settle.ts'
+import type { Emitter } from '../events/emit.ts'
 
 export interface GatewayPayment {
   id: string
@@ -93,4 +93,10 @@ export function createGateways(sandbox: Gateway, stripe: TellingGateway | null):
       return found
     },
   }
+}
+
+/** What is needed to settle what a gateway tells of. */
+export interface SettleServices {
+  events: Emitter
+  gateways: Gateways
 }

@@ -8,29 +8,9 @@ import { invalidState } from '../errors.ts'
 import type { Bytes } from '../operation.ts'
 import { formatAmount } from './currency.ts'
 import type { Order, OwnedOrder } from './orders.ts'
+import type { Receipt } from './receipt/model.ts'
 import { receiptPage, receiptPolicy } from './receipt/page.ts'
 import type { PaymentCard } from './settle.ts'
-
-/** What a receipt says, as text for people. */
-export interface Receipt {
-  seller: string
-  number: string
-  /** Days, in UTC. */
-  orderedOn: string
-  paidOn: string
-  /** null where the gateway names no card. */
-  paidBy: string | null
-  items: { description: string; quantity: string; unitAmount: string; amount: string }[]
-  total: string
-  /** In the order in which they were given. */
-  refunds: { on: string; amount: string }[]
-  /** What is left of what was paid, where some was given back. */
-  remaining: string | null
-  /** What has to be said where no money moved; null where it did. */
-  warning: string | null
-  paidAt: Date
-  updatedAt: Date
-}
 
 interface State extends Pick<Order, 'status' | 'refunded_amount' | 'updated_at'> {
   paid_at: string

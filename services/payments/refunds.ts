@@ -6,7 +6,7 @@ import { invalidField, invalidState, notFound } from '../errors.ts'
 import { newIdAt, timeOf } from '../ids.ts'
 import { listPage, type Page, type PageQuery } from '../pages.ts'
 import { findOrder, orderColumns, type OwnedOrder } from './orders.ts'
-import type { SettleServices } from './settle.ts'
+import type { SettleServices } from './gateway.ts'
 
 export type Refund = components['schemas']['Refund']
 

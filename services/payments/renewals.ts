@@ -14,8 +14,8 @@ import {
   settlePayment,
   tellSubscription,
   type Deal,
-  type SettleServices,
 } from './settle.ts'
+import type { SettleServices } from './gateway.ts'
 import {
   beginPeriod,
   subscriptionById,

@@ -12,7 +12,7 @@ import {
   shownCheckout,
   type OwnedCheckout,
 } from './checkouts.ts'
-import type { Gateways } from './gateway.ts'
+import type { Gateways, SettleServices } from './gateway.ts'
 import { findOrder, orderColumns, type OwnedOrder } from './orders.ts'
 import {
   shownSubscription,
@@ -23,11 +23,6 @@ import {
   type OwnedSubscription,
   type Period,
 } from './subscriptions.ts'
-
-export interface SettleServices {
-  events: Emitter
-  gateways: Gateways
-}
 
 /** Everything that hangs on an order, held against other writers. */
 export interface Deal {

@@ -5,7 +5,8 @@ import { checkoutById, noCheckout, type OwnedCheckout } from './checkouts.ts'
 import { paymentsNow } from './clock.ts'
 import { findOrder, type OwnedOrder } from './orders.ts'
 import { cardOf, sandbox, slowness, testCard } from './sandbox.ts'
-import { keepPayment, lockDeal, settlePayment, type Deal, type SettleServices } from './settle.ts'
+import { keepPayment, lockDeal, settlePayment, type Deal } from './settle.ts'
+import type { SettleServices } from './gateway.ts'
 import type { Card } from './subscriptions.ts'
 
 /** A try to pay by the session. */

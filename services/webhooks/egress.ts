@@ -4,7 +4,7 @@ import type { LookupAddress } from 'node:dns'
 import { connect, isIP, type Socket } from 'node:net'
 import { Client, buildConnector, errors } from 'undici'
 import { isLocalhost, isPublic, networkOf, within } from './addresses.ts'
-import { dnsLookup } from './resolver.ts'
+import { dnsLookup, type Lookup } from './resolver.ts'
 
 /** Bytes of an answer's body that are read; what comes after them is not waited for. */
 const readLimit = 64 * 1024
@@ -23,13 +23,6 @@ export interface EgressOptions {
   /** Instead of DNS, for tests. */
   lookup?: Lookup
 }
-
-/** dns.lookup with `all`. */
-export type Lookup = (
-  hostname: string,
-  options: { all: true },
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void
 
 export interface Exchange {
   status: number

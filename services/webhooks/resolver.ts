@@ -4,7 +4,13 @@
 import type { LookupAddress } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
 import { isLocalhost } from './addresses.ts'
-import type { Lookup } from './egress.ts'
+
+/** dns.lookup with `all`. */
+export type Lookup = (
+  hostname: string,
+  options: { all: true },
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void
 
 const loopback: LookupAddress[] = [
   { address: '127.0.0.1', family: 4 },

@@ -1,7 +1,8 @@
 // A database that goes away in the midst of the work: 503 whatever the handler was doing, and no effect left behind.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { operations, type Operations } from '../../generated/operations.ts'
+import { operations } from '../../generated/operations.ts'
+import type { Operations } from '../../services/handler.ts'
 import { handlers } from '../../generated/routes.ts'
 import type { Reply } from '../support/client.ts'
 import { createWire } from '../support/contract-proxy.ts'

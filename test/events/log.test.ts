@@ -1,11 +1,10 @@
 // The log as one order: numbered without gaps whoever writes at once, read from any place without loss, and ended where it
 // is no longer kept.
 import t, { type Test } from 'tap'
-import type { Operations } from '../../generated/operations.ts'
+import type { Operations, HandlerServices } from '../../services/handler.ts'
 import { handlers } from '../../generated/routes.ts'
 import { statement } from '../../services/database.ts'
 import { kindsOfWaste, tidy } from '../../services/housekeeping.ts'
-import type { HandlerServices } from '../../services/operation.ts'
 import { insertedDelivery, insertedEndpoint, insertedEvent } from '../support/contract-rows.ts'
 import { openStream } from '../support/event-stream.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'

@@ -3,11 +3,12 @@
 import t from 'tap'
 import type { ValidateFunction } from 'ajv'
 import { eventTypes, type EventType } from '../../generated/events.ts'
-import { operations, type OperationId, type Operations } from '../../generated/operations.ts'
+import { operations, type OperationId } from '../../generated/operations.ts'
+import type { Operations, HandlerServices } from '../../services/handler.ts'
 import replies from '../../generated/replies.js'
 import { handlers } from '../../generated/routes.ts'
 import type { Db } from '../../services/database.ts'
-import type { HandlerServices, OperationInfo } from '../../services/operation.ts'
+import type { OperationInfo } from '../../services/operation.ts'
 import { toProfile } from '../../services/users.ts'
 import {
   askFor,

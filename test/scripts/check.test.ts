@@ -19,7 +19,7 @@ t.test('an import against the direction of the rooms is named with its line', as
     'handlers/a.ts':
       "import { b } from './b.ts'\nimport { s } from '../services/s.ts'\nimport Fastify from 'fastify'\n",
     'handlers/b.ts':
-      "import type { Handlers } from '../generated/operations.ts'\nimport '../generated/validators.js'\nimport '../app/build.ts'\n",
+      "import type { Handlers } from '../services/handler.ts'\nimport '../generated/validators.js'\nimport '../app/build.ts'\n",
     'services/s.ts':
       "import { a } from '../handlers/a.ts'\nimport pg from 'pg'\nimport cors from '@fastify/cors'\n",
     'services/deep/t.ts': "export { a } from '../s.ts'\nconst later = await import('../../app/build.ts')\n",

@@ -41,7 +41,7 @@ t.test('a folder that --out names keeps what else is in it', async (t) => {
 })
 
 const begun = `// Begun by hand.
-import type { Handlers } from '../generated/operations.ts'
+import type { Handlers } from '../services/handler.ts'
 
 const limit = 20
 
@@ -153,7 +153,7 @@ const either = `paths:
               properties: { file: { type: string, format: binary }, label: { type: string, minLength: 3, examples: [Lamp] } }
       responses: { '200': { $ref: '#/components/responses/Given' } }
 `
-const eitherHandler = `import type { Handlers } from '../generated/operations.ts'
+const eitherHandler = `import type { Handlers } from '../services/handler.ts'
 
 export const edge = {
   async addEither ({ body }) {

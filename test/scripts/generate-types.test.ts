@@ -35,7 +35,7 @@ const lines = {
   watchThings: `  async watchThings () { return { status: 200, body: async function * (signal) { if (!signal.aborted) yield { event: 'message', id: '1', data: { type: 'thing.made', data: { object: {}, previous_attributes: {} } } } } } },`,
 }
 const module = (tag: string, handlers: string[]) =>
-  `import type { Handlers } from '../generated/operations.ts'\n\nexport const ${tag} = {\n${handlers.join('\n')}\n} satisfies Handlers<'${tag}'>\n`
+  `import type { Handlers } from '../services/handler.ts'\n\nexport const ${tag} = {\n${handlers.join('\n')}\n} satisfies Handlers<'${tag}'>\n`
 const edge = ['postAlias', 'getMerged', 'postStrict', 'postOptional', 'getNumber', 'getBatch'].map(
   (id) => `  async ${id} () { return { status: 200, body: '' } },`,
 )

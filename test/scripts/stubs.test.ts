@@ -89,7 +89,7 @@ t.test('a stub of a later day is added to the tests that are there, whose text s
 
 t.test('the module of a tag that is gone is pointed out, and stays', async (t) => {
   const gone =
-    "import type { Handlers } from '../generated/operations.ts'\n\nexport const lamps = {} satisfies Handlers<never>\n"
+    "import type { Handlers } from '../services/handler.ts'\n\nexport const lamps = {} satisfies Handlers<never>\n"
   const project = await miniProject(t.testdir(), { 'handlers/lamps.ts': gone })
   const printed = await project.generate({ stubs: true })
   t.match(printed, /handlers\/lamps\.ts: no operation of the spec has the tag `lamps` any more/)

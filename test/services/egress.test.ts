@@ -15,8 +15,8 @@ import {
   type Egress,
   type EgressOptions,
   type EgressReason,
-  type Lookup,
 } from '../../services/webhooks/egress.ts'
+import { type Lookup } from '../../services/webhooks/resolver.ts'
 import { countSockets, openListenerTrap } from '../support/listener-trap.ts'
 import { waitUntil } from '../support/wait.ts'
 

@@ -1,7 +1,7 @@
 // A receipt as a page that is read or printed.
 import { hash } from 'node:crypto'
 import { Html, html } from '../../html.ts'
-import type { Receipt } from '../receipt.ts'
+import type { Receipt } from './model.ts'
 
 const style = `
 * { box-sizing: border-box; margin: 0; padding: 0 }

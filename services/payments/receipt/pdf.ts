@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { create, type Font } from 'fontkit'
 import PDFDocument from 'pdfkit'
-import type { Receipt } from '../receipt.ts'
+import type { Receipt } from './model.ts'
 
 // Read once: every document takes of it what it needs.
 const regular = fontOf('400Regular/Arimo_400Regular.ttf')

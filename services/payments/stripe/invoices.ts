@@ -1,7 +1,8 @@
 // The invoices of Stripe's subscriptions: each is an order here, counted once by its id, and paid or owed as Stripe says.
 import { statement, type Db } from '../../database.ts'
 import { findOrder, insertOrder, type Line, type OwnedOrder } from '../orders.ts'
-import { cancelOrder, keepPayment, lockDeal, type SettleServices } from '../settle.ts'
+import { cancelOrder, keepPayment, lockDeal } from '../settle.ts'
+import type { SettleServices } from '../gateway.ts'
 import { setLatestOrder, subscriptionById, type OwnedSubscription } from '../subscriptions.ts'
 import { fromStripe, toStripe } from './amounts.ts'
 import { hasEnded, periodOf, type Invoice, type StripeSubscription } from './terms.ts'

@@ -4,7 +4,8 @@ import { statement, type Db } from '../../database.ts'
 import { RolledBack } from '../../errors.ts'
 import type { Kind } from '../../housekeeping.ts'
 import { removing } from '../../removal.ts'
-import { lockDeal, settlePayment, type SettleServices, type Told } from '../settle.ts'
+import { lockDeal, settlePayment, type Told } from '../settle.ts'
+import type { SettleServices } from '../gateway.ts'
 
 /** The name of this gateway in rows. */
 export const stripeName = 'stripe'

@@ -3,8 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../database.ts'
 import type { Job, Queue } from '../../jobs.ts'
-import type { GatewayJob, TellingGateway } from '../gateway.ts'
-import type { SettleServices } from '../settle.ts'
+import type { GatewayJob, TellingGateway, SettleServices } from '../gateway.ts'
 import { StripeFailure } from './connection.ts'
 
 export interface StripeWorker {
