@@ -12,7 +12,7 @@ import {
   shownCheckout,
   type OwnedCheckout,
 } from './checkouts.ts'
-import type { Gateways, SettleServices } from './gateway.ts'
+import type { SettleServices } from './gateway.ts'
 import { findOrder, orderColumns, type OwnedOrder } from './orders.ts'
 import {
   shownSubscription,
