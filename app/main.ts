@@ -1,7 +1,7 @@
 // `npm start`: reads the settings, starts the server and says how to use it; stops in order when told to.
-import { loadEnvFile, readConfig } from '../services/config.ts'
-import { explain } from './explain.ts'
-import { runUntilStopped, say } from './process.ts'
+import { loadEnvFile, readConfig } from '../infra/config/config.ts'
+import { explain } from './startup-errors.ts'
+import { runUntilStopped, say } from './lifecycle.ts'
 import { startServer, type Server } from './server.ts'
 
 await runUntilStopped({

@@ -1,12 +1,12 @@
 // A whole server from its settings: database, migrations, services, routes, socket; and its orderly stop.
 import type { FastifyInstance } from 'fastify'
-import { makeFirstOwner } from '../services/bootstrap.ts'
-import type { Config } from '../services/config.ts'
-import { createLimits } from '../services/limits.ts'
-import { startEmbedded } from '../services/postgres/embedded.ts'
-import { prepareDatabase } from '../services/schema.ts'
+import { makeFirstOwner } from '../services/users/first-admin.ts'
+import type { Config } from '../infra/config/config.ts'
+import { createLimits } from './http/rate-limit.ts'
+import { startEmbedded } from '../infra/postgres/embedded.ts'
+import { prepareDatabase } from '../infra/prepare-database.ts'
 import { createServices, type Services } from '../services/services.ts'
-import { startWork, type Work } from '../services/work.ts'
+import { startWork, type Work } from '../services/background.ts'
 import contract from '../generated/openapi.json' with { type: 'json' }
 import { addressOf, buildApp } from './build.ts'
 

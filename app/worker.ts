@@ -1,13 +1,13 @@
 // `npm run worker`: does the work beside the requests in a process of its own, on the database of the servers: sends
 // webhooks and tidies. Any number of them share the work.
-import { loadEnvFile, readConfig } from '../services/config.ts'
-import { startEmbedded } from '../services/postgres/embedded.ts'
-import { prepareDatabase } from '../services/schema.ts'
+import { loadEnvFile, readConfig } from '../infra/config/config.ts'
+import { startEmbedded } from '../infra/postgres/embedded.ts'
+import { prepareDatabase } from '../infra/prepare-database.ts'
 import { createServices } from '../services/services.ts'
-import { startWork } from '../services/work.ts'
-import { createLog } from './log.ts'
-import { explain } from './explain.ts'
-import { runUntilStopped } from './process.ts'
+import { startWork } from '../services/background.ts'
+import { createLog } from './logging.ts'
+import { explain } from './startup-errors.ts'
+import { runUntilStopped } from './lifecycle.ts'
 
 await runUntilStopped({
   script: 'worker',

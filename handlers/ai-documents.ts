@@ -10,9 +10,9 @@ import {
   shown,
   textOf,
   type Document,
-} from '../services/ai/documents.ts'
-import { openKnowledge, type KnowledgeRequest } from '../services/ai/knowledge.ts'
-import type { Db } from '../services/database.ts'
+} from '../services/ai/knowledge/documents.ts'
+import { openKnowledge, type KnowledgeRequest } from '../services/ai/knowledge/knowledge-bases.ts'
+import type { Db } from '../infra/database/database.ts'
 import {
   conflict,
   forbidden,
@@ -20,10 +20,10 @@ import {
   invalidState,
   payloadTooLarge,
   RolledBack,
-} from '../services/errors.ts'
-import type { FilePart } from '../services/operation.ts'
+} from '../infra/errors.ts'
+import type { FilePart } from '../infra/contract/operation.ts'
 import { openFile, type File } from '../services/storage/files.ts'
-import { keepFile, receiveFile, type StoreRequest } from '../services/storage/store.ts'
+import { keepFile, receiveFile, type StoreRequest } from '../services/storage/create-file.ts'
 
 export const aiDocuments = {
   async listDocuments(request, { db }) {

@@ -8,10 +8,10 @@ import {
   removeKnowledge,
   requireChunking,
   thinOut,
-} from '../services/ai/knowledge.ts'
-import { searchPassages } from '../services/ai/retrieval.ts'
-import { timestampAfter } from '../services/clock.ts'
-import { openSpace } from '../services/storage/space.ts'
+} from '../services/ai/knowledge/knowledge-bases.ts'
+import { searchPassages } from '../services/ai/search/search.ts'
+import { timestampAfter } from '../infra/database/timestamps.ts'
+import { openSpace } from '../services/storage/quota.ts'
 
 export const aiKnowledge = {
   async listKnowledgeBases({ operation, principal, query }, { db }) {

@@ -1,9 +1,9 @@
 // Single messages: read, edited, followed, stopped and answered anew.
 import type { Handlers } from '../services/handler.ts'
-import { messageById, openMessage, responseOf, shownMessage } from '../services/ai/messages.ts'
-import { openSession } from '../services/ai/sessions.ts'
-import { beginAgain, removeAfter } from '../services/ai/turns.ts'
-import { conflict, invalidState } from '../services/errors.ts'
+import { messageById, openMessage, responseOf, shownMessage } from '../services/ai/chat/messages.ts'
+import { openSession } from '../services/ai/chat/sessions.ts'
+import { beginAgain, removeAfter } from '../services/ai/chat/start-answer.ts'
+import { conflict, invalidState } from '../infra/errors.ts'
 
 export const aiMessages = {
   async getMessage(request, { db }) {

@@ -1,18 +1,18 @@
 // Sessions: conversations that are remembered.
 import type { Handlers } from '../services/handler.ts'
-import { requireKnowledge } from '../services/ai/access.ts'
-import { listMessages } from '../services/ai/messages.ts'
+import { requireKnowledge } from '../services/ai/knowledge/access.ts'
+import { listMessages } from '../services/ai/chat/messages.ts'
 import {
   insertSession,
   listSessions,
   openSession,
   sessionById,
   shownSession,
-} from '../services/ai/sessions.ts'
-import { timestampAfter } from '../services/clock.ts'
-import { invalidField } from '../services/errors.ts'
-import { openSpace } from '../services/storage/space.ts'
-import type { Upstreams } from '../services/ai/upstreams.ts'
+} from '../services/ai/chat/sessions.ts'
+import { timestampAfter } from '../infra/database/timestamps.ts'
+import { invalidField } from '../infra/errors.ts'
+import { openSpace } from '../services/storage/quota.ts'
+import type { Upstreams } from '../services/ai/providers/providers.ts'
 
 export const aiSessions = {
   async listSessions({ operation, principal, query }, { db }) {

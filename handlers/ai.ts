@@ -1,9 +1,9 @@
 // Chat, plain and streamed, the models, and what a key has used of them.
 import type { Handlers } from '../services/handler.ts'
-import { pageOf } from '../services/pages.ts'
-import { responseOf } from '../services/ai/messages.ts'
-import { beginChat } from '../services/ai/turns.ts'
-import { usageToday } from '../services/ai/usage.ts'
+import { pageOf } from '../infra/database/pagination.ts'
+import { responseOf } from '../services/ai/chat/messages.ts'
+import { beginChat } from '../services/ai/chat/start-answer.ts'
+import { usageToday } from '../services/ai/chat/usage.ts'
 
 export const ai = {
   async listModels({ query }, { upstreams }) {

@@ -1,11 +1,11 @@
 // The caller's own API keys. Another person's key is 403, as everywhere; its secret is in the answer that makes it only.
 import type { Handlers } from '../services/handler.ts'
-import { requireMembership } from '../services/access.ts'
-import { statement, type Db } from '../services/database.ts'
-import { forbidden, invalidField, invalidState, notFound } from '../services/errors.ts'
-import { pageArgs, pageOf } from '../services/pages.ts'
-import type { Principal } from '../services/principals.ts'
-import { insertKey, toApiKey, type Scope } from '../services/users.ts'
+import { requireMembership } from '../services/projects/access.ts'
+import { statement, type Db } from '../infra/database/database.ts'
+import { forbidden, invalidField, invalidState, notFound } from '../infra/errors.ts'
+import { pageArgs, pageOf } from '../infra/database/pagination.ts'
+import type { Principal } from '../services/users/authentication.ts'
+import { insertKey, toApiKey, type Scope } from '../services/users/users.ts'
 
 const sortColumns = { created_at: 'createdAt', name: 'name' } as const
 const lockKey = statement<{ digest: string }>(

@@ -1,6 +1,6 @@
 // The caller's picture.
 import type { Handlers } from '../services/handler.ts'
-import { notFound } from '../services/errors.ts'
+import { notFound } from '../infra/errors.ts'
 import {
   avatarOf,
   drawAvatar,

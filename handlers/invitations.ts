@@ -1,9 +1,9 @@
 // Invitations: what becomes of an address that nobody has yet.
 import type { Handlers } from '../services/handler.ts'
-import { findProject, openProject, requireState } from '../services/access.ts'
-import { forbidden, invalidState } from '../services/errors.ts'
-import { insertMember, invitationOf, toInvitation } from '../services/members.ts'
-import { pageArgs, pageOf } from '../services/pages.ts'
+import { findProject, openProject, requireState } from '../services/projects/access.ts'
+import { forbidden, invalidState } from '../infra/errors.ts'
+import { insertMember, invitationOf, toInvitation } from '../services/projects/members.ts'
+import { pageArgs, pageOf } from '../infra/database/pagination.ts'
 
 const sortColumns = { created_at: 'createdAt', email: 'email' } as const
 

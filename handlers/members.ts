@@ -1,9 +1,9 @@
 // Who belongs to a project. Every change holds the project's row, so that changes of one project happen one by one.
 import type { Handlers } from '../services/handler.ts'
-import { findProject, openProject, requireState } from '../services/access.ts'
-import { statement, type Db } from '../services/database.ts'
-import { conflict, forbidden, notFound } from '../services/errors.ts'
-import { newId, timeOf } from '../services/ids.ts'
+import { findProject, openProject, requireState } from '../services/projects/access.ts'
+import { statement, type Db } from '../infra/database/database.ts'
+import { conflict, forbidden, notFound } from '../infra/errors.ts'
+import { newId, timeOf } from '../infra/ids.ts'
 import {
   insertMember,
   managesMembers,
@@ -13,9 +13,9 @@ import {
   requirePowerOver,
   toInvitation,
   type Member,
-} from '../services/members.ts'
-import { offsetOf, pageOfRows } from '../services/pages.ts'
-import type { Role } from '../services/projects.ts'
+} from '../services/projects/members.ts'
+import { offsetOf, pageOfRows } from '../infra/database/pagination.ts'
+import type { Role } from '../services/projects/projects.ts'
 
 /** How long an invitation waits for its answer. */
 const invitationDays = 14

@@ -7,7 +7,7 @@ import {
   insertProduct,
   listPrices,
   listProducts,
-} from '../services/payments/catalogue.ts'
+} from '../services/payments/products-and-prices.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
 
 export const paymentsCatalogue = {

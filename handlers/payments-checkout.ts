@@ -1,7 +1,7 @@
 // Checkout sessions: begun, inspected and expired. They are paid on the page of their gateway.
 import type { Handlers, Request } from '../services/handler.ts'
-import type { Db } from '../services/database.ts'
-import { conflict, invalidField, invalidState } from '../services/errors.ts'
+import type { Db } from '../infra/database/database.ts'
+import { conflict, invalidField, invalidState } from '../infra/errors.ts'
 import {
   insertCheckout,
   openCheckout,
@@ -13,7 +13,7 @@ import { insertOrder, openOrder, priceItems, type OwnedOrder } from '../services
 import { expireCheckout, lockDeal } from '../services/payments/settle.ts'
 import type { SettleServices } from '../services/payments/gateway.ts'
 import { insertSubscription, setLatestOrder, shownSubscription } from '../services/payments/subscriptions.ts'
-import { openSpace } from '../services/storage/space.ts'
+import { openSpace } from '../services/storage/quota.ts'
 
 const day = 86_400
 

@@ -1,7 +1,7 @@
 // The time of the sandbox: read and moved forward.
 import type { Handlers } from '../services/handler.ts'
-import { conflict, invalidField, notFound } from '../services/errors.ts'
-import { advanceClock } from '../services/payments/billing.ts'
+import { conflict, invalidField, notFound } from '../infra/errors.ts'
+import { advanceClock } from '../services/payments/worker.ts'
 import { paymentsNow, testClock } from '../services/payments/clock.ts'
 import type { Gateways } from '../services/payments/gateway.ts'
 

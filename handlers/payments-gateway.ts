@@ -1,6 +1,6 @@
 // What gateways tell.
 import type { Handlers } from '../services/handler.ts'
-import { notFound } from '../services/errors.ts'
+import { notFound } from '../infra/errors.ts'
 
 export const paymentsGateway = {
   async receiveStripeEvent({ body, headers }, { db, events, gateways }) {

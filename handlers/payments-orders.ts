@@ -2,9 +2,9 @@
 import type { Handlers } from '../services/handler.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
 import { insertOrder, listOrders, openOrder, priceItems, requireOwnEnd } from '../services/payments/orders.ts'
-import { receiptOf } from '../services/payments/receipt.ts'
+import { receiptOf } from '../services/payments/receipts/receipts.ts'
 import { cancelOrder, lockDeal } from '../services/payments/settle.ts'
-import { openSpace } from '../services/storage/space.ts'
+import { openSpace } from '../services/storage/quota.ts'
 
 export const paymentsOrders = {
   async listOrders({ operation, principal, query }, { db }) {

@@ -1,19 +1,19 @@
 // The pages by which a session is paid: plain HTML that works without scripts. Every form is answered by sending the browser on, so that
 // going back or loading again does nothing twice; what a page shows is what the database says.
 import type { Handlers } from '../services/handler.ts'
-import { ApiError } from '../services/errors.ts'
-import { pageHeaders as headers } from '../services/frame.ts'
+import { ApiError } from '../infra/errors.ts'
+import { pageHeaders as headers } from '../infra/html/layout.ts'
 import { addressFor } from '../services/payments/checkouts.ts'
-import { showCardForm } from '../services/payments/page/card-form.ts'
+import { showCardForm } from '../services/payments/sandbox/page/card-form.ts'
 import {
   showConfirmation,
   showMissing,
   showOver,
   showPaid,
   showWait,
-} from '../services/payments/page/steps.ts'
-import { readCard } from '../services/payments/page/typed-card.ts'
-import { answerConfirmation, payByCard, tillOf } from '../services/payments/till.ts'
+} from '../services/payments/sandbox/page/status-pages.ts'
+import { readCard } from '../services/payments/sandbox/page/card-validation.ts'
+import { answerConfirmation, payByCard, tillOf } from '../services/payments/sandbox/checkout-state.ts'
 
 const sentTo = (location: string) => ({
   status: 303 as const,

@@ -1,6 +1,6 @@
 // Refunds of an order: made by an operator, read by whoever may read the order.
 import type { Handlers } from '../services/handler.ts'
-import { requireKeyFor } from '../services/in-space.ts'
+import { requireKeyFor } from '../services/projects/resource-access.ts'
 import { findOrder, openOrder } from '../services/payments/orders.ts'
 import { findRefund, listRefunds, refundOrder } from '../services/payments/refunds.ts'
 

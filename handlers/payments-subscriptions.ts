@@ -1,6 +1,6 @@
 // Subscriptions: listed, inspected, cancelled and resumed. They are begun by a checkout session.
 import type { Handlers } from '../services/handler.ts'
-import { invalidState } from '../services/errors.ts'
+import { invalidState } from '../infra/errors.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
 import { endWithOrder, tellSubscription } from '../services/payments/settle.ts'
 import {
@@ -9,7 +9,7 @@ import {
   setEnd,
   shownSubscription,
 } from '../services/payments/subscriptions.ts'
-import { openSpace } from '../services/storage/space.ts'
+import { openSpace } from '../services/storage/quota.ts'
 
 export const paymentsSubscriptions = {
   async listSubscriptions({ operation, principal, query }, { db }) {

@@ -1,13 +1,18 @@
 // Projects: made, read, changed, archived, deleted and restored.
 import type { EventType } from '../generated/events.ts'
 import type { Handlers } from '../services/handler.ts'
-import { openProject } from '../services/access.ts'
-import { timestampAfter } from '../services/clock.ts'
-import { forbidden } from '../services/errors.ts'
+import { openProject } from '../services/projects/access.ts'
+import { timestampAfter } from '../infra/database/timestamps.ts'
+import { forbidden } from '../infra/errors.ts'
 import type { Prisma } from '../generated/prisma/client.ts'
-import type { Db } from '../services/database.ts'
+import type { Db } from '../infra/database/database.ts'
 import type { Emitter } from '../services/events/emit.ts'
-import { insertProjectWithOwner, listProjects, toProject, type Project } from '../services/projects.ts'
+import {
+  insertProjectWithOwner,
+  listProjects,
+  toProject,
+  type Project,
+} from '../services/projects/projects.ts'
 
 export const projects = {
   async listProjects({ principal, query }, { db }) {

@@ -1,8 +1,8 @@
 // Links to files: made, listed, revoked, and followed by whoever has one.
 import { randomBytes } from 'node:crypto'
 import type { Handlers } from '../services/handler.ts'
-import { gone, notFound } from '../services/errors.ts'
-import { newId, timeOf } from '../services/ids.ts'
+import { gone, notFound } from '../infra/errors.ts'
+import { newId, timeOf } from '../infra/ids.ts'
 import { bytesOf } from '../services/storage/download.ts'
 import { openFile } from '../services/storage/files.ts'
 import {

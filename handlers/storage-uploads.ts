@@ -1,13 +1,13 @@
 // Resumable uploads as tus 1.0.0 has them: begun, appended to, asked after and given up.
 import type { Handlers, HandlerServices } from '../services/handler.ts'
-import { ApiError, conflict, payloadTooLarge } from '../services/errors.ts'
-import type { FilePart } from '../services/operation.ts'
-import { append, tooMany } from '../services/storage/append.ts'
-import { checksumAlgorithms, checksumOf } from '../services/storage/checksum.ts'
-import { askForUpload, holdUpload } from '../services/storage/hold.ts'
-import { tusExtensions, tusVersion } from '../services/storage/protocol.ts'
-import { requireFuture } from '../services/storage/space.ts'
-import { readUploadMetadata } from '../services/storage/upload-metadata.ts'
+import { ApiError, conflict, payloadTooLarge } from '../infra/errors.ts'
+import type { FilePart } from '../infra/contract/operation.ts'
+import { append, tooMany } from '../services/storage/uploads/append.ts'
+import { checksumAlgorithms, checksumOf } from '../services/storage/uploads/checksum.ts'
+import { askForUpload, holdUpload } from '../services/storage/uploads/lease.ts'
+import { tusExtensions, tusVersion } from '../services/storage/uploads/tus.ts'
+import { requireFuture } from '../services/storage/quota.ts'
+import { readUploadMetadata } from '../services/storage/uploads/metadata.ts'
 import {
   discardUpload,
   finishUpload,
@@ -18,7 +18,7 @@ import {
   type OpenUpload,
   type Upload,
   type UploadRequest,
-} from '../services/storage/uploads.ts'
+} from '../services/storage/uploads/uploads.ts'
 
 export const storageUploads = {
   async createUpload(request, services) {

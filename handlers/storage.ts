@@ -1,12 +1,12 @@
 // Files: uploaded, listed, inspected, changed, deleted and downloaded.
 import type { Handlers } from '../services/handler.ts'
-import { removeDocumentsOf } from '../services/ai/documents.ts'
-import { timestampAfter } from '../services/clock.ts'
-import { invalidField, unauthorized } from '../services/errors.ts'
+import { removeDocumentsOf } from '../services/ai/knowledge/documents.ts'
+import { timestampAfter } from '../infra/database/timestamps.ts'
+import { invalidField, unauthorized } from '../infra/errors.ts'
 import { bytesOf } from '../services/storage/download.ts'
 import { fileById, listFiles, openDownload, openFile, usageOf } from '../services/storage/files.ts'
-import { openSpace, quotaOf, requireFuture } from '../services/storage/space.ts'
-import { keepFile, receiveFile } from '../services/storage/store.ts'
+import { openSpace, quotaOf, requireFuture } from '../services/storage/quota.ts'
+import { keepFile, receiveFile } from '../services/storage/create-file.ts'
 
 export const storage = {
   async listFiles({ operation, principal, query }, { db }) {

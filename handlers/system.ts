@@ -1,7 +1,7 @@
 // Health, the contract and its page.
 import type { Handlers } from '../services/handler.ts'
-import { contractAsJson, contractAsYaml } from '../services/contract.ts'
-import { docsHeaders, docsPage } from '../services/docs.ts'
+import { contractAsJson, contractAsYaml } from '../services/docs/openapi.ts'
+import { docsHeaders, docsPage } from '../services/docs/reference-page.ts'
 
 export const system = {
   async getHealth() {

@@ -1,10 +1,10 @@
 // The caller's own profile and settings.
 import type { Handlers } from '../services/handler.ts'
-import { requireMembership } from '../services/access.ts'
-import { timestampAfter } from '../services/clock.ts'
-import { unauthorized } from '../services/errors.ts'
-import { readSettings, settingsColumns } from '../services/settings.ts'
-import { lockedUser, toProfile } from '../services/users.ts'
+import { requireMembership } from '../services/projects/access.ts'
+import { timestampAfter } from '../infra/database/timestamps.ts'
+import { unauthorized } from '../infra/errors.ts'
+import { readSettings, settingsColumns } from '../services/users/settings.ts'
+import { lockedUser, toProfile } from '../services/users/users.ts'
 
 export const user = {
   async getProfile({ principal }, { db }) {

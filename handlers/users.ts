@@ -1,12 +1,12 @@
 // People, as an operator manages them.
 import type { Handlers } from '../services/handler.ts'
-import { timestampAfter } from '../services/clock.ts'
-import { statement, type Db } from '../services/database.ts'
-import { conflict, notFound } from '../services/errors.ts'
-import { memberColumns, type Member } from '../services/members.ts'
-import { literal, pageArgs, pageOf } from '../services/pages.ts'
-import { restorableDays } from '../services/projects.ts'
-import { emailTaken, insertKey, insertUser, lockedUser, scopesFor, toUser } from '../services/users.ts'
+import { timestampAfter } from '../infra/database/timestamps.ts'
+import { statement, type Db } from '../infra/database/database.ts'
+import { conflict, notFound } from '../infra/errors.ts'
+import { memberColumns, type Member } from '../services/projects/members.ts'
+import { literal, pageArgs, pageOf } from '../infra/database/pagination.ts'
+import { restorableDays } from '../services/projects/projects.ts'
+import { emailTaken, insertKey, insertUser, lockedUser, scopesFor, toUser } from '../services/users/users.ts'
 import { asDeleted } from '../services/webhooks/endpoints.ts'
 
 const sortColumns = {

@@ -1,9 +1,9 @@
 // The caller's webhook endpoints and what was sent to them.
 import type { Handlers } from '../services/handler.ts'
-import { conflict, invalidState, unauthorized } from '../services/errors.ts'
-import { newId, timeOf } from '../services/ids.ts'
-import { offsetOf, pageOfRows } from '../services/pages.ts'
-import { lockedUser } from '../services/users.ts'
+import { conflict, invalidState, unauthorized } from '../infra/errors.ts'
+import { newId, timeOf } from '../infra/ids.ts'
+import { offsetOf, pageOfRows } from '../infra/database/pagination.ts'
+import { lockedUser } from '../services/users/users.ts'
 import { deliveryOf, listDeliveries, recover, redeliver } from '../services/webhooks/deliveries.ts'
 import {
   asDeleted,

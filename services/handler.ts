@@ -12,9 +12,9 @@ import type {
   StreamEvents,
   Tag,
 } from '../generated/operations.ts'
-import type { Db } from './database.ts'
-import type { Bytes, FilePart, Keyed, OperationInfo, SentEvent } from './operation.ts'
-import type { Principal } from './principals.ts'
+import type { Db } from '../infra/database/database.ts'
+import type { Bytes, FilePart, Keyed, OperationInfo, SentEvent } from '../infra/contract/operation.ts'
+import type { Principal } from './users/authentication.ts'
 import type { Services } from './services.ts'
 
 type OperationId = keyof operations

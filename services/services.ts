@@ -1,20 +1,27 @@
 // Everything a handler may use beside its request, made once and closed once.
-import type { ReadingJob } from './ai/documents.ts'
-import { createUpstreams, type Upstreams } from './ai/upstreams.ts'
-import { createWritings, type Writings } from './ai/writing.ts'
-import type { Config } from './config.ts'
-import { openDatabase, type Database } from './database.ts'
+import type { ReadingJob } from './ai/knowledge/documents.ts'
+import { createUpstreams, type Upstreams } from './ai/providers/providers.ts'
+import { createWritings, type Writings } from './ai/chat/generation.ts'
+import type { Config } from '../infra/config/config.ts'
+import { openDatabase, type Database } from '../infra/database/database.ts'
 import { createEmitter, type DeliveryJob, type Emitter } from './events/emit.ts'
-import { createTail, type Tail } from './events/tail.ts'
-import { createJobs, deliveryQueue, documentQueue, gatewayQueue, type Jobs, type Queue } from './jobs.ts'
-import { createLastUsed, type LastUsed } from './last-used.ts'
-import { createListener, type Listener } from './listener.ts'
+import { createTail, type Tail } from './events/live-stream.ts'
+import {
+  createJobs,
+  deliveryQueue,
+  documentQueue,
+  gatewayQueue,
+  type Jobs,
+  type Queue,
+} from '../infra/jobs/queue.ts'
+import { createLastUsed, type LastUsed } from './users/key-last-used.ts'
+import { createListener, type Listener } from '../infra/database/notifications.ts'
 import { createGateways, type GatewayJob, type Gateways } from './payments/gateway.ts'
-import { sandbox } from './payments/sandbox.ts'
+import { sandbox } from './payments/sandbox/gateway.ts'
 import { createStripeGateway } from './payments/stripe/gateway.ts'
-import { createPrincipals, type Principals } from './principals.ts'
+import { createPrincipals, type Principals } from './users/authentication.ts'
 import { createStorage, type Storage } from './storage/storage.ts'
-import { createEgress, type Egress } from './webhooks/egress.ts'
+import { createEgress, type Egress } from './webhooks/http-client.ts'
 
 export interface Services {
   config: Readonly<Config>

@@ -1,7 +1,7 @@
 // What a chat costs between the client and the server of models: how much later the first token comes and the answer is whole
 // than from that server itself, and the CPU of this server for a token, of many streams at once.
 import { join } from 'node:path'
-import { openUpstream } from '../../test/support/upstream.ts'
+import { openUpstream } from './model-server.ts'
 import { serve } from './http.ts'
 import { addPeople, createDatabase } from './population.ts'
 import type { Stage } from './stage.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { operations as own } from '../../generated/operations.ts'
 import { exportName } from '../generate/types.ts'
-import { writeLargeSpec } from '../../test/support/large-spec.ts'
+import { writeLargeSpec } from './large-spec.ts'
 import { createDatabase } from './population.ts'
 import type { Stage } from './stage.ts'
 import { table } from './table.ts'
@@ -38,7 +38,8 @@ export async function benchContract(
     const out = join(folder, 'generated')
     const generate = await best(repeats, async () => {
       rmSync(out, { recursive: true, force: true })
-      return await stage.run(join(root, 'scripts/generate.ts'), ['--spec', spec.root, '--out', out]).ended
+      return await stage.run(join(root, 'scripts/generate/main.ts'), ['--spec', spec.root, '--out', out])
+        .ended
     })
     if (spec.operations < ownOperations) {
       costs.push({ operations: spec.operations, generate, server: null })
@@ -67,7 +68,7 @@ async function best(repeats: number, measure: () => Promise<number>): Promise<nu
 
 /** The project around `generated/`, which is there already. */
 export async function copyProject(folder: string): Promise<void> {
-  for (const name of ['app', 'services', 'prisma', 'generated/prisma', 'package.json'])
+  for (const name of ['app', 'services', 'infra', 'prisma', 'generated/prisma', 'package.json'])
     cpSync(join(root, name), join(folder, name), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
   const { operations } = (await import(pathToFileURL(join(folder, 'generated/operations.ts')).href)) as {

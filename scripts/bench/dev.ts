@@ -78,6 +78,8 @@ function copyProject(folder: string): void {
     'app',
     'handlers',
     'services',
+    'infra',
+    'packages',
     'scripts',
     'spec',
     'prisma',
@@ -103,7 +105,7 @@ interface Dev {
 }
 
 function run(folder: string, url: string): Dev {
-  const child = spawn(process.execPath, [join(folder, 'scripts/dev.ts'), '--no-types'], {
+  const child = spawn(process.execPath, [join(folder, 'scripts/dev/main.ts'), '--no-types'], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {

@@ -2,11 +2,11 @@
 // million creations through the API would take longer than the bench.
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
-import { openDatabase } from '../../services/database.ts'
-import { newId } from '../../services/ids.ts'
-import { ADMINISTRATOR, passwordFile } from '../../services/postgres/cluster.ts'
-import { prepareDatabase } from '../../services/schema.ts'
-import { insertKey, insertUser, scopesFor } from '../../services/users.ts'
+import { openDatabase } from '../../infra/database/database.ts'
+import { newId } from '../../infra/ids.ts'
+import { ADMINISTRATOR, passwordFile } from '../../infra/postgres/cluster.ts'
+import { prepareDatabase } from '../../infra/prepare-database.ts'
+import { insertKey, insertUser, scopesFor } from '../../services/users/users.ts'
 
 export interface Person {
   id: string

@@ -4,8 +4,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbedded } from '../../services/postgres/embedded.ts'
-import { clusterFolder } from '../../services/postgres/cluster.ts'
+import { startEmbedded } from '../../infra/postgres/embedded.ts'
+import { clusterFolder } from '../../infra/postgres/cluster.ts'
 
 export interface Program {
   /** Seconds of CPU, of user and system, since it was started. */

@@ -2,7 +2,7 @@
 // Express with express-openapi-validator and Fastify with glue's own validation, neither with a database, on the same contract.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeLargeSpec } from '../../test/support/large-spec.ts'
+import { writeLargeSpec } from './large-spec.ts'
 import { copyProject } from './contract.ts'
 import { createDatabase } from './population.ts'
 import type { Stage } from './stage.ts'
@@ -31,7 +31,7 @@ export async function benchStart(
   for (const [i, size] of sizes.entries()) {
     const folder = join(stage.folder, `start-${i}`)
     const spec = await writeLargeSpec(join(folder, 'spec'), size)
-    await stage.run(join(root, 'scripts/generate.ts'), [
+    await stage.run(join(root, 'scripts/generate/main.ts'), [
       '--spec',
       spec.root,
       '--out',

@@ -1,5 +1,5 @@
 // What a difference between two contracts is, and how the documents are walked that it is found in.
-import { escaped, keysOf, valueAt } from '../../services/json-pointer.ts'
+import { escaped, keysOf, valueAt } from '../../infra/validation/json-pointer.ts'
 
 type Json = any
 

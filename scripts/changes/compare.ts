@@ -1,6 +1,6 @@
 // What of one contract is another in the next, and whether somebody who relies on the first is let down by the second. Whatever may be sent has to
 // stay allowed, and whatever is answered has to stay what was promised: a schema may grow wider in requests, and narrower in responses.
-import { keysOf } from '../../services/json-pointer.ts'
+import { keysOf } from '../../infra/validation/json-pointer.ts'
 import { methods } from '../generate/methods.ts'
 import {
   at,

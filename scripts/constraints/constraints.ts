@@ -1,5 +1,5 @@
 // Every constraint that a contract sets, each with its place.
-import { escaped } from '../../services/json-pointer.ts'
+import { escaped } from '../../infra/validation/json-pointer.ts'
 import { resolve } from '../generate/resolve.ts'
 
 type Json = any

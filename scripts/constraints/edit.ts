@@ -1,5 +1,5 @@
 // A contract with a constraint less, or with exactly the constraints of a list. What is not touched is shared.
-import { escaped, keysOf } from '../../services/json-pointer.ts'
+import { escaped, keysOf } from '../../infra/validation/json-pointer.ts'
 import {
   assertions,
   choices,

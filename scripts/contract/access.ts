@@ -1,7 +1,7 @@
 // Who may: every operation that wants a key refuses none, a made-up one, and one without its scope, before it looks at anything else.
 import type { Operation } from './document.ts'
 import { partsOf, sampled } from './requests.ts'
-import type { Run } from './run.ts'
+import type { Run } from './cli.ts'
 import type { Parts } from './sender.ts'
 import { matching } from './values.ts'
 

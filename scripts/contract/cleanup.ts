@@ -1,7 +1,7 @@
 // Removes what the run has made, last first: what is deletable by the contract, and last the users.
 import { resourcesOf } from './resources.ts'
-import type { Run } from './run.ts'
-import { itemPath } from './world.ts'
+import type { Run } from './cli.ts'
+import { itemPath } from './resource-pool.ts'
 
 /** @returns how many could not be removed, by kind. */
 export async function cleanUp(run: Run): Promise<Record<string, number>> {

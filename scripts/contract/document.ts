@@ -1,5 +1,5 @@
 // What the contract says of each operation, with its references followed: all that a run knows of the server.
-import { escaped } from '../../services/json-pointer.ts'
+import { escaped } from '../../infra/validation/json-pointer.ts'
 import { methods } from '../generate/methods.ts'
 import { resolve } from '../generate/resolve.ts'
 

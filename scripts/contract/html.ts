@@ -1,6 +1,6 @@
 // The outcome as one page: the matrix of operations and statuses, and what was found. It needs nothing from elsewhere and runs no script.
 import type { Finding } from './findings.ts'
-import type { Outcome } from './whole.ts'
+import type { Outcome } from './run-all.ts'
 import { replayOf } from './text.ts'
 
 const style = `

@@ -1,5 +1,5 @@
 // The outcome as JUnit XML: a suite for each tag, a case for each operation and part of the run.
-import type { Outcome } from './whole.ts'
+import type { Outcome } from './run-all.ts'
 
 export function reportAsJUnit({ findings, operations, seconds, seed }: Outcome): string {
   const tagOf = new Map(operations.map(({ id, tag }) => [id, tag]))

@@ -3,7 +3,7 @@ import { kindOf, schemaOf, type Json, type Operation } from './document.ts'
 import { pageThrough, type PagesRead } from './pages.ts'
 import { make, makersOf, makeWith, pathOf } from './requests.ts'
 import { isPaged, itemSchema, listedKind } from './resources.ts'
-import type { Run } from './run.ts'
+import type { Run } from './cli.ts'
 
 const part = 'lists'
 /** What a list needs for its pages and orders to mean something. */

@@ -1,6 +1,6 @@
 // Goes through the pages of a list and holds each against the others: none too long, nothing twice, one total, and links that lead on.
 import type { Json, Operation } from './document.ts'
-import type { Run } from './run.ts'
+import type { Run } from './cli.ts'
 import type { Answer } from './sender.ts'
 
 export interface PagesRead {

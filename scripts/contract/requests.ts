@@ -2,10 +2,10 @@
 import fc from 'fast-check'
 import { kindOf, pathNames, schemaOf, type Json, type Operation } from './document.ts'
 import { digests, headerValues, meaning } from './exceptions.ts'
-import { maySucceed, type Run } from './run.ts'
+import { maySucceed, type Run } from './cli.ts'
 import type { Answer, Parts } from './sender.ts'
 import { matching, valuesOf } from './values.ts'
-import { kindsOf, type Known } from './world.ts'
+import { kindsOf, type Known } from './resource-pool.ts'
 
 /** Query, header fields and body, without the path. `least`: only what is required. */
 export function partsOf(

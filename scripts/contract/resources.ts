@@ -1,7 +1,7 @@
 // Which operations are about the same resource: told from their paths and the typed ids of what they answer.
 import { kindOf, schemaOf, successOf, type Json, type Operation } from './document.ts'
-import type { Run } from './run.ts'
-import { kindsOf } from './world.ts'
+import type { Run } from './cli.ts'
+import { kindsOf } from './resource-pool.ts'
 
 export interface Resource {
   kind: string

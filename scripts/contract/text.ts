@@ -1,6 +1,6 @@
 // The end of a run as it is read on a terminal.
 import type { Finding } from './findings.ts'
-import type { Outcome } from './whole.ts'
+import type { Outcome } from './run-all.ts'
 
 export function reportAsText(outcome: Outcome, url: string, options: Record<string, unknown>): string {
   const { findings, wanted, seed, requests, seconds, cut, left, notes } = outcome

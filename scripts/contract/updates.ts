@@ -1,10 +1,10 @@
 // Changes: each property alone is what was sent, in the answer and in the next read, with a new ETag; all others stay; and nobody overwrites what they have not seen.
 import { schemaOf, successOf, type Json } from './document.ts'
-import { expecting, part } from './expecting.ts'
+import { expecting, part } from './expectations.ts'
 import { sampled } from './requests.ts'
 import type { Resource } from './resources.ts'
-import type { Run } from './run.ts'
-import { changedOf, isKept } from './same.ts'
+import type { Run } from './cli.ts'
+import { changedOf, isKept } from './equality.ts'
 import type { Answer } from './sender.ts'
 import { valuesOf } from './values.ts'
 

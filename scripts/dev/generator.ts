@@ -1,6 +1,6 @@
 // The generator of `npm run dev`: a process that stays, so that its libraries are loaded once and only what changed is
 // compiled again.
-import { writeServed } from '../generate.ts'
+import { writeServed } from '../generate/main.ts'
 import { GenerateError } from '../generate/error.ts'
 import { createCompilers } from '../generate/validators.ts'
 

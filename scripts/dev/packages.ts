@@ -8,7 +8,7 @@ const imported =
 /** The packages, with their inner paths, that app/, handlers/ and services/ import when they are loaded. */
 export function packagesOf(folder: string): string[] {
   const names = new Set<string>()
-  for (const room of ['app', 'handlers', 'services', 'generated']) {
+  for (const room of ['app', 'handlers', 'services', 'infra', 'generated']) {
     for (const file of readdirSync(join(folder, room), { recursive: true, encoding: 'utf8' })) {
       if (!file.endsWith('.ts') || file.endsWith('.d.ts')) continue
       for (const [, from, bare] of readFileSync(join(folder, room, file), 'utf8').matchAll(imported))

@@ -30,8 +30,8 @@ tell({ warm: true })
 
 async function serve(): Promise<void> {
   const { startServer } = await import('../../app/server.ts')
-  const { explain } = await import('../../app/explain.ts')
-  const { readConfig } = await import('../../services/config.ts')
+  const { explain } = await import('../../app/startup-errors.ts')
+  const { readConfig } = await import('../../infra/config/config.ts')
   try {
     const server = await startServer(readConfig())
     // A connection that is kept would go on asking a server that is replaced, or meet its end.

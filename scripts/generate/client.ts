@@ -1,8 +1,8 @@
 // generated/client: the package that others install. What depends on the spec, its types and its table of operations, is
-// written here; the rest is scripts/client/.
+// written here; the rest is packages/client/.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { OperationRow } from '../client/client.ts'
+import type { OperationRow } from '../../packages/client/client.ts'
 import { compileRuntime } from './client-runtime.ts'
 import type { Operation } from './model.ts'
 import { resolve } from './resolve.ts'
@@ -11,7 +11,7 @@ import { banner } from './types.ts'
 
 type Json = any
 
-const readme = join(import.meta.dirname, '../client/README.md')
+const readme = join(import.meta.dirname, '../../packages/client/README.md')
 const uploads = ['createUpload', 'getUpload', 'appendUpload', 'uploadFile']
 
 interface Given {

@@ -11,7 +11,7 @@ import {
 import { readFile } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
 import { GenerateError } from './error.ts'
-import { addImpliedResponses } from './implied.ts'
+import { addImpliedResponses } from './implied-responses.ts'
 import { findBrokenReferences } from './references.ts'
 import { platformRules, ruleNames } from './rules.ts'
 

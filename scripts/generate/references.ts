@@ -1,7 +1,7 @@
 // References that lead to themselves, or cannot be read: the linter's own resolver ends the process over them, so they are looked for first.
 import type { BaseResolver, Source } from '@redocly/openapi-core'
 import { dirname, resolve } from 'node:path'
-import { escaped, keysOf, valueAt } from '../../services/json-pointer.ts'
+import { escaped, keysOf, valueAt } from '../../infra/validation/json-pointer.ts'
 
 type Json = any
 

@@ -1,5 +1,5 @@
 // Follows references inside the bundled document, where all of them are local.
-import { keysOf, valueAt } from '../../services/json-pointer.ts'
+import { keysOf, valueAt } from '../../infra/validation/json-pointer.ts'
 
 type Json = any
 

@@ -1,7 +1,7 @@
 // The beginning of a new operation's test, beside those of its tag: what its declaration demands of it already, and a failure
 // until somebody says what it does.
-import { readFile, readdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { Operation } from './model.ts'
 
 /** @returns a line for each test written, and for each file where one could not be written. */
@@ -9,7 +9,7 @@ export async function writeTests(root: string, tag: string, operations: Operatio
   const name = await fileOf(join(root, 'test'), tag)
   const path = join(root, 'test', name)
   const there = await readFile(path, 'utf8').catch(() => null)
-  if (there === null && !(await isFolder(join(root, 'test/handlers')))) return []
+  if (there === null && !(await isFolder(join(root, 'test')))) return []
   // A file that has its own way of starting servers is its authors'.
   const imports = [
     /^import t\b.* from 'tap'/m,
@@ -21,13 +21,14 @@ export async function writeTests(root: string, tag: string, operations: Operatio
   }
   const missing = operations.filter(({ id }) => there?.includes(id) !== true)
   if (missing.length === 0) return []
+  await mkdir(dirname(path), { recursive: true })
   await writeFile(path, `${there ?? opening(tag)}\n${missing.map(skeleton).join('\n')}`)
   return missing.map(
     ({ id }) => `test/${name}: ${id} has the beginning of a test, which fails until it is written`,
   )
 }
 
-/** `test/handlers/<tag>.test.ts`, or the one of that name in another folder. */
+/** The test file of a tag: one of its name in any folder, else a new one in the folder of the tag's first word. */
 async function fileOf(folder: string, tag: string): Promise<string> {
   const file = `${tag}.test.ts`
   const below = await readdir(folder, { withFileTypes: true }).catch(() => [])
@@ -39,7 +40,7 @@ async function fileOf(folder: string, tag: string): Promise<string> {
     )
       return `${entry.name}/${file}`
   }
-  return `handlers/${file}`
+  return `${tag.split('-')[0]}/${file}`
 }
 
 async function isFolder(path: string): Promise<boolean> {

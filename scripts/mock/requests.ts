@@ -1,8 +1,8 @@
 // Holds what a mocked operation is asked against its contract, as the server does.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import type { Location, Problem } from '../../services/errors.ts'
-import { formats } from '../../services/formats.ts'
-import { checkWith } from '../../services/problems.ts'
+import type { Location, Problem } from '../../infra/errors.ts'
+import { formats } from '../../infra/validation/formats.ts'
+import { checkWith } from '../../infra/validation/problems.ts'
 import type { Operation, Parameter } from '../generate/model.ts'
 import { plain } from '../generate/schemas.ts'
 

@@ -8,10 +8,10 @@ import {
   notFound,
   unauthorized,
   type ApiError,
-} from '../../services/errors.ts'
-import { newRequestId } from '../../services/ids.ts'
-import { parseStrictJson } from '../../services/json.ts'
-import { patternOf } from '../../services/path-template.ts'
+} from '../../infra/errors.ts'
+import { newRequestId } from '../../infra/ids.ts'
+import { parseStrictJson } from '../../infra/validation/strict-json.ts'
+import { patternOf } from '../../infra/validation/path-template.ts'
 import { operationsOf, type Operation } from '../generate/model.ts'
 import { routerUrl } from '../generate/types.ts'
 import { answerOf, preferenceOf } from './answers.ts'

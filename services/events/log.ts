@@ -1,11 +1,11 @@
 // The log of events as its readers see it: in one order, without gaps, and only what each may read at that moment.
 import { eventTypes, type EventType } from '../../generated/events.ts'
 import type { components } from '../../generated/types.ts'
-import { ranks, requireMembership } from '../access.ts'
-import { statement, type Db } from '../database.ts'
-import { forbidden, gone, notFound } from '../errors.ts'
-import type { Principal } from '../principals.ts'
-import type { Role } from '../projects.ts'
+import { ranks, requireMembership } from '../projects/access.ts'
+import { statement, type Db } from '../../infra/database/database.ts'
+import { forbidden, gone, notFound } from '../../infra/errors.ts'
+import type { Principal } from '../users/authentication.ts'
+import type { Role } from '../projects/projects.ts'
 
 export type Event = components['schemas']['Event']
 

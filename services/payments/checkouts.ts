@@ -1,11 +1,11 @@
 // Checkout sessions as the API shows them. An order has one that is open at a time.
 import type { components } from '../../generated/types.ts'
-import { statement, violated, type Db } from '../database.ts'
-import { conflict, invalidField, notFound } from '../errors.ts'
-import { newIdAt, timeOf } from '../ids.ts'
-import { accessColumns, requireAccess, type InSpace } from '../in-space.ts'
-import type { OperationInfo } from '../operation.ts'
-import type { Principal } from '../principals.ts'
+import { statement, violated, type Db } from '../../infra/database/database.ts'
+import { conflict, invalidField, notFound } from '../../infra/errors.ts'
+import { newIdAt, timeOf } from '../../infra/ids.ts'
+import { accessColumns, requireAccess, type InSpace } from '../projects/resource-access.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import type { Principal } from '../users/authentication.ts'
 import type { OwnedOrder } from './orders.ts'
 
 export type Checkout = components['schemas']['Checkout']

@@ -1,7 +1,7 @@
 // What a gateway owes the platform: to take money for checkout sessions and to give it back. It tells of what has happened by way
 // of settle.ts. What is asked of it inside of a transaction it only notes there when it is reached over a network, and does it later, until it
 // is done.
-import type { Db } from '../database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import type { OwnedCheckout } from './checkouts.ts'
 import type { OwnedOrder } from './orders.ts'
 import type { Emitter } from '../events/emit.ts'

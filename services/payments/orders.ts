@@ -1,13 +1,13 @@
 // Orders as the API shows them. What they cost is computed here, from prices, when they are made, and never again.
 import { randomInt } from 'node:crypto'
 import type { components } from '../../generated/types.ts'
-import { statement, type Db } from '../database.ts'
-import { conflict, invalidField, notFound } from '../errors.ts'
-import { newIdAt, timeOf } from '../ids.ts'
-import { accessColumns, requireAccess, type InSpace } from '../in-space.ts'
-import type { OperationInfo } from '../operation.ts'
-import { listPage, type Page, type PageQuery } from '../pages.ts'
-import type { Principal } from '../principals.ts'
+import { statement, type Db } from '../../infra/database/database.ts'
+import { conflict, invalidField, notFound } from '../../infra/errors.ts'
+import { newIdAt, timeOf } from '../../infra/ids.ts'
+import { accessColumns, requireAccess, type InSpace } from '../projects/resource-access.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { listPage, type Page, type PageQuery } from '../../infra/database/pagination.ts'
+import type { Principal } from '../users/authentication.ts'
 
 export type Order = components['schemas']['Order']
 type OrderItems = components['schemas']['OrderItems']

@@ -1,12 +1,12 @@
 // Subscriptions as the API shows them, and their periods: all are counted from the first one's beginning, so that what began on a
 // 31st is renewed on the last day of shorter months and on the 31st of longer ones.
 import type { components } from '../../generated/types.ts'
-import { statement, type Db } from '../database.ts'
-import { newIdAt, timeOf } from '../ids.ts'
-import { accessColumns, requireAccess, type InSpace } from '../in-space.ts'
-import type { OperationInfo } from '../operation.ts'
-import { listPage, type Page, type PageQuery } from '../pages.ts'
-import type { Principal } from '../principals.ts'
+import { statement, type Db } from '../../infra/database/database.ts'
+import { newIdAt, timeOf } from '../../infra/ids.ts'
+import { accessColumns, requireAccess, type InSpace } from '../projects/resource-access.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { listPage, type Page, type PageQuery } from '../../infra/database/pagination.ts'
+import type { Principal } from '../users/authentication.ts'
 
 export type Subscription = components['schemas']['Subscription']
 

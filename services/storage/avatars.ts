@@ -2,14 +2,14 @@
 // is another avatar, and the database has the blobs of the former one removed.
 import { Readable } from 'node:stream'
 import type { components } from '../../generated/types.ts'
-import { statement, type Db } from '../database.ts'
-import { notFound, unauthorized } from '../errors.ts'
-import { newId } from '../ids.ts'
-import type { Bytes, FilePart } from '../operation.ts'
-import { lockedUser } from '../users.ts'
-import { BlobMissing, type Blobs } from './blobs.ts'
-import type { Arrived } from './incoming.ts'
-import { drawSquares, pictureType } from './picture.ts'
+import { statement, type Db } from '../../infra/database/database.ts'
+import { notFound, unauthorized } from '../../infra/errors.ts'
+import { newId } from '../../infra/ids.ts'
+import type { Bytes, FilePart } from '../../infra/contract/operation.ts'
+import { lockedUser } from '../users/users.ts'
+import { BlobMissing, type Blobs } from './blobs/blob-store.ts'
+import type { Arrived } from './blobs/temp-files.ts'
+import { drawSquares, pictureType } from './avatar-image.ts'
 import type { Storage } from './storage.ts'
 
 export type Avatar = components['schemas']['Avatar']

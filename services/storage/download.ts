@@ -1,9 +1,9 @@
 // How the bytes of a file are given away: what a browser could run only ever to be saved.
 import { create as contentDisposition } from 'content-disposition'
-import type { Db } from '../database.ts'
-import { notFound } from '../errors.ts'
-import type { Bytes } from '../operation.ts'
-import { BlobMissing, type Blobs } from './blobs.ts'
+import type { Db } from '../../infra/database/database.ts'
+import { notFound } from '../../infra/errors.ts'
+import type { Bytes } from '../../infra/contract/operation.ts'
+import { BlobMissing, type Blobs } from './blobs/blob-store.ts'
 import { mayBeShown } from './content-type.ts'
 import { fileById, type StoredFile } from './files.ts'
 

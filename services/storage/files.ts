@@ -1,12 +1,12 @@
 // Files as the API shows them, who may do what with them, and the statements behind them.
 import type { components } from '../../generated/types.ts'
-import { statement, statementOf, type Db } from '../database.ts'
-import { notFound } from '../errors.ts'
-import { newId, timeOf } from '../ids.ts'
-import { accessColumns, requireAccess, type InSpace } from '../in-space.ts'
-import type { OperationInfo } from '../operation.ts'
-import { containing, literal, offsetOf, pageOfRows, type Page } from '../pages.ts'
-import type { Principal } from '../principals.ts'
+import { statement, statementOf, type Db } from '../../infra/database/database.ts'
+import { notFound } from '../../infra/errors.ts'
+import { newId, timeOf } from '../../infra/ids.ts'
+import { accessColumns, requireAccess, type InSpace } from '../projects/resource-access.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { containing, literal, offsetOf, pageOfRows, type Page } from '../../infra/database/pagination.ts'
+import type { Principal } from '../users/authentication.ts'
 
 export type File = components['schemas']['File']
 

@@ -2,9 +2,9 @@
 // that `max_downloads` holds however many come at once.
 import { hash } from 'node:crypto'
 import type { components } from '../../generated/types.ts'
-import { statement, statementOf, type Db } from '../database.ts'
-import { notFound } from '../errors.ts'
-import { offsetOf, pageOfRows, type Page } from '../pages.ts'
+import { statement, statementOf, type Db } from '../../infra/database/database.ts'
+import { notFound } from '../../infra/errors.ts'
+import { offsetOf, pageOfRows, type Page } from '../../infra/database/pagination.ts'
 import { fileColumns, living, type StoredFile } from './files.ts'
 
 export type FileLink = components['schemas']['FileLink']

@@ -1,11 +1,11 @@
 // The store of files as the handlers use it: what arrives, where it is kept, and how often it was fetched.
-import type { Config } from '../config.ts'
-import { isUndone, statement, type Database } from '../database.ts'
-import { RolledBack } from '../errors.ts'
-import type { Blobs, Received } from './blobs.ts'
-import { createDiskBlobs } from './disk.ts'
-import { createIncoming, type Incoming } from './incoming.ts'
-import { createStaging, type Staging } from './staging.ts'
+import type { Config } from '../../infra/config/config.ts'
+import { isUndone, statement, type Database } from '../../infra/database/database.ts'
+import { RolledBack } from '../../infra/errors.ts'
+import type { Blobs, Received } from './blobs/blob-store.ts'
+import { createDiskBlobs } from './blobs/disk.ts'
+import { createIncoming, type Incoming } from './blobs/temp-files.ts'
+import { createStaging, type Staging } from './blobs/partial-files.ts'
 
 export interface Storage {
   incoming: Incoming
@@ -40,7 +40,7 @@ const writeCounts = statement(`
 async function createBlobs({ s3, storageDir }: Readonly<Config>): Promise<Blobs> {
   if (s3 === null) return createDiskBlobs(storageDir)
   // Only who uses it pays for loading it.
-  const { createS3Blobs } = await import('./s3.ts')
+  const { createS3Blobs } = await import('./blobs/s3.ts')
   return createS3Blobs(s3)
 }
 

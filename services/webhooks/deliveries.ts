@@ -1,11 +1,11 @@
 // Deliveries: one event on its way to one endpoint, what was tried, and starting it again.
 import type { components } from '../../generated/types.ts'
-import { statement, type Db } from '../database.ts'
-import { forbidden, notFound } from '../errors.ts'
+import { statement, type Db } from '../../infra/database/database.ts'
+import { forbidden, notFound } from '../../infra/errors.ts'
 import type { DeliveryJob } from '../events/emit.ts'
 import { ofSpace, type Event } from '../events/log.ts'
-import type { Queue } from '../jobs.ts'
-import type { Principal } from '../principals.ts'
+import type { Queue } from '../../infra/jobs/queue.ts'
+import type { Principal } from '../users/authentication.ts'
 import { coversEndpoint } from './endpoints.ts'
 
 export type WebhookDelivery = components['schemas']['WebhookDelivery']

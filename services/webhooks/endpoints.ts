@@ -3,11 +3,11 @@
 import type { components } from '../../generated/types.ts'
 import { eventTypes, type EventType } from '../../generated/events.ts'
 import type { WebhookEndpoint as Row } from '../../generated/prisma/client.ts'
-import { statement, type Db } from '../database.ts'
-import { forbidden, invalidField, notFound } from '../errors.ts'
-import { offsetOf, pageOfRows, type Page } from '../pages.ts'
-import type { Principal } from '../principals.ts'
-import type { Egress } from './egress.ts'
+import { statement, type Db } from '../../infra/database/database.ts'
+import { forbidden, invalidField, notFound } from '../../infra/errors.ts'
+import { offsetOf, pageOfRows, type Page } from '../../infra/database/pagination.ts'
+import type { Principal } from '../users/authentication.ts'
+import type { Egress } from './http-client.ts'
 
 export type WebhookEndpoint = components['schemas']['WebhookEndpoint']
 export type EndpointRow = Omit<Row, 'secret' | 'previousSecret'>

@@ -4,7 +4,7 @@ import t from 'tap'
 import { all, idle, openStage, stream, textOf } from '../support/chat.ts'
 import { openStream } from '../support/event-stream.ts'
 import { startServer } from '../support/server.ts'
-import type { Fault } from '../support/upstream.ts'
+import type { Fault } from '../../scripts/bench/model-server.ts'
 import { waitUntil } from '../support/wait.ts'
 
 t.test('a chat begins a session, and goes on in it', async (t) => {

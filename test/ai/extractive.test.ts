@@ -1,17 +1,17 @@
 // extractive-1: what it quotes is there, where it says, and bears on the question.
 import t from 'tap'
-import type { AskedWord } from '../../services/ai/asked.ts'
-import { cutOff } from '../../services/ai/cut-off.ts'
+import type { AskedWord } from '../../services/ai/extractive/query-terms.ts'
+import { cutOff } from '../../services/ai/chat/truncate.ts'
 import {
   extractiveAnswer,
   quotesOf,
   type ExtractivePiece,
   type NewCitation,
-} from '../../services/ai/extractive.ts'
-import type { RetrievedPassage } from '../../services/ai/retrieval.ts'
-import { countTokens } from '../../services/ai/tokens.ts'
-import { folded, wordsOf } from '../../services/ai/words.ts'
-import { newId } from '../../services/ids.ts'
+} from '../../services/ai/extractive/answer.ts'
+import type { RetrievedPassage } from '../../services/ai/search/search.ts'
+import { countTokens } from '../../services/ai/chat/token-estimate.ts'
+import { folded, wordsOf } from '../../services/ai/knowledge/tokenize.ts'
+import { newId } from '../../infra/ids.ts'
 
 /** Passages of one document, cut at `¶`. */
 function passagesOf(

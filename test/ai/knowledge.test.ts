@@ -1,10 +1,10 @@
 // Knowledge bases through the API: who may make, see, change and delete one, and that its documents go with it.
 import { hash } from 'node:crypto'
 import t from 'tap'
-import { requireKnowledge } from '../../services/ai/access.ts'
-import { kindsOfKnowledge } from '../../services/ai/waste.ts'
-import { kindsOfWaste, tidy } from '../../services/housekeeping.ts'
-import { newId } from '../../services/ids.ts'
+import { requireKnowledge } from '../../services/ai/knowledge/access.ts'
+import { kindsOfKnowledge } from '../../services/ai/knowledge/retention.ts'
+import { kindsOfWaste, tidy } from '../../services/project-purge.ts'
+import { newId } from '../../infra/ids.ts'
 import { startServer, type Person } from '../support/server.ts'
 
 const server = await startServer(t)

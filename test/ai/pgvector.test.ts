@@ -6,10 +6,10 @@ import { unaccent } from '@electric-sql/pglite/contrib/unaccent'
 import { vector } from '@electric-sql/pglite/vector'
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket'
 import t from 'tap'
-import { searchPassages } from '../../services/ai/retrieval.ts'
-import { openDatabase, statement } from '../../services/database.ts'
-import { applyMigrations } from '../../services/postgres/migrations.ts'
-import { addBase, addDocument, addPerson } from '../support/collection/shelf.ts'
+import { searchPassages } from '../../services/ai/search/search.ts'
+import { openDatabase, statement } from '../../infra/database/database.ts'
+import { applyMigrations } from '../../infra/postgres/migrations.ts'
+import { addBase, addDocument, addPerson } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
 
 const postgres = await PGlite.create({
   extensions: { vector, unaccent, pg_trgm: trigrams, btree_gin: btreeGin },

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ConfigError, readConfig } from '../../services/config.ts'
-import { newSecret } from '../../services/keys.ts'
+import { ConfigError, readConfig } from '../../infra/config/config.ts'
+import { newSecret } from '../../infra/api-key-format.ts'
 import { startServer } from '../support/server.ts'
 
 t.test('CORS is off, and never reflects an origin', async (t) => {

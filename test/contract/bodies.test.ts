@@ -10,8 +10,8 @@ import {
   withForm,
   withJson,
   type Ask,
-} from '../support/contract.ts'
-import { createDump } from '../support/contract-rows.ts'
+} from '../support/operation-fixtures.ts'
+import { createDump } from '../support/db-fixtures.ts'
 import { allows, bodyOf, isFile, type Schema } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
 

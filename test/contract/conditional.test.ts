@@ -2,9 +2,9 @@
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { paymentsNow } from '../../services/payments/clock.ts'
-import { askFor, infos, pathOf, send, successOf } from '../support/contract.ts'
+import { askFor, infos, pathOf, send, successOf } from '../support/operation-fixtures.ts'
 import { createClient } from '../support/client.ts'
-import { createDump, insertedDocument } from '../support/contract-rows.ts'
+import { createDump, insertedDocument } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 

@@ -12,8 +12,8 @@ import {
   withFields,
   withForm,
   withJson,
-} from '../support/contract.ts'
-import { createDump } from '../support/contract-rows.ts'
+} from '../support/operation-fixtures.ts'
+import { createDump } from '../support/db-fixtures.ts'
 import { sendLines } from '../support/contract-wire.ts'
 import { startServer } from '../support/server.ts'
 

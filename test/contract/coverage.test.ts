@@ -2,14 +2,14 @@
 // An operation or a status that nothing here reaches fails the run by name.
 import t from 'tap'
 import pg from 'pg'
-import { identify } from '../../app/idempotency.ts'
+import { identify } from '../../app/http/idempotency.ts'
 import { handlers } from '../../generated/routes.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { Operations, HandlerServices } from '../../services/handler.ts'
-import { newId } from '../../services/ids.ts'
-import type { OperationInfo } from '../../services/operation.ts'
+import { newId } from '../../infra/ids.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { codes, unseen } from '../support/contract-statuses.ts'
-import { stripeEnv, unserved } from '../support/contract-payments.ts'
+import { stripeEnv, unserved } from '../support/operation-fixtures-payments.ts'
 import {
   askFor,
   beside,
@@ -24,8 +24,8 @@ import {
   successOf,
   type Ask,
   type Fixture,
-} from '../support/contract.ts'
-import { insertedKey } from '../support/contract-rows.ts'
+} from '../support/operation-fixtures.ts'
+import { insertedKey } from '../support/db-fixtures.ts'
 import { createWire } from '../support/contract-proxy.ts'
 import { sendLines } from '../support/contract-wire.ts'
 import { holdAgainstSpec, seen, type Reply } from '../support/client.ts'

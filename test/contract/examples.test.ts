@@ -6,11 +6,11 @@ import { eventTypes, type EventType } from '../../generated/events.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import replies from '../../generated/replies.js'
 import { resolve } from '../../scripts/generate/resolve.ts'
-import type { OperationInfo } from '../../services/operation.ts'
-import { askFor, operationIds, send, served } from '../support/contract.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { askFor, operationIds, send, served } from '../support/operation-fixtures.ts'
 import { createClient } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
-import { events, exampleRequest, examples } from '../support/stand-ins.ts'
+import { events, exampleRequest, examples } from '../support/example-fixtures.ts'
 
 type Json = any
 

@@ -1,14 +1,14 @@
 // The filters of each list: what they let through, what they keep back, and that the total agrees.
 import t, { type Test } from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
-import { askFor, infos, send, type Ask } from '../support/contract.ts'
+import { askFor, infos, send, type Ask } from '../support/operation-fixtures.ts'
 import {
   insertedOrder,
   insertedPrice,
   insertedProduct,
   insertedRefund,
   insertedSubscription,
-} from '../support/contract-purchases.ts'
+} from '../support/db-fixtures-payments.ts'
 import {
   insertedDelivery,
   insertedDocument,
@@ -19,7 +19,7 @@ import {
   insertedProject,
   insertedSession,
   insertedUser,
-} from '../support/contract-rows.ts'
+} from '../support/db-fixtures.ts'
 import { cursorLists, queryOf } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
 

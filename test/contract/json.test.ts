@@ -1,7 +1,7 @@
 // Bodies that are not strictly JSON, or that another reader would understand differently, are 400 and leave nothing.
 import t from 'tap'
-import { askFor, send, withJson } from '../support/contract.ts'
-import { createDump } from '../support/contract-rows.ts'
+import { askFor, send, withJson } from '../support/operation-fixtures.ts'
+import { createDump } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)

@@ -1,11 +1,19 @@
 // No operation does anything for a caller without a good key, or with one that lacks the operation's scope.
 import t, { type Test } from 'tap'
 import { operations } from '../../generated/operations.ts'
-import { newSecret } from '../../services/keys.ts'
-import type { OperationInfo } from '../../services/operation.ts'
-import { allScopes, type Scope } from '../../services/users.ts'
-import { askFor, fixtures, secured, send, successOf, type Ask, type Fixture } from '../support/contract.ts'
-import { createDump, insertedKey } from '../support/contract-rows.ts'
+import { newSecret } from '../../infra/api-key-format.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { allScopes, type Scope } from '../../services/users/users.ts'
+import {
+  askFor,
+  fixtures,
+  secured,
+  send,
+  successOf,
+  type Ask,
+  type Fixture,
+} from '../support/operation-fixtures.ts'
+import { createDump, insertedKey } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)

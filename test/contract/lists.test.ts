@@ -1,14 +1,14 @@
 // Lists: what page, limit, sort and order may be, and that walking the pages meets every item exactly once.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
-import { askFor, infos, operationIds, pathOf, send, type Ask } from '../support/contract.ts'
+import { askFor, infos, operationIds, pathOf, send, type Ask } from '../support/operation-fixtures.ts'
 import {
   insertedOrder,
   insertedPrice,
   insertedProduct,
   insertedRefund,
   insertedSubscription,
-} from '../support/contract-purchases.ts'
+} from '../support/db-fixtures-payments.ts'
 import {
   insertedDelivery,
   insertedDocument,
@@ -24,7 +24,7 @@ import {
   insertedProject,
   insertedSession,
   insertedUser,
-} from '../support/contract-rows.ts'
+} from '../support/db-fixtures.ts'
 import { cursorLists, queryOf } from '../support/contract-schema.ts'
 import { createClient, type Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'

@@ -1,8 +1,8 @@
 // PUT merges: what is left out stays, null clears what may be null, and nothing else may be null.
 import t from 'tap'
 import { operations, type OperationId } from '../../generated/operations.ts'
-import { askFor, infos, send } from '../support/contract.ts'
-import { createDump } from '../support/contract-rows.ts'
+import { askFor, infos, send } from '../support/operation-fixtures.ts'
+import { createDump } from '../support/db-fixtures.ts'
 import { allows, bodyOf, replyOf, type Schema } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
 

@@ -1,15 +1,15 @@
 // The order of checks where one operation holds several things: existence, permission and state of each.
 import pg from 'pg'
 import t from 'tap'
-import { askFor, send, successOf } from '../support/contract.ts'
-import { catalogueOf, pages } from '../support/contract-purchases.ts'
+import { askFor, send, successOf } from '../support/operation-fixtures.ts'
+import { catalogueOf, pages } from '../support/db-fixtures-payments.ts'
 import {
   createDump,
   insertedInvitation,
   insertedMember,
   insertedProject,
   insertedUser,
-} from '../support/contract-rows.ts'
+} from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 

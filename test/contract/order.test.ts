@@ -13,8 +13,8 @@ import {
   withBody,
   withFields,
   type Ask,
-} from '../support/contract.ts'
-import { createDump, insertedKey } from '../support/contract-rows.ts'
+} from '../support/operation-fixtures.ts'
+import { createDump, insertedKey } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)

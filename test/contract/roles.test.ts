@@ -1,6 +1,6 @@
 // What each role may do in a project is what the spec's x-project-access says, for every operation that has it.
 import t from 'tap'
-import { ranks } from '../../services/access.ts'
+import { ranks } from '../../services/projects/access.ts'
 import {
   askFor,
   fixtures,
@@ -11,9 +11,9 @@ import {
   type Ask,
   type Fixture,
   type Rank,
-} from '../support/contract.ts'
-import { catalogueOf, pages } from '../support/contract-purchases.ts'
-import { createDump, insertedKey, insertedProject } from '../support/contract-rows.ts'
+} from '../support/operation-fixtures.ts'
+import { catalogueOf, pages } from '../support/db-fixtures-payments.ts'
+import { createDump, insertedKey, insertedProject } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)

@@ -1,9 +1,9 @@
 // What is no operation: 404 for paths nobody knows, 405 with Allow for methods nobody declared, in the one error shape;
 // and the request id, which is on every answer.
 import t from 'tap'
-import { askFor, infos, pathOf, send } from '../support/contract.ts'
+import { askFor, infos, pathOf, send } from '../support/operation-fixtures.ts'
 import { sendLines } from '../support/contract-wire.ts'
-import { createDump } from '../support/contract-rows.ts'
+import { createDump } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { operations, type OperationId } from '../../generated/operations.ts'
-import type { OperationInfo } from '../../services/operation.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { prepareSample, samplesInOrder, sampleOf, type Prepared } from '../support/code-samples.ts'
 import { startServer } from '../support/server.ts'
-import { examples } from '../support/stand-ins.ts'
+import { examples } from '../support/example-fixtures.ts'
 
 const run = promisify(execFile)
 const ids = Object.keys(operations) as OperationId[]

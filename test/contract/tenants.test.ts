@@ -1,14 +1,14 @@
 // Another tenant's things: 403 where they exist, 404 where nothing does, no foreign byte in the answer and no effect.
 import t, { type Test } from 'tap'
-import { askFor, infos, nobodys, secured, send, type Ask } from '../support/contract.ts'
-import { insertedCheckout, insertedOrder, insertedSubscription } from '../support/contract-purchases.ts'
+import { askFor, infos, nobodys, secured, send, type Ask } from '../support/operation-fixtures.ts'
+import { insertedCheckout, insertedOrder, insertedSubscription } from '../support/db-fixtures-payments.ts'
 import {
   createDump,
   insertedFile,
   insertedKnowledgeBase,
   insertedProject,
   insertedSession,
-} from '../support/contract-rows.ts'
+} from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)

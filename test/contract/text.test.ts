@@ -1,10 +1,10 @@
 // Text comes back as it was sent, character by character, whatever the script.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
-import { askFor, pathOf, send, successOf, withBody, type Ask } from '../support/contract.ts'
+import { askFor, pathOf, send, successOf, withBody, type Ask } from '../support/operation-fixtures.ts'
 import { allows, bodyOf, isFreeText, replyOf, type Schema } from '../support/contract-schema.ts'
 import type { Attachment } from '../support/contract-form.ts'
-import { insertedOrder } from '../support/contract-purchases.ts'
+import { insertedOrder } from '../support/db-fixtures-payments.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)

@@ -6,7 +6,7 @@ import type { Operations } from '../../services/handler.ts'
 import { handlers } from '../../generated/routes.ts'
 import type { Reply } from '../support/client.ts'
 import { createWire } from '../support/contract-proxy.ts'
-import { askFor, beside, operationIds, secured, send, successOf } from '../support/contract.ts'
+import { askFor, beside, operationIds, secured, send, successOf } from '../support/operation-fixtures.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 

@@ -8,7 +8,7 @@ import { openStream } from '../support/event-stream.ts'
 import { startObservedServer } from '../support/observed-server.ts'
 import { bootstrapKey } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
-import { openUpstream } from '../support/upstream.ts'
+import { openUpstream } from '../../scripts/bench/model-server.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const long = process.env.FAULTS === 'long'

@@ -4,7 +4,7 @@ import t from 'tap'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { listFile } from '../../scripts/constraints.ts'
+import { listFile } from '../../scripts/constraints/main.ts'
 import {
   constraintsOf,
   each,
@@ -17,10 +17,10 @@ import { nodeAt, withConstraints, without } from '../../scripts/constraints/edit
 import { difference, readConstraints, readSpec } from '../../scripts/constraints/list.ts'
 import { ContractError, readContract } from '../../scripts/generate/contract.ts'
 import { operationsOf } from '../../scripts/generate/model.ts'
-import { casesOf } from '../support/keyword-cases.ts'
-import { allowsHeader, headerCasesOf } from '../support/keyword-headers.ts'
-import { isCaught, judged } from '../support/keyword-mutants.ts'
-import { createChecks } from '../support/keyword-negatives.ts'
+import { casesOf } from '../support/constraint-cases.ts'
+import { allowsHeader, headerCasesOf } from '../support/constraint-headers.ts'
+import { isCaught, judged } from '../support/constraint-mutants.ts'
+import { createChecks } from '../support/constraint-negatives.ts'
 
 type Json = any
 

@@ -3,7 +3,7 @@
 import t from 'tap'
 import { createStripeWorker } from '../../services/payments/stripe/worker.ts'
 import type { Person } from '../support/server.ts'
-import { openStripeShop, type StripeShop } from '../support/stripe-shop.ts'
+import { openStripeShop, type StripeShop } from '../support/stripe-fixtures.ts'
 import type { StripeEvent } from '../support/stripe.ts'
 import { waitUntil } from '../support/wait.ts'
 

@@ -2,12 +2,12 @@
 // been done is what the Idempotency-Keys say, each once, and the ledger balances. `npm run faults` makes 10,000 calls with 20 kills, `npm test` 400
 // with 2.
 import t from 'tap'
-import { openDatabase, statement } from '../../services/database.ts'
+import { openDatabase, statement } from '../../infra/database/database.ts'
 import { createClient, type Client, type Reply } from '../support/client.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { unbalanced } from '../support/ledger.ts'
+import { unbalanced } from '../support/ledger-invariants.ts'
 import { bootstrapKey, spawnServer, type ServerProcess } from '../support/process.ts'
-import { answerQuestion, cards, openShop, pages, payBy } from '../support/shop.ts'
+import { answerQuestion, cards, openShop, pages, payBy } from '../support/catalog-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const long = process.env['FAULTS'] === 'long'

@@ -20,7 +20,7 @@ import {
   openUnread,
   rename,
   type Following,
-} from '../support/following.ts'
+} from '../support/sse-readers.ts'
 import { startObservedServer, type Observation } from '../support/observed-server.ts'
 import { bootstrapKey, spawnServer } from '../support/process.ts'
 import { startServer, type TestServer } from '../support/server.ts'

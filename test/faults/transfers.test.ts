@@ -1,6 +1,6 @@
 // Large files, many at once, on every kind of store: the memory of the server stays flat. `npm run faults` sends 1 GiB, and
 // 20 at once of 100 MiB; `npm test` less. And by the official client of tus 1 GiB through 20 broken connections; what
-// `npm test` has of it stands in test/storage/uploads.test.ts.
+// `npm test` has of it stands in test/storage/resumable-uploads.test.ts.
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { createReadStream, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, open, readdir, rm } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import t, { type Test } from 'tap'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey as key, spawnServer } from '../support/process.ts'
-import { noS3, startS3 } from '../support/s3-server.ts'
+import { noS3, startS3 } from '../../scripts/test/s3-server.ts'
 import { fetchFile, sendFile } from '../support/transfer.ts'
 import { sendByTus } from '../support/tus.ts'
 

@@ -1,5 +1,5 @@
-// Whatever is done in whatever order, the platform says what the model (test/support/books.ts) says, after every step, and the ledger balances.
-// A failure is shrunk and printed with what plays it again: REPLAY='seed path replayPath' node scripts/test.ts test/payments/model.test.ts
+// Whatever is done in whatever order, the platform says what the model (test/support/payment-model.ts) says, after every step, and the ledger balances.
+// A failure is shrunk and printed with what plays it again: REPLAY='seed path replayPath' node scripts/test/main.ts test/payments/model.test.ts
 // `npm test` runs 60 sequences of up to 25 commands, FAULTS=long 600 of up to 60.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -12,10 +12,18 @@ import {
   type ModelOrder,
   type ModelSession,
   type ModelSubscription,
-} from '../support/books.ts'
-import { unbalanced } from '../support/ledger.ts'
+} from '../support/payment-model.ts'
+import { unbalanced } from '../support/ledger-invariants.ts'
 import { startServer } from '../support/server.ts'
-import { addPrice, advance, answerQuestion, cards, openShop, pages, payBy } from '../support/shop.ts'
+import {
+  addPrice,
+  advance,
+  answerQuestion,
+  cards,
+  openShop,
+  pages,
+  payBy,
+} from '../support/catalog-fixtures.ts'
 
 const long = process.env['FAULTS'] === 'long'
 const { runs, commands } = long ? { runs: 600, commands: 60 } : { runs: 60, commands: 25 }
@@ -401,7 +409,7 @@ t.test(`${runs} sequences of up to ${commands} commands`, { timeout: 0 }, async 
   const outcome = await fc.check(property, { numRuns: runs, ...(seed && { seed: Number(seed), path }) })
   const found = /replayPath="([^"]+)"/.exec(String(outcome.counterexample?.[0]))?.[1]
   t.comment(`${outcome.numRuns} sequences, ${steps} commands, seed ${outcome.seed}`)
-  const again = `REPLAY='${outcome.seed} ${outcome.counterexamplePath} ${found}' node scripts/test.ts test/payments/model.test.ts`
+  const again = `REPLAY='${outcome.seed} ${outcome.counterexamplePath} ${found}' node scripts/test/main.ts test/payments/model.test.ts`
   t.notOk(
     outcome.failed,
     outcome.failed

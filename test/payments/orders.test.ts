@@ -1,8 +1,8 @@
 // Orders, checkout sessions and refunds over the sandbox, from the first call to the last state, and what keeps their books.
 import t from 'tap'
-import { RolledBack } from '../../services/errors.ts'
-import { payByCard } from '../../services/payments/till.ts'
-import { unbalanced } from '../support/ledger.ts'
+import { RolledBack } from '../../infra/errors.ts'
+import { payByCard } from '../../services/payments/sandbox/checkout-state.ts'
+import { unbalanced } from '../support/ledger-invariants.ts'
 import { startServer } from '../support/server.ts'
 import {
   addPrice,
@@ -15,7 +15,7 @@ import {
   pages,
   payBy,
   subscribe,
-} from '../support/shop.ts'
+} from '../support/catalog-fixtures.ts'
 
 const server = await startServer(t)
 const shop = await openShop(server)

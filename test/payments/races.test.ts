@@ -1,10 +1,10 @@
 // The same thing told, asked or due many times at once counts once: over real HTTP, with as many at a time as there are.
 import t from 'tap'
-import { createBilling } from '../../services/payments/billing.ts'
+import { createBilling } from '../../services/payments/worker.ts'
 import { moveClock, paymentsNow } from '../../services/payments/clock.ts'
 import { doDue, firstDue } from '../../services/payments/renewals.ts'
 import type { Reply } from '../support/client.ts'
-import { unbalanced } from '../support/ledger.ts'
+import { unbalanced } from '../support/ledger-invariants.ts'
 import { startServer } from '../support/server.ts'
 import {
   addPrice,
@@ -17,7 +17,7 @@ import {
   openShop,
   payBy,
   subscribe,
-} from '../support/shop.ts'
+} from '../support/catalog-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t)

@@ -1,9 +1,9 @@
 // Subscriptions in time: they are renewed when they are due, to the millisecond, fail, are tried again, recover and end.
 import t, { type Test } from 'tap'
-import { tidy } from '../../services/housekeeping.ts'
-import { createBilling } from '../../services/payments/billing.ts'
+import { tidy } from '../../services/project-purge.ts'
+import { createBilling } from '../../services/payments/worker.ts'
 import { moveClock } from '../../services/payments/clock.ts'
-import { unbalanced } from '../support/ledger.ts'
+import { unbalanced } from '../support/ledger-invariants.ts'
 import { startServer, type Person } from '../support/server.ts'
 import {
   addPrice,
@@ -16,7 +16,7 @@ import {
   openShop,
   payBy,
   subscribe,
-} from '../support/shop.ts'
+} from '../support/catalog-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t)

@@ -1,8 +1,8 @@
 // Stripe out of reach, slow, or of another opinion, and everything at once: nothing is paid, refunded or told of twice, and nothing is lost.
 import t from 'tap'
-import { connectStripe } from '../../services/payments/stripe/connection.ts'
+import { connectStripe } from '../../services/payments/stripe/client.ts'
 import { startServer, type Person } from '../support/server.ts'
-import { openStripeShop } from '../support/stripe-shop.ts'
+import { openStripeShop } from '../support/stripe-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const shop = await openStripeShop(t)

@@ -1,7 +1,7 @@
 // Subscriptions that Stripe renews: their periods, failures and ends, as it tells of them and as they are decided here.
 import t from 'tap'
 import type { Person } from '../support/server.ts'
-import { openStripeShop } from '../support/stripe-shop.ts'
+import { openStripeShop } from '../support/stripe-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const shop = await openStripeShop(t)

@@ -1,8 +1,8 @@
 // Payments by Stripe: from the session to the paid order and its refund, told by signed events and found on the customer's return.
 import t from 'tap'
-import { tidy } from '../../services/housekeeping.ts'
-import { kindsOfHeard } from '../../services/payments/stripe/told.ts'
-import { openStripeShop } from '../support/stripe-shop.ts'
+import { tidy } from '../../services/project-purge.ts'
+import { kindsOfHeard } from '../../services/payments/stripe/events.ts'
+import { openStripeShop } from '../support/stripe-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const shop = await openStripeShop(t)

@@ -1,9 +1,17 @@
 // What a customer must not decide: prices, totals, states, whose something is. It is refused by name, and nothing is written.
 import t from 'tap'
 import spec from '../../generated/openapi.json' with { type: 'json' }
-import { unbalanced } from '../support/ledger.ts'
+import { unbalanced } from '../support/ledger-invariants.ts'
 import { startServer, type Person } from '../support/server.ts'
-import { addPrice, beginCheckout, cards, openShop, pages, payBy, subscribe } from '../support/shop.ts'
+import {
+  addPrice,
+  beginCheckout,
+  cards,
+  openShop,
+  pages,
+  payBy,
+  subscribe,
+} from '../support/catalog-fixtures.ts'
 
 const server = await startServer(t)
 const shop = await openShop(server)

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { createTestDatabase } from '../support/database.ts'
 
-const script = fileURLToPath(new URL('../../scripts/admin.ts', import.meta.url))
+const script = fileURLToPath(new URL('../../scripts/admin/main.ts', import.meta.url))
 
 async function admin(
   args: string[],

@@ -3,10 +3,10 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { acknowledgement } from '../../scripts/changes/acknowledged.ts'
+import { acknowledgement } from '../../scripts/changes/announced.ts'
 import type { Change } from '../../scripts/changes/change.ts'
 import { compareContracts } from '../../scripts/changes/compare.ts'
-import { createPlaces } from '../../scripts/changes/places.ts'
+import { createPlaces } from '../../scripts/changes/source-locations.ts'
 import { lastRelease } from '../../scripts/changes/release.ts'
 
 type Json = any

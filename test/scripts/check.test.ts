@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { roomProblems } from '../../scripts/check/rooms.ts'
+import { roomProblems } from '../../scripts/check/layers.ts'
 import { typeProblems } from '../../scripts/check/types.ts'
 
 async function project(t: Test, files: Record<string, string>): Promise<string> {
@@ -38,7 +38,7 @@ t.test('an import against the direction of the rooms is named with its line', as
       'services/s.ts:1 imports handlers/a.ts',
       'services/s.ts:3 imports npm',
       'app/build.ts:1 imports handlers/a.ts',
-      'scripts/run.ts:1 imports test/app/keys.test.ts',
+      'scripts/run.ts:1 imports test/users/api-keys.test.ts',
     ],
   )
 })

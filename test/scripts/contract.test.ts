@@ -4,12 +4,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { defects, writeCopy } from '../support/defects.ts'
+import { defects, writeCopy } from '../support/seeded-defects.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey, spawnServer } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
 
-const script = join(import.meta.dirname, '../../scripts/contract.ts')
+const script = join(import.meta.dirname, '../../scripts/contract/main.ts')
 
 interface Ended {
   code: number

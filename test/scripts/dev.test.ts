@@ -27,6 +27,8 @@ async function startDev(t: Test): Promise<Dev> {
     'app',
     'handlers',
     'services',
+    'infra',
+    'packages',
     'scripts',
     'spec',
     'prisma',
@@ -41,7 +43,7 @@ async function startDev(t: Test): Promise<Dev> {
   }
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
   const { url: databaseUrl } = await createTestDatabase(t)
-  const child = spawn(process.execPath, [join(folder, 'scripts/dev.ts'), '--no-types'], {
+  const child = spawn(process.execPath, [join(folder, 'scripts/dev/main.ts'), '--no-types'], {
     cwd: folder,
     env: {
       PATH: process.env.PATH,
@@ -183,7 +185,7 @@ t.test('a save is served, a mistake is told with its place, and no request is ev
   })
 
   await t.test('what a warm generator wrote is what a cold one writes', async (t) => {
-    const check = spawn(process.execPath, ['scripts/generate.ts', '--out', join(dev.folder, 'cold')], {
+    const check = spawn(process.execPath, ['scripts/generate/main.ts', '--out', join(dev.folder, 'cold')], {
       cwd: dev.folder,
       stdio: 'ignore',
     })

@@ -48,8 +48,8 @@ t.test('what is compiled is kept, unless its source changes or somebody edits it
   t.match(await project.generate(), /wrote client\/retry\.js \(/)
   t.equal(await project.read('generated/client/retry.js'), before)
 
-  const source = await project.read('scripts/client/retry.ts')
-  await project.write('scripts/client/retry.ts', source.replace('longestWait = 120', 'longestWait = 60'))
+  const source = await project.read('packages/client/retry.ts')
+  await project.write('packages/client/retry.ts', source.replace('longestWait = 120', 'longestWait = 60'))
   t.match(await project.generate(), /client\/retry\.js/)
   t.match(await project.read('generated/client/retry.js'), 'longestWait = 60')
 
@@ -61,11 +61,11 @@ t.test('what is compiled is kept, unless its source changes or somebody edits it
 
 t.test('a mistake in its source is told with its place', async (t) => {
   const project = await miniProject(t.testdir())
-  const source = await project.read('scripts/client/pages.ts')
-  await project.write('scripts/client/pages.ts', `${source}\nexport const untold = [1].map(String)\n`)
-  const { code, stderr } = await project.run(['scripts/generate.ts', '--out', 'generated'])
+  const source = await project.read('packages/client/pages.ts')
+  await project.write('packages/client/pages.ts', `${source}\nexport const untold = [1].map(String)\n`)
+  const { code, stderr } = await project.run(['scripts/generate/main.ts', '--out', 'generated'])
   t.equal(code, 1)
-  t.match(stderr, new RegExp(`^scripts/client/pages\\.ts:${source.split('\n').length + 1} `))
+  t.match(stderr, new RegExp(`^packages/client/pages\\.ts:${source.split('\n').length + 1} `))
   t.notMatch(stderr, /\n\s+at /)
 })
 

@@ -15,7 +15,7 @@ t.test(
     await project.write('generated/types.ts', `${await project.read('generated/types.ts')}// by hand\n`)
     await rm(join(project.folder, 'generated/routes.ts'))
     await project.write('generated/extra.ts', '')
-    const { code, stderr } = await project.run(['scripts/generate.ts', '--out', 'generated', '--check'])
+    const { code, stderr } = await project.run(['scripts/generate/main.ts', '--out', 'generated', '--check'])
     t.equal(code, 1)
     t.strictSame(
       stderr
@@ -83,7 +83,7 @@ t.test(
 
 t.test('a module without its object of handlers is left alone, and said so', async (t) => {
   const project = await miniProject(t.testdir(), { 'handlers/things.ts': 'export const other = {}\n' })
-  const { code, stderr } = await project.run(['scripts/generate.ts', '--out', 'generated', '--stubs'])
+  const { code, stderr } = await project.run(['scripts/generate/main.ts', '--out', 'generated', '--stubs'])
   t.equal(code, 1)
   t.match(stderr, /things\.ts does not export the object `things`/)
   t.notMatch(stderr, /\n\s+at /)

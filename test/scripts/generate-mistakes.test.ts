@@ -764,7 +764,7 @@ t.test('with a mistake the command writes nothing, prints no stack and fails', a
     execFile(
       process.execPath,
       [
-        join(root, 'scripts/generate.ts'),
+        join(root, 'scripts/generate/main.ts'),
         '--spec',
         join(folder, 'spec/openapi.yaml'),
         '--out',

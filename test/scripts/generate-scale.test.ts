@@ -1,7 +1,7 @@
 // A spec of a thousand operations is generated in time that grows with their number, and its server starts quickly.
 // Seconds are of CPU, so that a busy machine changes little.
 import t from 'tap'
-import { writeLargeSpec } from '../support/large-spec.ts'
+import { writeLargeSpec } from '../../scripts/bench/large-spec.ts'
 import { miniProject, type MiniProject } from '../support/mini-project.ts'
 
 const start = `

@@ -20,8 +20,8 @@ const outlines = {
     files: ['generated/routes.ts'],
   }),
   'services/services.ts': 'export interface Services { clock: () => Date, events: { emit: () => void } }\n',
-  'services/database.ts': 'export interface Db { rows: unknown[] }\n',
-  'services/principals.ts': 'export interface Principal { userId: string }\n',
+  'infra/database/database.ts': 'export interface Db { rows: unknown[] }\n',
+  'services/users/authentication.ts': 'export interface Principal { userId: string }\n',
 }
 
 const thing = { good: "{ id: 't1', name: 'Lamp' }", bad: "{ id: 't1', title: 'Lamp' }" }

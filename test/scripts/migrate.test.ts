@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { createTestDatabase } from '../support/database.ts'
 
-const MIGRATE = fileURLToPath(new URL('../../scripts/migrate.ts', import.meta.url))
+const MIGRATE = fileURLToPath(new URL('../../scripts/migrate/main.ts', import.meta.url))
 
 function migrate(
   args: string[],

@@ -8,7 +8,7 @@ import { resolve as follow } from '../../scripts/generate/resolve.ts'
 import { preferenceOf, valueOf } from '../../scripts/mock/answers.ts'
 import { withExamples } from '../../scripts/mock/patterns.ts'
 import { createMock } from '../../scripts/mock/server.ts'
-import type { OperationInfo } from '../../services/operation.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { holdAgainstSpec } from '../support/client.ts'
 
 const document: any = withExamples(

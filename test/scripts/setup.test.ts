@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 
-const SETUP = fileURLToPath(new URL('../../scripts/setup.mjs', import.meta.url))
+const SETUP = fileURLToPath(new URL('../../scripts/setup/main.mjs', import.meta.url))
 
 function project(t: Test): string {
   const folder = t.testdir({

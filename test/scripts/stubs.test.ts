@@ -45,7 +45,7 @@ t.test('a request for a stub is answered 500, never with what it does not say', 
 t.test('each stub has the beginning of a test, beside those of its tag, once', async (t) => {
   const project = await miniProject(t.testdir(), {
     'test/webhooks/things.test.ts': "// By hand.\nimport t from 'tap'\n",
-    'test/handlers/other.test.ts': '',
+    'test/other/other.test.ts': '',
   })
   const printed = await project.generate({ stubs: true })
   t.match(printed, 'test/webhooks/things.test.ts: createThing wants a test there, which only you can place')
@@ -54,7 +54,7 @@ t.test('each stub has the beginning of a test, beside those of its tag, once', a
     "// By hand.\nimport t from 'tap'\n",
     'what has its own way of starting servers is left alone',
   )
-  const edge = await project.read('test/handlers/edge.test.ts')
+  const edge = await project.read('test/edge/edge.test.ts')
   for (const id of ['postAlias', 'getMerged', 'postStrict', 'postOptional', 'getNumber', 'getBatch'])
     t.match(edge, `t.fail('${id} has no test yet`)
   t.match(edge, "await client.post('/strict', {})")
@@ -63,17 +63,17 @@ t.test('each stub has the beginning of a test, beside those of its tag, once', a
 
   const again = await project.generate({ stubs: true })
   t.notMatch(again, /edge\.test\.ts/)
-  t.equal(await project.read('test/handlers/edge.test.ts'), edge)
+  t.equal(await project.read('test/edge/edge.test.ts'), edge)
 })
 
 t.test('a stub of a later day is added to the tests that are there, whose text stays', async (t) => {
-  const project = await miniProject(t.testdir(), { 'test/handlers/other.test.ts': '' })
+  const project = await miniProject(t.testdir(), { 'test/other/other.test.ts': '' })
   await project.generate({ stubs: true })
-  const before = (await project.read('test/handlers/things.test.ts')).replace(
+  const before = (await project.read('test/things/things.test.ts')).replace(
     /t\.fail\('listThings[^\n]*/,
     't.equal(reply.status, 200)',
   )
-  await project.write('test/handlers/things.test.ts', before)
+  await project.write('test/things/things.test.ts', before)
   await project.write(
     'spec/things.yaml',
     (await project.read('spec/things.yaml')).replaceAll('useThing', 'wearThing'),
@@ -81,7 +81,7 @@ t.test('a stub of a later day is added to the tests that are there, whose text s
   const printed = await project.generate({ stubs: true })
   t.match(printed, /handlers\/things\.ts: useThing is in no spec any more/)
   t.match(printed, /handlers\/things\.ts: wearThing written as a stub/)
-  const now = await project.read('test/handlers/things.test.ts')
+  const now = await project.read('test/things/things.test.ts')
   t.equal(now.slice(0, before.length), before)
   t.match(now.slice(before.length), "t.fail('wearThing has no test yet")
   t.notMatch(now.slice(before.length), /listThings|useThing/)

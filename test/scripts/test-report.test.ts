@@ -1,7 +1,7 @@
 // What the test runner makes of tap's output: the counts, the names, the closing line.
 import { Readable } from 'node:stream'
 import t from 'tap'
-import { closingLine, reportTests } from '../../scripts/test-report.ts'
+import { closingLine, reportTests } from '../../scripts/test/report.ts'
 
 async function report(tap: string, skippedFails = false) {
   const lines: string[] = []

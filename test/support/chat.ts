@@ -2,7 +2,7 @@
 import type { Test } from 'tap'
 import { openStream, type OpenStream, type StreamEvent } from './event-stream.ts'
 import { startServer, type Person, type TestServer } from './server.ts'
-import { openUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
+import { openUpstream, type Upstream, type UpstreamOptions } from '../../scripts/bench/model-server.ts'
 import { waitUntil } from './wait.ts'
 
 export interface Stage {

@@ -2,7 +2,7 @@
 import replies from '../../generated/replies.js'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { ValidateFunction } from 'ajv'
-import { patternOf } from '../../services/path-template.ts'
+import { patternOf } from '../../infra/validation/path-template.ts'
 import { headersOf } from './contract-schema.ts'
 import { headerProblem } from './header-values.ts'
 

@@ -2,9 +2,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OperationId } from '../../generated/operations.ts'
-import { served } from './contract.ts'
+import { served } from './operation-fixtures.ts'
 import type { TestServer } from './server.ts'
-import { examples, standInsFor } from './stand-ins.ts'
+import { examples, standInsFor } from './example-fixtures.ts'
 
 export function sampleOf(id: OperationId, label: string): string {
   return examples[id].samples.find((sample) => sample.label === label)!.source

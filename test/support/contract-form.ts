@@ -1,5 +1,5 @@
 // Forms as the contract tests send them: made of the same body that an operation with JSON would have, the file last.
-import type { FormInfo } from '../../services/operation.ts'
+import type { FormInfo } from '../../infra/contract/operation.ts'
 
 /** The value of a form's file. */
 export interface Attachment {

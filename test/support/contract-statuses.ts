@@ -1,5 +1,5 @@
 // Which answers the spec declares, and which code of the error envelope goes with which status.
-import { infos } from './contract.ts'
+import { infos } from './operation-fixtures.ts'
 
 /** Statuses and their codes, as the product has them. */
 export const codes: Record<number, string[]> = {

@@ -2,7 +2,7 @@
 // of JSON each; SIGINT and SIGTERM drain for a moment, in which the database must still answer, and stop it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { startEmbedded } from '../../services/postgres/embedded.ts'
+import { startEmbedded } from '../../infra/postgres/embedded.ts'
 
 const [dataDir = '', whenRunning = 'refuse', onReady = 'serve'] = process.argv.slice(2)
 const tell = (what: object) => process.stdout.write(`${JSON.stringify(what)}\n`)

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
-import type { S3Config } from '../../services/config.ts'
+import type { S3Config } from '../../infra/config/config.ts'
 
 export interface FakeS3 {
   config: S3Config

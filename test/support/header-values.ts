@@ -1,7 +1,7 @@
 // What a header field of an answer has to be, by its schema. On the wire it is text.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { plain } from '../../scripts/generate/schemas.ts'
-import { formats } from '../../services/formats.ts'
+import { formats } from '../../infra/validation/formats.ts'
 
 const compiled = new Map<object, ValidateFunction>()
 

@@ -1,7 +1,7 @@
 // Takes one lock after another, each at a moment that other racers know too, and tells which it got.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { lockFolder } from '../../services/postgres/lock.ts'
+import { lockFolder } from '../../infra/postgres/lock.ts'
 
 const [folder = '', start = '', rounds = ''] = process.argv.slice(2)
 const won: number[] = []

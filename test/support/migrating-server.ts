@@ -1,5 +1,5 @@
 // Applies a folder of migrations in a process of its own, for tests that kill it or run it twice.
-import { applyMigrations } from '../../services/postgres/migrations.ts'
+import { applyMigrations } from '../../infra/postgres/migrations.ts'
 
 const [url = '', folder = ''] = process.argv.slice(2)
 const applied = await applyMigrations(url, () => {}, { folder })

@@ -22,7 +22,7 @@ export interface MiniProject {
 
 /** @param files what to write instead of the mini spec and its handlers, from the project's folder. */
 export async function miniProject(folder: string, files: Record<string, string> = {}): Promise<MiniProject> {
-  for (const room of ['app', 'services', 'scripts', 'prisma']) {
+  for (const room of ['app', 'services', 'infra', 'packages', 'scripts', 'prisma']) {
     await cp(join(root, room), join(folder, room), {
       recursive: true,
       filter: (from) => !from.includes('/bench'),
@@ -58,15 +58,15 @@ export async function miniProject(folder: string, files: Record<string, string> 
     async generate(options = {}) {
       // In this process, where the generator's own libraries are loaded once for all projects.
       const { generate } = (await import(
-        join(folder, 'scripts/generate.ts')
-      )) as typeof import('../../scripts/generate.ts')
+        join(folder, 'scripts/generate/main.ts')
+      )) as typeof import('../../scripts/generate/main.ts')
       return (await generate({ out: join(folder, 'generated'), ...options })).join('\n')
     },
     async build() {
       const { buildApp } = (await import(join(folder, 'app/build.ts'))) as typeof import('../../app/build.ts')
       const { readConfig } = (await import(
-        join(folder, 'services/config.ts')
-      )) as typeof import('../../services/config.ts')
+        join(folder, 'infra/config/config.ts')
+      )) as typeof import('../../infra/config/config.ts')
       const config = readConfig({ DATABASE_URL: 'postgresql://none', LOG_LEVEL: 'silent' })
       return await buildApp({
         services: {

@@ -79,7 +79,7 @@ export async function startObservedServer(
 
 async function serve(): Promise<void> {
   const { startServer } = await import('../../app/server.ts')
-  const { readConfig } = await import('../../services/config.ts')
+  const { readConfig } = await import('../../infra/config/config.ts')
   const { app, services, url, stop } = await startServer(readConfig())
   const sockets = new Set<Socket>()
   app.server.on('connection', (socket: Socket) => {

@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { newSecret } from '../../services/keys.ts'
+import { newSecret } from '../../infra/api-key-format.ts'
 
 export interface ServerProcess {
   url: string

@@ -2,7 +2,7 @@
 // can do to its sender.
 import { createServer } from 'node:net'
 import t from 'tap'
-import { createEgress } from '../../services/webhooks/egress.ts'
+import { createEgress } from '../../services/webhooks/http-client.ts'
 import { openReceiver, type Answering } from '../support/receiver.ts'
 import { openListenerTrap } from '../support/listener-trap.ts'
 import { waitUntil } from '../support/wait.ts'

@@ -1,8 +1,8 @@
 // Endpoints do not wait for each other: whoever never answers, answers slowly or always fails takes no slot of the others
 // for long, however much waits for it. Nor do owners, however many endpoints of theirs are slow.
 import t, { type Test } from 'tap'
-import { deliveryQueue } from '../../services/jobs.ts'
-import { statement } from '../../services/database.ts'
+import { deliveryQueue } from '../../infra/jobs/queue.ts'
+import { statement } from '../../infra/database/database.ts'
 import { waitUntil } from '../support/wait.ts'
 import {
   jobMisfits,

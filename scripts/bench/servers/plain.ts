@@ -2,7 +2,7 @@
 // work of this project's own in the same way, so what is left to compare is everything else.
 import Fastify from 'fastify'
 import pg from 'pg'
-import { newId, timeOf } from '../../../services/ids.ts'
+import { newId, timeOf } from '../../../infra/ids.ts'
 
 const columns = `p.id, p.name, p.description, p.status::text, p.category, p.owner_id, p.tags, p.member_count, p.metadata,
   p.version, p.created_at, p.updated_at, p.archived_at`

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { PrismaClient, type Member, type Project } from '../../../generated/prisma/client.ts'
-import { newId } from '../../../services/ids.ts'
+import { newId } from '../../../infra/ids.ts'
 
 export interface ProjectFields {
   name: string

@@ -1,8 +1,8 @@
 // This server, but its writes leave no events: what an event costs is the difference.
 import { buildApp, addressOf } from '../../../app/build.ts'
 import { policiesOf } from '../../../app/server.ts'
-import { readConfig } from '../../../services/config.ts'
-import { createLimits } from '../../../services/limits.ts'
+import { readConfig } from '../../../infra/config/config.ts'
+import { createLimits } from '../../../app/http/rate-limit.ts'
 import { createServices } from '../../../services/services.ts'
 
 const config = readConfig()

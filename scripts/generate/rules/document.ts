@@ -1,5 +1,5 @@
 // What paths, references and the document as a whole may hold: whatever the generator would otherwise pass over.
-import { conditions } from '../implied.ts'
+import { conditions } from '../implied-responses.ts'
 import { methods } from '../methods.ts'
 import { eachOperation, resolved, type Context } from './visit.ts'
 

@@ -76,7 +76,7 @@ export const schemaRules = {
       enter(schema: any, ctx: any) {
         if (schema.format !== undefined && !formats.has(schema.format)) {
           ctx.report({
-            message: `unknown format \`${schema.format}\`; services/formats.ts has this project's own`,
+            message: `unknown format \`${schema.format}\`; infra/validation/formats.ts has this project's own`,
             location: ctx.location.child('format'),
           })
         }

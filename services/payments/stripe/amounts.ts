@@ -1,6 +1,6 @@
 // Amounts as Stripe wants them: in minor units, too, but for some currencies others than those of ISO 4217.
 // Source: https://docs.stripe.com/currencies (zero-decimal and three-decimal currencies, special cases, maximum charge amounts).
-import { invalidField } from '../../errors.ts'
+import { invalidField } from '../../../infra/errors.ts'
 import { exponentOf } from '../currency.ts'
 
 const withoutDigits = new Set('bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf'.split(' '))

@@ -1,7 +1,7 @@
 // Stripe: its own page takes the money, and it tells by signed events of what happened. Inside of transactions what Stripe is to do is only noted,
 // as a job: worker.ts does it.
-import { statement, type Db } from '../../database.ts'
-import type { Queue } from '../../jobs.ts'
+import { statement, type Db } from '../../../infra/database/database.ts'
+import type { Queue } from '../../../infra/jobs/queue.ts'
 import type { GatewayJob, TellingGateway } from '../gateway.ts'
 import { requireAmount } from './amounts.ts'
 import {
@@ -10,12 +10,12 @@ import {
   StripeFailure,
   type ConnectionOptions,
   type StripeConnection,
-} from './connection.ts'
-import { follow, giveUpFollowing, tellEnd } from './ends.ts'
+} from './client.ts'
+import { follow, giveUpFollowing, tellEnd } from './cancellation.ts'
 import { askRefund, giveRefund, giveUpRefund, returnPayment, type RefundOptions } from './refunds.ts'
 import { askSession, closeSession, pageOf } from './sessions.ts'
 import { askInvoice, askSubscription } from './subscriptions.ts'
-import { learn, stripeName, wasHeard, type Settle } from './told.ts'
+import { learn, stripeName, wasHeard, type Settle } from './events.ts'
 
 export interface StripeGatewayOptions extends ConnectionOptions {
   jobs: Queue<GatewayJob>

@@ -1,12 +1,12 @@
 // The invoices of Stripe's subscriptions: each is an order here, counted once by its id, and paid or owed as Stripe says.
-import { statement, type Db } from '../../database.ts'
+import { statement, type Db } from '../../../infra/database/database.ts'
 import { findOrder, insertOrder, type Line, type OwnedOrder } from '../orders.ts'
 import { cancelOrder, keepPayment, lockDeal } from '../settle.ts'
 import type { SettleServices } from '../gateway.ts'
 import { setLatestOrder, subscriptionById, type OwnedSubscription } from '../subscriptions.ts'
 import { fromStripe, toStripe } from './amounts.ts'
-import { hasEnded, periodOf, type Invoice, type StripeSubscription } from './terms.ts'
-import { paymentAt, settleOnce, stripeName } from './told.ts'
+import { hasEnded, periodOf, type Invoice, type StripeSubscription } from './mapping.ts'
+import { paymentAt, settleOnce, stripeName } from './events.ts'
 
 /** What Stripe has said of a subscription's invoices. */
 export interface Billed {

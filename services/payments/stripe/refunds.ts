@@ -1,14 +1,14 @@
 // Money that Stripe gives back: refunds, and whole payments that came too late to pay anything. Nothing is given back twice: before a second try
 // Stripe is asked whether the first came through, because it forgets the keys of requests after a day.
 import type { Stripe } from 'stripe'
-import { statement, type Db } from '../../database.ts'
+import { statement, type Db } from '../../../infra/database/database.ts'
 import { paymentsNow } from '../clock.ts'
 import { concludeRefund } from '../refunds.ts'
 import { paymentReturned } from '../settle.ts'
 import type { SettleServices } from '../gateway.ts'
 import { toStripe } from './amounts.ts'
-import { StripeFailure, type StripeConnection } from './connection.ts'
-import { learn, type Settle } from './told.ts'
+import { StripeFailure, type StripeConnection } from './client.ts'
+import { learn, type Settle } from './events.ts'
 
 type AtStripe = Stripe.Refund
 

@@ -1,18 +1,18 @@
 // Checkout sessions at Stripe: made when somebody first comes to pay, settled as Stripe says they went, and expired there when nobody is to pay by
 // them any more.
 import type { Stripe } from 'stripe'
-import { statement, type Db } from '../../database.ts'
-import type { Queue } from '../../jobs.ts'
-import { findPrice } from '../catalogue.ts'
+import { statement, type Db } from '../../../infra/database/database.ts'
+import type { Queue } from '../../../infra/jobs/queue.ts'
+import { findPrice } from '../products-and-prices.ts'
 import { addressFor, checkoutById, type OwnedCheckout } from '../checkouts.ts'
 import { paymentsNow, testClock } from '../clock.ts'
 import type { GatewayJob, SettleServices } from '../gateway.ts'
 import { findOrder, type OwnedOrder } from '../orders.ts'
 import { expireCheckout, keepPayment, lockDeal } from '../settle.ts'
 import { toStripe } from './amounts.ts'
-import { asUnavailable, StripeFailure, type StripeConnection } from './connection.ts'
+import { asUnavailable, StripeFailure, type StripeConnection } from './client.ts'
 import { askSubscription } from './subscriptions.ts'
-import { learn, paymentAt, settleOnce, stripeName, type Settle } from './told.ts'
+import { learn, paymentAt, settleOnce, stripeName, type Settle } from './events.ts'
 
 type Session = Stripe.Checkout.Session
 

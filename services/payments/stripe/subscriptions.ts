@@ -1,14 +1,14 @@
 // Subscriptions at Stripe, which renews them itself: its invoices become orders, and its periods and states are taken over.
-import { statement, type Db } from '../../database.ts'
+import { statement, type Db } from '../../../infra/database/database.ts'
 import { paymentsNow } from '../clock.ts'
 import { isAbandoned } from '../renewals.ts'
 import { cancelOrder, endSubscription, lockDeal, tellSubscription } from '../settle.ts'
 import type { SettleServices } from '../gateway.ts'
 import { setEnd, shownSubscription, subscriptionById, type OwnedSubscription } from '../subscriptions.ts'
-import type { StripeConnection } from './connection.ts'
+import type { StripeConnection } from './client.ts'
 import { settleInvoices, type Billed } from './invoices.ts'
-import { endOf, endsWithPeriod, hasEnded, periodOf, states, type End, type Invoice } from './terms.ts'
-import { stripeName, type Settle } from './told.ts'
+import { endOf, endsWithPeriod, hasEnded, periodOf, states, type End, type Invoice } from './mapping.ts'
+import { stripeName, type Settle } from './events.ts'
 
 /** What Stripe has said of a subscription, with its invoices as far back as there may be anything new. */
 interface View extends Billed {

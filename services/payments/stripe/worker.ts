@@ -1,10 +1,10 @@
 // Does what Stripe is to do, outside of the transactions that made it necessary. A job that fails is done again, later and later, for three days; then
 // it is given up and told of as an error. A process that dies leaves its jobs to another.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Database } from '../../database.ts'
-import type { Job, Queue } from '../../jobs.ts'
+import type { Database } from '../../../infra/database/database.ts'
+import type { Job, Queue } from '../../../infra/jobs/queue.ts'
 import type { GatewayJob, TellingGateway, SettleServices } from '../gateway.ts'
-import { StripeFailure } from './connection.ts'
+import { StripeFailure } from './client.ts'
 
 export interface StripeWorker {
   /** Something may be to be done. */

@@ -1,0 +1,122 @@
+// Every error answer has one shape, made here and only here: {error: {code, message, details}}. Where an operation's answers are pages, a browser is
+// shown a page instead.
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Socket } from 'node:net'
+import { translated } from '../../infra/database/database.ts'
+import {
+  ApiError,
+  invalidField,
+  notFound,
+  payloadTooLarge,
+  requestTimeout,
+  unsupportedMediaType,
+} from '../../infra/errors.ts'
+import { pageHeaders } from '../../infra/html/layout.ts'
+import { newRequestId } from '../../infra/ids.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { asksForPage } from './content-negotiation.ts'
+import { errorPage } from './error-page.ts'
+import { operationsAt } from './operations-by-path.ts'
+
+/** The largest JSON body, in bytes. */
+export const bodyLimit = 1024 * 1024
+
+/** The largest body of a page's form, in bytes. */
+export const fieldsLimit = 16 * 1024
+
+function errorBody(error: ApiError, requestId: string): object {
+  return {
+    error: { code: error.code, message: error.message, details: { ...error.details, request_id: requestId } },
+  }
+}
+
+/** Fastify's error handler: what is not one of ours is logged in full and answered with nothing of it. */
+export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const known = asApiError(error, request)
+  if (known.status >= 500) {
+    request.log.error({ err: known.cause ?? error, code: known.code }, 'request failed')
+  }
+  const asPage = asksForPage(request.headers.accept) && operationsOf(request).some(answersPages)
+  return (
+    reply
+      .code(known.status)
+      // Set here too, because what fails before the hooks has not got them yet.
+      .headers({
+        ...(asPage && pageHeaders),
+        ...known.headers,
+        'cache-control': 'no-store',
+        'x-request-id': request.id,
+        'x-content-type-options': 'nosniff',
+      })
+      .type(`${asPage ? 'text/html' : 'application/json'}; charset=utf-8`)
+      .serializer((body: unknown) => body as string)
+      .send(asPage ? errorPage(known, request.id) : JSON.stringify(errorBody(known, request.id)))
+  )
+}
+
+/** The one that is asked for; where the path has none for the method, its others. */
+function operationsOf(request: FastifyRequest): OperationInfo[] {
+  const { operation } = request.routeOptions.config
+  return operation === undefined ? operationsAt(request.url) : [operation]
+}
+
+function answersPages(operation: OperationInfo): boolean {
+  return Object.values(operation.replies).some(({ contentType }) => contentType === 'text/html')
+}
+
+function asApiError(error: unknown, request: FastifyRequest): ApiError {
+  const found = translated(error)
+  if (found instanceof ApiError) return found
+  const { code, statusCode } = (found ?? {}) as FastifyError
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return payloadTooLarge(request.routeOptions.bodyLimit ?? bodyLimit)
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return unsupportedMediaType(
+        request.routeOptions.config.operation?.body?.contentTypes ?? ['application/json'],
+      )
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return invalidField('body', 'content_length', 'The body is not as long as Content-Length says.')
+    case 'FST_ERR_BAD_URL':
+      return new ApiError(400, 'INVALID_REQUEST', 'The address is malformed.', {
+        field: 'url',
+        constraint: 'format',
+      })
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return notFound('path')
+    case 'ECONNRESET':
+      return new ApiError(400, 'INVALID_REQUEST', 'The request was cut off.', { constraint: 'complete' })
+  }
+  if (statusCode === 408) return requestTimeout()
+  return Object.assign(new ApiError(500, 'SERVER_ERROR', 'Something went wrong; it has been noted.'), {
+    cause: error,
+  })
+}
+
+/** Answers what never became a request: a head that is no HTTP, is too large, or does not arrive. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy(error)
+    return
+  }
+  const known =
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? requestTimeout()
+      : error.code === 'HPE_HEADER_OVERFLOW'
+        ? new ApiError(431, 'INVALID_REQUEST', 'The header fields are too large.', {
+            constraint: 'max_bytes',
+          })
+        : new ApiError(400, 'INVALID_REQUEST', 'This is not valid HTTP.', { constraint: 'http' })
+  const reasons: Record<number, string> = {
+    400: 'Bad Request',
+    408: 'Request Timeout',
+    431: 'Request Header Fields Too Large',
+  }
+  const id = newRequestId()
+  const body = JSON.stringify(errorBody(known, id))
+  socket.end(
+    `HTTP/1.1 ${known.status} ${reasons[known.status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `x-content-type-options: nosniff\r\ncache-control: no-store\r\nx-request-id: ${id}\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}

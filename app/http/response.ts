@@ -1,0 +1,105 @@
+// From what a handler answers to the bytes that go out: serialized as the spec declares, so that what it does not
+// declare never leaves.
+import serializers from '../../generated/serializers.js'
+import { operations, type OperationId } from '../../generated/operations.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { hold } from '../../infra/validation/response-check.ts'
+import { etagOf } from './etag.ts'
+
+export interface Rendered {
+  status: number
+  headers: Record<string, string>
+  /** null for an answer with no body. */
+  text: string | null
+}
+
+interface Answer {
+  status: number
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+/**
+ * `strict` holds the body against the spec, undeclared fields included, and throws when it breaks it.
+ * An undeclared status always throws.
+ */
+export function render(info: OperationInfo, answer: Answer, strict: boolean): Rendered {
+  const { status, body } = answer
+  const declared = info.replies[status]
+  if (declared === undefined)
+    throw new Error(`${info.id} answered ${status}, which the spec does not declare`)
+  const headers: Record<string, string> = { ...answer.headers }
+  if (declared.contentType === null) return { status, headers, text: null }
+  const text = serialize(info, status, body, strict)
+  headers['content-type'] = `${declared.contentType}; charset=utf-8`
+  if (info.etag && status < 300) headers.etag = tagOf(info, status, body, text)
+  return { status, headers, text }
+}
+
+const texts = new WeakMap<object, string>()
+
+/** The data of an event of a stream. Many streams send the same object: it is written once. */
+export function eventText(
+  info: OperationInfo,
+  status: number,
+  event: string,
+  data: object,
+  strict: boolean,
+): string {
+  let text = texts.get(data)
+  if (text === undefined) {
+    const serializer = info.replies[status].events?.[event]
+    if (serializer === undefined)
+      throw new Error(`${info.id} sent the event ${event}, which the spec does not declare`)
+    text = write(`${info.id} ${event}`, serializer, data, strict)
+    texts.set(data, text)
+  }
+  return text
+}
+
+/** The ETag that the GET of this operation's path would give for `entity`: what If-Match is held against. */
+export function entityTag(info: OperationInfo, entity: unknown): string {
+  const read = operations[info.ifMatch as OperationId]
+  return tagOf(read, 200, entity, serialize(read, 200, entity, false))
+}
+
+/** Counters that others move would make every precondition fail: they have no part in the tag. */
+function tagOf(info: OperationInfo, status: number, body: unknown, text: string): string {
+  const { volatile } = info.replies[status]
+  if (volatile === undefined) return etagOf(text)
+  const steady = { ...(body as Record<string, unknown>) }
+  for (const field of volatile) steady[field] = typeof steady[field] === 'number' ? 0 : null
+  return etagOf(serialize(info, status, steady, false))
+}
+
+function serialize(info: OperationInfo, status: number, body: unknown, strict: boolean): string {
+  const { serializer } = info.replies[status]
+  return serializer === undefined ? (body as string) : write(`${info.id} ${status}`, serializer, body, strict)
+}
+
+function write(what: string, serializer: string, body: unknown, strict: boolean): string {
+  if (strict) hold(`the body of ${what}`, serializer, body)
+  return serializers[serializer](body)
+}
+
+/** The Link header of a page (RFC 8288): first, prev, next and last, with the other parameters kept. */
+export function pageLinks(
+  base: string,
+  query: Record<string, unknown>,
+  pagination: { page: number; total_pages: number },
+): string {
+  const { page, total_pages: last } = pagination
+  const link = (to: number, rel: string): string => {
+    const parameters = new URLSearchParams()
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined && name !== 'page') parameters.set(name, String(value))
+    parameters.set('page', String(to))
+    return `<${base}?${parameters}>; rel="${rel}"`
+  }
+  return [
+    link(1, 'first'),
+    ...(page > 1 ? [link(Math.min(page - 1, Math.max(1, last)), 'prev')] : []),
+    ...(page < last ? [link(page + 1, 'next')] : []),
+    link(Math.max(1, last), 'last'),
+  ].join(', ')
+}

@@ -1,0 +1,140 @@
+// Holds a request against the compiled validators of its operation and says everything that is wrong with it at once.
+import type { FastifyRequest } from 'fastify'
+import { invalidRequest, unsupportedMediaType, type Location, type Problem } from '../../infra/errors.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { mostProblems } from '../../infra/validation/problems.ts'
+import { check } from '../../infra/validation/validators.ts'
+import type { Form } from './multipart.ts'
+
+export interface Input {
+  params: unknown
+  query: unknown
+  body: unknown
+}
+
+/**
+ * The parts of the request, with the spec's defaults filled in.
+ * Throws 400 with all problems, or 415 for a body of a type that the operation does not take.
+ */
+export function validate(info: OperationInfo, request: FastifyRequest, form?: Form): Input {
+  const { params, query, headers } = request
+  let body: unknown = form === undefined ? request.body : form.fields
+  const problems: Problem[] = form === undefined ? [] : [...form.problems]
+  const { validators: names } = info
+  check(names.path, params, 'path', problems)
+  const raw = { ...(query as Record<string, unknown>) }
+  check(names.query, query, 'query', problems)
+  inspectQuery(raw, query as Record<string, unknown>, request.url, problems)
+  const given = { ...headers }
+  check(names.header, headers, 'header', problems)
+  inspectNumbers(given, headers, 'header', problems)
+
+  if (info.body === null) {
+    refuseBody(body, problems)
+    body = undefined
+  } else if (body === undefined && info.body.required) {
+    problems.push({ field: 'body', constraint: 'required', message: 'a body is required', location: 'body' })
+  } else {
+    if (body !== undefined) requireMediaType(info, request)
+    if (body === undefined) body = {}
+    // What is signed is read by who knows the signature.
+    if (info.body.raw !== true) check(form === undefined ? names.body : names.form, body, 'body', problems)
+  }
+  if (problems.length > 0) throw invalidRequest(problems.slice(0, mostProblems))
+  return { params, query, body }
+}
+
+/** Throws 415 unless the body has a type that the operation takes. */
+export function requireMediaType({ body }: OperationInfo, request: FastifyRequest): void {
+  const { contentTypes } = body!
+  if (!contentTypes.includes(mediaType(request.headers['content-type'])))
+    throw unsupportedMediaType(contentTypes)
+}
+
+/** Whether its handler reads the body while it arrives. Where JSON is taken too, that is read before. */
+export function isStreamed({ body }: OperationInfo, { headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return (
+    body?.streamed === true &&
+    !(
+      body.contentTypes.includes('application/json') &&
+      mediaType(headers['content-type']) === 'application/json'
+    )
+  )
+}
+
+/** What a page's form without a file sends. */
+export const fieldsType = 'application/x-www-form-urlencoded'
+
+export function takesFields({ body }: OperationInfo): boolean {
+  return body?.contentTypes.includes(fieldsType) === true
+}
+
+/** Node keeps the first of two Content-Type lines; a proxy before it may have believed the second. */
+export function isTypedTwice({ raw }: FastifyRequest): boolean {
+  return raw.rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === 'content-type').length > 1
+}
+
+/** The media type of a Content-Type without its parameters, in lower case. */
+function mediaType(header: string | undefined): string {
+  return (header ?? '').split(';')[0].trim().toLowerCase()
+}
+
+/** What no schema sees: text that is no text, and numbers that only a lenient reader takes for one. */
+function inspectQuery(
+  raw: Record<string, unknown>,
+  query: Record<string, unknown>,
+  url: string,
+  problems: Problem[],
+): void {
+  const broken = !isDecodable(url)
+  for (const [field, text] of Object.entries(raw)) {
+    if (typeof text !== 'string') continue
+    if (broken || text.includes('\0'))
+      problems.push({
+        field,
+        constraint: 'well_formed',
+        message: `${field} is not valid text`,
+        location: 'query',
+      })
+  }
+  inspectNumbers(raw, query, 'query', problems)
+}
+
+/** Coercion also takes 1e1, 0x10 and 1e400 for numbers. */
+function inspectNumbers(
+  raw: Record<string, unknown>,
+  coerced: Record<string, unknown>,
+  location: Location,
+  problems: Problem[],
+): void {
+  for (const field in coerced) {
+    const value = coerced[field]
+    if (typeof value !== 'number' || typeof raw[field] !== 'string') continue
+    if (String(value) !== raw[field] || !Number.isSafeInteger(value))
+      problems.push({ field, constraint: 'type', message: `${field} must be a plain whole number`, location })
+  }
+}
+
+/** Whether the percent-encoding of an address is UTF-8. The query's own parser keeps what is not as it stands. */
+function isDecodable(url: string): boolean {
+  if (!url.includes('%')) return true
+  try {
+    decodeURIComponent(url)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** An operation without a body ignores an empty one, and no other. */
+function refuseBody(body: unknown, problems: Problem[]): void {
+  if (body === undefined) return
+  const keys = typeof body === 'object' && body !== null ? Object.keys(body) : ['body']
+  for (const field of keys.slice(0, mostProblems))
+    problems.push({
+      field,
+      constraint: 'additionalProperties',
+      message: `${field} is not known`,
+      location: 'body',
+    })
+}

@@ -1,0 +1,221 @@
+// Owns the database's schema history: applies prisma/migrations in order and records each as `prisma migrate deploy`
+// would. A migration and its record are one transaction, so a start that is killed leaves nothing for a hand to mend.
+import { createHash, randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { codeOf, reasonOf } from './errors.ts'
+
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError'
+}
+
+export interface MigrationOptions {
+  /** The folder of migrations; `prisma/migrations` unless a test brings its own. */
+  folder?: string
+}
+
+interface Migration {
+  name: string
+  script: string
+}
+
+interface AppliedRow {
+  migration_name: string
+  checksum: string
+  finished: boolean
+}
+
+const DEFAULT_FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
+
+/** Any number will do that nothing else uses as an advisory lock, Prisma's own 72707369 included. */
+const LOCK = 7_311_903_265
+
+/** A migration that waits longer for a table fails and is tried again at the next start, instead of holding up every query behind it. */
+const LOCK_TIMEOUT = '30s'
+
+/**
+ * The first line of a migration that PostgreSQL refuses to run in a transaction (`CREATE INDEX CONCURRENTLY`). It holds
+ * one statement that may run twice (`IF NOT EXISTS`), since it may be killed between its end and its record.
+ */
+const OUTSIDE_TRANSACTION = '-- outside a transaction'
+
+const HISTORY_TABLE = `
+  CREATE TABLE IF NOT EXISTS _prisma_migrations (
+    id                  VARCHAR(36) PRIMARY KEY NOT NULL,
+    checksum            VARCHAR(64) NOT NULL,
+    finished_at         TIMESTAMPTZ,
+    migration_name      VARCHAR(255) NOT NULL,
+    logs                TEXT,
+    rolled_back_at      TIMESTAMPTZ,
+    started_at          TIMESTAMPTZ NOT NULL DEFAULT now(),
+    applied_steps_count INTEGER NOT NULL DEFAULT 0
+  )`
+
+/** Applies what is missing and returns the names applied; safe to call from any number of servers at once. */
+export async function applyMigrations(
+  url: string,
+  onProgress: (message: string) => void = () => {},
+  { folder = DEFAULT_FOLDER }: MigrationOptions = {},
+): Promise<string[]> {
+  const migrations = readMigrations(folder)
+  const client = await connect(url)
+  try {
+    if ((await pending(client, migrations)).length === 0) return []
+    await takeLock(client, onProgress)
+    // Whoever held the lock may have applied them.
+    const missing = await pending(client, migrations)
+    if (missing.length > 0) await prepareHistory(client)
+    for (const migration of missing) {
+      onProgress(`applying the migration ${migration.name}`)
+      await apply(client, migration)
+    }
+    return missing.map(({ name }) => name)
+  } finally {
+    // Ends the session and, with it, the lock.
+    await client.end().catch(() => {})
+  }
+}
+
+export function readMigrations(folder: string): Migration[] {
+  const names = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+  return names.sort().map((name) => {
+    try {
+      return { name, script: readFileSync(join(folder, name, 'migration.sql'), 'utf8') }
+    } catch {
+      throw new MigrationError(
+        `The migration ${name} has no readable migration.sql: restore the file, or remove its folder if it was never applied.`,
+      )
+    }
+  })
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'migrations',
+    connectionTimeoutMillis: 10_000,
+  })
+  // A connection that breaks fails the query under way, too; without a listener it would end the process.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query(
+      `SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = '${LOCK_TIMEOUT}'`,
+    )
+    return client
+  } catch (error) {
+    throw new MigrationError(
+      `The database cannot be reached to apply migrations (${reasonOf(error) || codeOf(error)}): check DATABASE_URL and that the database runs.`,
+    )
+  }
+}
+
+/** The migrations that are not applied yet, once it is certain that those applied are the ones in the folder. */
+async function pending(client: pg.Client, migrations: Migration[]): Promise<Migration[]> {
+  const applied = new Map((await readHistory(client)).map((row) => [row.migration_name, row]))
+  return migrations.filter((migration) => {
+    const row = applied.get(migration.name)
+    if (row === undefined) return true
+    if (!checksums(migration.script).includes(row.checksum)) {
+      throw new MigrationError(
+        `The migration ${migration.name} was edited after it was applied to this database: restore its text, and write the change as a new migration.`,
+      )
+    }
+    if (row.finished) return false
+    throw new MigrationError(
+      `The migration ${migration.name} was begun by another tool and not finished: see whether its changes are in the database, and record that with prisma migrate resolve.`,
+    )
+  })
+}
+
+async function readHistory(client: pg.Client): Promise<AppliedRow[]> {
+  try {
+    const { rows } = await client.query<AppliedRow>(
+      'SELECT migration_name, checksum, finished_at IS NOT NULL AS finished FROM _prisma_migrations WHERE rolled_back_at IS NULL',
+    )
+    return rows
+  } catch (error) {
+    const missingTable = '42P01'
+    if (codeOf(error) === missingTable) return []
+    throw error
+  }
+}
+
+/** Prisma tries the script's text with either line ending, for a checkout may change them. */
+function checksums(script: string): string[] {
+  const unix = script.replaceAll('\r\n', '\n')
+  return [script, unix, unix.replaceAll('\n', '\r\n')].map(checksum)
+}
+
+function checksum(script: string): string {
+  return createHash('sha256').update(script).digest('hex')
+}
+
+/** Asks again and again rather than waiting inside a statement, whose snapshot would hold up a concurrent index build. */
+async function takeLock(client: pg.Client, onProgress: (message: string) => void): Promise<void> {
+  for (let attempt = 0; ; attempt += 1) {
+    const { rows } = await client.query<{ taken: boolean }>(`SELECT pg_try_advisory_lock(${LOCK}) AS taken`)
+    if (rows[0]?.taken === true) return
+    if (attempt === 20) onProgress('waiting for another server that is applying migrations')
+    await sleep(50)
+  }
+}
+
+/** Starts the history, but not in a database that holds something else. */
+async function prepareHistory(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ history: boolean; foreign: string | null }>(`
+    SELECT to_regclass('_prisma_migrations') IS NOT NULL AS history,
+           (SELECT relname FROM pg_class
+             WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+               AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e')
+             LIMIT 1) AS foreign`)
+  const found = rows[0]
+  if (found?.history === true) return
+  if (found?.foreign != null) {
+    throw new MigrationError(
+      `The database already holds tables (${found.foreign}) and no history of this server's migrations: point DATABASE_URL at an empty database.`,
+    )
+  }
+  await client.query(HISTORY_TABLE)
+}
+
+async function apply(client: pg.Client, migration: Migration): Promise<void> {
+  const startedAt = new Date()
+  try {
+    if (migration.script.startsWith(OUTSIDE_TRANSACTION)) {
+      await client.query(migration.script)
+      await record(client, migration, startedAt)
+      return
+    }
+    await client.query('BEGIN')
+    const transaction = await transactionId(client)
+    await client.query(migration.script)
+    if ((await transactionId(client)) !== transaction)
+      throw new Error('it ends its transaction itself; remove its BEGIN and COMMIT')
+    await record(client, migration, startedAt)
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {})
+    throw new MigrationError(
+      `The migration ${migration.name} failed (${reasonOf(error)}): correct what it names and start again.`,
+    )
+  }
+}
+
+async function transactionId(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ id: string }>('SELECT pg_current_xact_id()::text AS id')
+  return rows[0]?.id ?? ''
+}
+
+async function record(client: pg.Client, { name, script }: Migration, startedAt: Date): Promise<void> {
+  await client.query(
+    `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+     VALUES ($1, $2, $3, $4, clock_timestamp(), 1)`,
+    [randomUUID(), checksum(script), name, startedAt],
+  )
+}

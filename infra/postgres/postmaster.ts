@@ -1,0 +1,202 @@
+// Runs one postmaster: starts it in a session of its own, so that Ctrl-C at the terminal leaves it to the server to
+// stop it after draining, says when it answers, and ends it with a fast shutdown.
+import { execFile, spawn } from 'node:child_process'
+import { closeSync, copyFileSync, openSync, readSync, statSync, truncateSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import type { Account } from './account.ts'
+import type { PostgresBinaries } from './binaries.ts'
+import { ADMINISTRATOR, type Cluster, damaged, postgresEnvironment } from './cluster.ts'
+import { codeOf, EmbeddedPostgresError, reasonOf } from './errors.ts'
+
+export interface PostmasterOptions {
+  binaries: PostgresBinaries
+  account: Account
+  cluster: Cluster
+  logFile: string
+  port: number
+  throwaway: boolean
+}
+
+export interface Postmaster {
+  /** Settles with a description when the process has ended, for whatever reason. */
+  exited: Promise<string>
+  stop(): Promise<void>
+  /** Asks for a fast shutdown without waiting; all that a process can do on its own way out. */
+  abandon(): void
+}
+
+/** The postmaster ended before it answered; `complaint` is what it said. */
+export class PostmasterExit extends Error {
+  readonly complaint: string
+  constructor(complaint: string) {
+    super(complaint)
+    this.complaint = complaint
+  }
+}
+
+const LOG_LIMIT_BYTES = 8 * 1024 * 1024
+const SILENCE_LIMIT_MS = 60_000
+const STOP_PATIENCE: [NodeJS.Signals, number][] = [
+  ['SIGINT', 30_000],
+  ['SIGQUIT', 5_000],
+  ['SIGKILL', 5_000],
+]
+
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  password_encryption: 'scram-sha-256',
+  max_connections: '100',
+  shared_buffers: '128MB',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  // Bounds the write-ahead log that a restart after a crash has to replay.
+  max_wal_size: '256MB',
+  jit: 'off',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  // What happens to the server is logged; failed statements are not, for they hold people's data.
+  log_min_messages: 'log',
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+  log_checkpoints: 'off',
+}
+
+const THROWAWAY_SETTINGS = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  io_method: 'sync',
+  autovacuum_naptime: '60s',
+}
+
+/** Resolves once the postmaster answers; rejects with PostmasterExit where it ended before that. */
+export async function startPostmaster(options: PostmasterOptions): Promise<Postmaster> {
+  const { binaries, account, cluster, logFile, port, throwaway } = options
+  boundLog(logFile)
+  const log = openSync(logFile, 'a', 0o600)
+  const logStart = statSync(logFile).size
+  const settings = { ...SETTINGS, ...(throwaway ? THROWAWAY_SETTINGS : {}), port: String(port) }
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const {
+    command,
+    args,
+    options: identity,
+  } = account.run(binaries.postgres, ['-D', cluster.folder, ...flags])
+  const child = spawn(command, args, {
+    ...identity,
+    cwd: '/',
+    detached: true,
+    env: postgresEnvironment(),
+    stdio: ['ignore', log, log],
+    windowsHide: true,
+  })
+  closeSync(log)
+
+  let ended: string | undefined
+  const exited = new Promise<string>((resolve) => {
+    const end = (how: string) => {
+      ended = how
+      resolve(how)
+    }
+    child.on('error', (error) => end(reasonOf(error)))
+    child.on('exit', (code, signal) => end(signal === null ? `exit code ${code}` : `signal ${signal}`))
+  })
+
+  const stop = async () => {
+    const patience = throwaway ? STOP_PATIENCE.slice(1) : STOP_PATIENCE
+    for (const [signal, limit] of patience) {
+      if (ended !== undefined) return
+      if (process.platform === 'win32')
+        execFile(binaries.pgCtl, ['stop', '-m', 'fast', '-D', cluster.folder], () => {})
+      else child.kill(signal)
+      await Promise.race([exited, sleep(limit, undefined, { ref: false })])
+    }
+  }
+
+  let silentSince = Date.now()
+  for (;;) {
+    if (ended !== undefined)
+      throw new PostmasterExit(complaintOf(logFile, logStart) ?? `it ended with ${ended}`)
+    const answer = await ask(port, cluster.password)
+    if (answer === 'ready') break
+    // Recovery after a crash takes what it takes, as long as the server says that it is starting.
+    if (answer === 'starting') silentSince = Date.now()
+    if (answer instanceof Error || Date.now() - silentSince > SILENCE_LIMIT_MS) {
+      await stop()
+      throw answer instanceof Error
+        ? refusal(answer, cluster.folder)
+        : new EmbeddedPostgresError(
+            `PostgreSQL does not answer on ${cluster.folder}: look into ${logFile} and start again.`,
+          )
+    }
+    await Promise.race([exited, sleep(25)])
+  }
+
+  const trimming = setInterval(() => boundLog(logFile), 60_000)
+  trimming.unref()
+  void exited.then(() => clearInterval(trimming))
+  return {
+    exited,
+    stop,
+    abandon: () => {
+      child.kill('SIGINT')
+    },
+  }
+}
+
+/** Whether the server answers with its password: the only proof that it is ready, and that it is ours. */
+async function ask(port: number, password: string): Promise<'ready' | 'starting' | 'silent' | Error> {
+  const client = new pg.Client({
+    host: '127.0.0.1',
+    port,
+    user: ADMINISTRATOR,
+    password,
+    database: 'postgres',
+    connectionTimeoutMillis: 5_000,
+  })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return 'ready'
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === '57P03') return 'starting'
+    if (/^(28|XX|58|3D|42|22)/.test(code)) return error as Error
+    return 'silent'
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+function refusal(error: Error, folder: string): EmbeddedPostgresError {
+  if (!codeOf(error).startsWith('28')) return damaged(folder, reasonOf(error))
+  return new EmbeddedPostgresError(
+    `The password file beside ${folder} does not open this database: delete that file and start again, and a new password is set.`,
+  )
+}
+
+/** The reason that PostgreSQL itself wrote, since the given place of its log. */
+function complaintOf(logFile: string, start: number): string | undefined {
+  const file = openSync(logFile, 'r')
+  try {
+    const text = Buffer.alloc(64 * 1024)
+    const lines = text
+      .toString('utf8', 0, readSync(file, text, 0, text.length, start))
+      .split('\n')
+      .filter((line) => line !== '')
+    const cause = lines.find((line) => /\b(FATAL|PANIC):/.test(line)) ?? lines.at(-1)
+    return cause?.replace(/^.*?\b(FATAL|PANIC):\s*/, '')
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** The postmaster keeps its handle, so the text moves aside and the file itself starts again from nothing. */
+function boundLog(logFile: string): void {
+  if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) <= LOG_LIMIT_BYTES) return
+  copyFileSync(logFile, `${logFile}.1`)
+  truncateSync(logFile)
+}

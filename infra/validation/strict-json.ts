@@ -1,0 +1,75 @@
+// Request bodies as strict JSON (RFC 8259 and I-JSON, RFC 7493): what PostgreSQL or another reader would understand
+// differently is refused here, as 400.
+import { isUtf8 } from 'node:buffer'
+import { invalidField, type ApiError } from '../errors.ts'
+
+const maxDepth = 32
+
+/**
+ * The value of a body; undefined for an empty one.
+ * Throws 400 for what is no JSON, for duplicate or dangerous keys, NUL, lone surrogates and nesting over 32.
+ */
+export function parseStrictJson(body: Buffer): unknown {
+  if (body.length === 0) return undefined
+  if (!isUtf8(body)) throw refuse('utf8', 'The body is not valid UTF-8.')
+  const text = body.toString('utf8')
+  const members = countMembers(text)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw refuse('json', 'The body is not valid JSON.')
+  }
+  if (inspect(value) !== members) throw refuse('unique_keys', 'An object of the body has the same key twice.')
+  return value
+}
+
+/** How many members the text's objects have, by their colons. JSON.parse keeps one of two equal keys: then it has fewer. */
+function countMembers(text: string): number {
+  let members = 0
+  let depth = 0
+  for (let i = 0; i < text.length; i++) {
+    switch (text.charCodeAt(i)) {
+      case 0x22: // "
+        for (i++; i < text.length && text.charCodeAt(i) !== 0x22; i++) if (text.charCodeAt(i) === 0x5c) i++
+        break
+      case 0x3a:
+        members++
+        break // :
+      case 0x7b:
+      case 0x5b: // { [
+        if (++depth > maxDepth) throw refuse('max_depth', `The body is nested more than ${maxDepth} deep.`)
+        break
+      case 0x7d:
+      case 0x5d:
+        depth--
+        break // } ]
+    }
+  }
+  return members
+}
+
+/** Refuses strings that are no text, and counts the members of all objects. */
+function inspect(value: unknown): number {
+  if (typeof value === 'string') return inspectText(value)
+  if (typeof value !== 'object' || value === null) return 0
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + inspect(item), 0)
+  let members = 0
+  for (const key of Object.keys(value)) {
+    if (key === '__proto__') throw refuse('forbidden_key', 'The key `__proto__` is not allowed.')
+    inspectText(key)
+    members += 1 + inspect((value as Record<string, unknown>)[key])
+  }
+  return members
+}
+
+function inspectText(text: string): 0 {
+  if (text.includes('\0')) throw refuse('no_nul', 'A string of the body holds the character NUL.')
+  if (!text.isWellFormed())
+    throw refuse('well_formed', 'A string of the body holds half of a surrogate pair.')
+  return 0
+}
+
+function refuse(constraint: string, message: string): ApiError {
+  return invalidField('body', constraint, message)
+}

@@ -1,0 +1,252 @@
+// `npm run admin -- …`: what an operator with no key can do, straight on the database: the one at DATABASE_URL, or the
+// embedded one, whether the server is running or not.
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { ConfigError, loadEnvFile, readConfig } from '../../infra/config/config.ts'
+import { openDatabase, type Database } from '../../infra/database/database.ts'
+import { ApiError } from '../../infra/errors.ts'
+import { createEmitter, type DeliveryJob, type Emitter } from '../../services/events/emit.ts'
+import { createJobs, deliveryQueue } from '../../infra/jobs/queue.ts'
+import { newSecret } from '../../infra/api-key-format.ts'
+import { EmbeddedPostgresError, startEmbedded } from '../../infra/postgres/embedded.ts'
+import { MigrationError, readMigrations } from '../../infra/postgres/migrations.ts'
+import { prepareDatabase } from '../../infra/prepare-database.ts'
+import {
+  allScopes,
+  insertKey,
+  insertUser,
+  scopesFor,
+  toApiKey,
+  toUser,
+  type Scope,
+} from '../../services/users/users.ts'
+
+const usage = `npm run admin -- users                                  lists the users
+npm run admin -- keys [--user ID|EMAIL]                 lists the API keys, without their secrets
+npm run admin -- create-user --email E --name N [--role user|admin]
+                                                        makes a user with a first key and prints the key
+npm run admin -- create-key --user ID|EMAIL --name N [--scopes a,b] [--days N]
+                                                        makes a key and prints it
+npm run admin -- revoke-key --id KEY_ID                 revokes a key, from the next request on
+npm run admin -- new-key                                prints a well-formed random key for BOOTSTRAP_API_KEY`
+
+const migrationsFolder = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
+const names = ['users', 'keys', 'create-user', 'create-key', 'revoke-key', 'new-key']
+
+/** The command cannot be carried out; the message is one sentence for the operator. */
+class AdminError extends Error {}
+
+const { values, positionals } = parse()
+
+function parse() {
+  const [first] = process.argv.slice(2)
+  // Said before what is wrong with its options.
+  if (first !== undefined && !first.startsWith('-') && !names.includes(first)) {
+    console.error(`There is no command \`${first}\`; there are ${names.join(', ')}.\n\n${usage}`)
+    process.exit(2)
+  }
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        user: { type: 'string' },
+        email: { type: 'string' },
+        name: { type: 'string' },
+        role: { type: 'string' },
+        scopes: { type: 'string' },
+        days: { type: 'string' },
+        id: { type: 'string' },
+      },
+    })
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${usage}`)
+    process.exit(2)
+  }
+}
+
+const commands: Record<string, (db: Database, events: Emitter) => Promise<void>> = {
+  async users(db) {
+    const rows = await db.prisma.user.findMany({
+      where: { status: { not: 'deleted' } },
+      orderBy: { createdAt: 'asc' },
+    })
+    table(
+      ['id', 'email', 'name', 'role', 'status', 'created_at'],
+      rows.map((r) => [r.id, r.email!, r.name, r.role, r.status, r.createdAt.toISOString()]),
+    )
+  },
+
+  async keys(db) {
+    const userId = values.user === undefined ? undefined : (await findUser(db, values.user)).id
+    const rows = await db.prisma.apiKey.findMany({
+      where: { userId },
+      orderBy: { createdAt: 'asc' },
+      include: { user: { select: { email: true } } },
+    })
+    table(
+      ['id', 'owner', 'name', 'start', 'scopes', 'state', 'last_used_at'],
+      rows.map((r) => [
+        r.id,
+        r.user.email ?? '',
+        r.name,
+        `${r.start}…`,
+        r.scopes.join(','),
+        stateOf(r),
+        r.lastUsedAt?.toISOString() ?? 'never',
+      ]),
+    )
+  },
+
+  async 'create-user'(db, events) {
+    const email = required('email')
+    const name = required('name')
+    const role = values.role ?? 'user'
+    if (role !== 'user' && role !== 'admin')
+      throw new AdminError(`--role must be user or admin, not \`${role}\`.`)
+    if (!/^[^@\s]+@[^@\s]+\.[^@\s]+$/.test(email)) throw new AdminError(`\`${email}\` is no email address.`)
+    const made = await db.transaction(async (tx) => {
+      const user = await insertUser(tx, { email, emailVerified: true, name, role })
+      await events.emit(tx, 'user.created', toUser(user))
+      return {
+        user,
+        key: await insertKey(tx, keyMode, {
+          userId: user.id,
+          name: 'first key',
+          scopes: scopesFor(role),
+          projectIds: null,
+          expiresAt: null,
+        }),
+      }
+    })
+    console.log(`user  ${made.user.id}\nkey   ${made.key.key}   (shown this once)`)
+  },
+
+  async 'create-key'(db, events) {
+    const user = await findUser(db, required('user'))
+    const scopes = values.scopes?.split(',').map((s) => s.trim()) ?? scopesFor(user.role)
+    const unknown = scopes.find((scope) => !(allScopes as readonly string[]).includes(scope))
+    if (unknown !== undefined)
+      throw new AdminError(`There is no scope \`${unknown}\`; there are ${allScopes.join(', ')}.`)
+    if (values.days !== undefined && !/^[1-9]\d{0,4}$/.test(values.days))
+      throw new AdminError('--days must be a whole number from 1 on.')
+    const expiresAt =
+      values.days === undefined ? null : new Date(Date.now() + Number(values.days) * 86_400_000)
+    const key = await db.transaction(async (tx) => {
+      const made = await insertKey(tx, keyMode, {
+        userId: user.id,
+        name: required('name'),
+        scopes: scopes as Scope[],
+        projectIds: null,
+        expiresAt,
+      })
+      await events.emit(tx, 'api_key.created', made, { userId: user.id })
+      return made
+    })
+    console.log(`id    ${key.id}\nkey   ${key.key}   (shown this once)`)
+  },
+
+  async 'revoke-key'(db, events) {
+    const id = required('id')
+    await db.transaction(async (tx) => {
+      const { count } = await tx.prisma.apiKey.updateMany({
+        where: { id, revokedAt: null },
+        data: { revokedAt: new Date() },
+      })
+      if (count === 0) throw new AdminError(`There is no key ${id} that could be revoked.`)
+      const row = await tx.prisma.apiKey.findUniqueOrThrow({ where: { id } })
+      const key = toApiKey(row)
+      await events.emit(tx, 'api_key.revoked', key, {
+        previous: { ...key, revoked_at: null },
+        userId: row.userId,
+      })
+    })
+    console.log(`${id} is revoked`)
+  },
+}
+
+let keyMode: 'live' | 'test' = 'live'
+
+await main().catch((error: Error) => {
+  const expected =
+    error instanceof AdminError ||
+    error instanceof ApiError ||
+    error instanceof ConfigError ||
+    error instanceof EmbeddedPostgresError ||
+    error instanceof MigrationError
+  console.error(expected ? error.message : error.stack)
+  process.exitCode = 1
+})
+
+async function main(): Promise<void> {
+  loadEnvFile()
+  const [name] = positionals
+  if (name === 'new-key')
+    return console.log(newSecret(readConfig({ ...process.env, BOOTSTRAP_API_KEY: undefined }).keyMode))
+  if (name === undefined || !Object.hasOwn(commands, name)) {
+    console.error(usage)
+    process.exitCode = 2
+    return
+  }
+  const config = readConfig()
+  keyMode = config.keyMode
+  console.error(`Database: ${config.databaseUrl === null ? config.dataDir : placeOf(config.databaseUrl)}`)
+  const postgres =
+    config.databaseUrl === null
+      ? await startEmbedded({ dataDir: config.dataDir, whenRunning: 'attach' })
+      : null
+  try {
+    const url = config.databaseUrl ?? postgres!.url
+    const [applied] = await prepareDatabase(url)
+    if (applied === readMigrations(migrationsFolder)[0].name)
+      console.error(
+        `It is new, made by this command. For the database of a server, give the ${config.databaseUrl === null ? 'DATA_DIR' : 'DATABASE_URL'} that the server has.`,
+      )
+    const db = openDatabase({ url, poolSize: 2 })
+    try {
+      const deliveries = createJobs({ database: db }).queue<DeliveryJob>(deliveryQueue)
+      // Servers and workers look after the log by themselves.
+      await commands[name](db, createEmitter({ deliveries, onEmitted: () => {}, strict: false }))
+    } finally {
+      await db.close()
+    }
+  } finally {
+    await postgres?.stop()
+  }
+}
+
+/** Host and name of a database, and nothing that lets anybody in. */
+function placeOf(url: string): string {
+  if (!URL.canParse(url)) return 'that of DATABASE_URL'
+  const { host, pathname, searchParams } = new URL(url)
+  return `${host || searchParams.get('host') || 'localhost'}${pathname}`
+}
+
+async function findUser(db: Database, idOrEmail: string) {
+  const user = await db.prisma.user.findFirst({
+    where: { OR: [{ id: idOrEmail }, { email: idOrEmail.toLowerCase() }], status: { not: 'deleted' } },
+  })
+  if (user === null) throw new AdminError(`There is no user ${idOrEmail}.`)
+  return user
+}
+
+function required(name: keyof typeof values): string {
+  const value = values[name]
+  if (value === undefined || value.trim() === '') throw new AdminError(`--${name} is needed.`)
+  return value
+}
+
+function stateOf(key: { revokedAt: Date | null; expiresAt: Date | null }): string {
+  if (key.revokedAt !== null) return 'revoked'
+  return key.expiresAt !== null && key.expiresAt <= new Date() ? 'expired' : 'active'
+}
+
+function table(head: string[], rows: string[][]): void {
+  const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i].length)))
+  for (const row of [head, ...rows])
+    console.log(
+      row
+        .map((cell, i) => cell.padEnd(widths[i]))
+        .join('  ')
+        .trimEnd(),
+    )
+}

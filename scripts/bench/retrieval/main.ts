@@ -1,0 +1,175 @@
+// Retrieval: what a search and what the indexing of chunks take, by the size of the knowledge base; and how often the passage
+// that answers is among those found.
+import { addBase, addPerson } from './retrieval-fixtures.ts'
+import { measure, readTexts, stock } from './quality-corpus.ts'
+import { questions } from './questions.ts'
+import { replaceChunks } from '../../../services/ai/knowledge/chunk-index.ts'
+import { wordsOf } from '../../../services/ai/knowledge/tokenize.ts'
+import { searchPassages } from '../../../services/ai/search/search.ts'
+import { openDatabase, type Database } from '../../../infra/database/database.ts'
+import { newId } from '../../../infra/ids.ts'
+import type { Principal } from '../../../services/users/authentication.ts'
+import { createDatabase } from '../population.ts'
+import type { Stage } from '../stage.ts'
+import { count, table } from '../table.ts'
+
+/** Chunks of a document, and words of a chunk: about 250 tokens. */
+const chunksEach = 20
+const wordsEach = 190
+
+interface Place {
+  reader: Principal
+  base: string
+}
+
+export async function benchRetrieval(
+  stage: Stage,
+  { sizes, rounds }: { sizes: [number, number]; rounds: number },
+): Promise<string> {
+  const { url: serverUrl } = await stage.postgres()
+  const database = openDatabase({ url: await createDatabase(serverUrl, 'bench_retrieval'), poolSize: 2 })
+  try {
+    const places: Place[] = []
+    const costs: number[] = []
+    for (const size of sizes) {
+      const reader = await addPerson(database)
+      const place = { reader, base: await addBase(database, reader) }
+      costs.push(await fill(database, place, size))
+      places.push(place)
+    }
+    await database.pool.query('VACUUM ANALYZE')
+    const kinds = queries()
+    const times = new Map<string, number[][]>()
+    for (let round = -1; round < rounds; round++) {
+      for (const [kind, list] of Object.entries(kinds)) {
+        const query = list[(round + list.length) % list.length]
+        const pair = [0, 0]
+        // In pairs, one size right after the other, so that whatever else happens here hits both.
+        for (const i of round % 2 === 0 ? [0, 1] : [1, 0]) pair[i] = await search(database, places[i], query)
+        if (round >= 0) times.set(kind, [...(times.get(kind) ?? []), pair])
+      }
+    }
+    const part = (values: number[], at: number): number =>
+      values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * at))]
+    const of = (kind: string, i: number): number[] => times.get(kind)!.map((pair) => pair[i])
+    const rows = Object.keys(kinds).map((kind) => [
+      kind,
+      ...[0, 1].flatMap((i) => [part(of(kind, i), 0.5).toFixed(1), part(of(kind, i), 0.95).toFixed(1)]),
+      part(
+        times.get(kind)!.map(([small, large]) => large / small),
+        0.5,
+      ).toFixed(1),
+    ])
+    return [
+      `A search in milliseconds, ${rounds} of each kind in pairs, limit 10:`,
+      '',
+      table(
+        ['', ...sizes.flatMap((size) => [`${count(size)} chunks, median`, '95 %']), 'as a multiple, median'],
+        rows,
+      ),
+      '',
+      `Indexing 1,000 chunks of ${wordsEach} words, documents of ${chunksEach}: ${sizes.map((size, i) => `${costs[i].toFixed(1)} s on the way to ${count(size)}`).join(', ')}.`,
+    ].join('\n')
+  } finally {
+    await database.close()
+  }
+}
+
+async function search(database: Database, { reader, base }: Place, query: string): Promise<number> {
+  const started = performance.now()
+  await searchPassages(database, reader, { knowledgeBaseIds: [base], query, limit: 10 })
+  return performance.now() - started
+}
+
+/** Words are as frequent as in the collection, and so are the rare ones of which natural texts have ever more. */
+function createWriter(): () => string {
+  const words = readTexts().flatMap(({ text }) => wordsOf(text))
+  let seed = 11
+  const random = (most: number): number => (seed = (seed * 48271) % 2147483647) % most
+  return () =>
+    Array.from({ length: wordsEach }, () =>
+      random(12) === 0
+        ? `rare${Math.floor(50_000 ** (random(1_000_000) / 1_000_000))}`
+        : words[random(words.length)],
+    ).join(' ')
+}
+
+/** @returns seconds for 1,000 chunks. */
+async function fill(database: Database, { base }: Place, size: number): Promise<number> {
+  const write = createWriter()
+  let seconds = 0
+  for (let made = 0; made < size; made += chunksEach) {
+    const id = newId('doc')
+    await database.prisma.document.create({
+      data: {
+        id,
+        knowledgeBaseId: base,
+        name: `document ${made}.md`,
+        contentType: 'text/markdown',
+        sha256: id,
+        source: '',
+        status: 'ready',
+        revision: 1,
+      },
+    })
+    const chunks = Array.from({ length: chunksEach }, (_, i) => {
+      const text = write()
+      return {
+        start: i * 2_000,
+        end: i * 2_000 + text.length,
+        page: null,
+        heading: 'Document › Part',
+        tokens: 250,
+        text,
+      }
+    })
+    const started = performance.now()
+    await database.transaction((tx) =>
+      replaceChunks(tx, { id, knowledgeBaseId: base }, chunks, { language: 'english', embeddings: null }),
+    )
+    seconds += (performance.now() - started) / 1000
+  }
+  return (seconds / size) * 1000
+}
+
+function queries(): Record<string, string[]> {
+  return {
+    'a question': questions.slice(0, 60).map(([question]) => question),
+    'common words': [
+      'people and the state',
+      'one man shall have the house',
+      'said the president of the states',
+      'the person who has no time',
+      'day and night in the world',
+    ],
+    'a rare word': Array.from({ length: 20 }, (_, i) => `what is rare${i * 7 + 300}`),
+    'a misspelt word': ['presidnet of the senate', 'grashopper', 'consitution', 'raabbit hole', 'garvestone'],
+    'of 4,000 characters': [
+      questions
+        .map(([question]) => question)
+        .join(' ')
+        .slice(0, 4_000),
+    ],
+  }
+}
+
+/** Full text alone, with no vectors. */
+export async function benchRecall(stage: Stage): Promise<string> {
+  const { url: serverUrl } = await stage.postgres()
+  const database = openDatabase({ url: await createDatabase(serverUrl, 'bench_recall'), poolSize: 2 })
+  try {
+    const quality = await measure(database, await stock(database))
+    return [
+      `Full text alone: ${quality.questions} questions about ${quality.documents} documents in ${quality.chunks} chunks of at most 120 tokens.`,
+      '',
+      table(
+        ['recall@1', 'recall@5', 'MRR'],
+        [[quality.recall[1].toFixed(3), quality.recall[5].toFixed(3), quality.reciprocalRank.toFixed(3)]],
+      ),
+      '',
+      `Not among the first five: ${quality.missed.join(' · ') || 'none'}`,
+    ].join('\n')
+  } finally {
+    await database.close()
+  }
+}

@@ -1,0 +1,128 @@
+// People, projects, knowledge bases and documents as retrieval finds them, put there without a server.
+import { createHash } from 'node:crypto'
+import { kindsOfRemoved } from '../../../services/ai/knowledge/retention.ts'
+import { statement, type Database, type Db } from '../../../infra/database/database.ts'
+import { tidy } from '../../../services/project-purge.ts'
+import { replaceChunks } from '../../../services/ai/knowledge/chunk-index.ts'
+import { chunksOf } from '../../../services/ai/parsing/chunker.ts'
+import type { NewChunk } from '../../../services/ai/parsing/parse.ts'
+import { readMarkdown } from '../../../services/ai/parsing/markdown.ts'
+import { newId } from '../../../infra/ids.ts'
+import type { Principal } from '../../../services/users/authentication.ts'
+import { insertUser } from '../../../services/users/users.ts'
+
+/** A person, as one of their keys speaks for them: for all projects, unless some are given. */
+export async function addPerson(db: Db): Promise<Principal> {
+  const { id } = await insertUser(db, {
+    email: `${newId('usr')}@example.com`,
+    emailVerified: true,
+    name: 'Reader',
+    role: 'user',
+  })
+  return { userId: id, keyId: newId('key'), scopes: new Set(['ai:read']), projectIds: null }
+}
+
+export function limitedTo(principal: Principal, ...projectIds: string[]): Principal {
+  return { ...principal, projectIds: new Set(projectIds) }
+}
+
+export async function addProject(db: Db, owner: Principal): Promise<string> {
+  const id = newId('prj')
+  await db.transaction(async (tx) => {
+    await tx.prisma.project.create({ data: { id, name: 'Shelf', ownerId: owner.userId } })
+    await addMember(tx, id, owner, 'owner')
+  })
+  return id
+}
+
+export async function addMember(
+  db: Db,
+  projectId: string,
+  { userId }: Principal,
+  role: 'owner' | 'editor' | 'viewer' = 'viewer',
+): Promise<void> {
+  await db.prisma.member.create({ data: { id: newId('mem'), projectId, userId, role } })
+}
+
+export async function addBase(
+  db: Db,
+  { userId }: Principal,
+  projectId: string | null = null,
+): Promise<string> {
+  const id = newId('kb')
+  await db.prisma.knowledgeBase.create({
+    data: {
+      id,
+      ownerId: userId,
+      projectId,
+      spaceId: projectId ?? userId,
+      name: 'Shelf',
+      maxTokens: 120,
+      overlapTokens: 0,
+    },
+  })
+  return id
+}
+
+export interface NewDocument {
+  name?: string
+  language?: string
+  metadata?: Record<string, string>
+  /** A vector for each chunk. */
+  embed?: (text: string) => number[]
+  maxTokens?: number
+}
+
+/** A document of Markdown that is ready. @returns its id. */
+export async function addDocument(
+  db: Db,
+  knowledgeBaseId: string,
+  text: string,
+  { name = 'document.md', language = 'english', metadata = {}, embed, maxTokens = 120 }: NewDocument = {},
+): Promise<string> {
+  const id = newId('doc')
+  const chunks = cut(text, maxTokens)
+  await db.transaction(async (tx) => {
+    await tx.prisma.document.create({
+      data: {
+        id,
+        knowledgeBaseId,
+        name,
+        contentType: 'text/markdown',
+        sha256: createHash('sha256').update(id).digest('hex'),
+        source: text,
+        metadata,
+        status: 'ready',
+        revision: 1,
+        text: { create: { text } },
+      },
+    })
+    await replaceChunks(tx, { id, knowledgeBaseId }, chunks, {
+      language,
+      embeddings: embed === undefined ? null : chunks.map((chunk) => embed(chunk.text)),
+    })
+  })
+  return id
+}
+
+export function cut(text: string, maxTokens = 120): NewChunk[] {
+  return chunksOf(readMarkdown(text), { maxTokens, overlapTokens: 0 }).chunks.map((range) => ({
+    ...range,
+    text: text.slice(range.start, range.end),
+  }))
+}
+
+const counted = statement<{ wrong: number }>(`
+  WITH terms AS (
+    SELECT c.knowledge_base_id, term, count(*)::int AS chunks FROM chunks c, unnest(c.terms) term GROUP BY 1, 2
+  ), sizes AS (
+    SELECT knowledge_base_id, language, count(*)::int AS chunks, sum(tokens) AS tokens FROM chunks GROUP BY 1, 2
+  )
+  SELECT (SELECT count(*) FROM lexemes l FULL JOIN terms t ON t.term = l.id WHERE (l.knowledge_base_id, l.chunks) IS DISTINCT FROM (t.knowledge_base_id, t.chunks))::int
+    + (SELECT count(*) FROM chunk_counts s FULL JOIN sizes z USING (knowledge_base_id, language) WHERE (s.chunks, s.tokens) IS DISTINCT FROM (z.chunks, z.tokens))::int AS wrong`)
+
+/** How many counts are not what a recount gives, once the words of what was removed are discounted. */
+export async function miscounts(db: Database): Promise<number> {
+  await tidy(db, { kinds: kindsOfRemoved() })
+  return (await db.sql(counted, []))[0].wrong
+}

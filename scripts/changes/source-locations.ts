@@ -1,0 +1,84 @@
+// Where in spec/ something of the published document is written: its file and line, by a pointer into the document.
+import { posix } from 'node:path'
+import { isAlias, isMap, isNode, isScalar, LineCounter, parseDocument, type Document, type Node } from 'yaml'
+import { keysOf } from '../../infra/validation/json-pointer.ts'
+
+export interface Line {
+  file: string
+  line: number
+}
+
+/** @param read gives the text of a file of spec/, by its name from the project's folder, or null. */
+export function createPlaces(read: (file: string) => string | null, root = 'spec/openapi.yaml') {
+  const files = new Map<string, { document: Document; lines: LineCounter } | null>()
+
+  function open(file: string): { document: Document; lines: LineCounter } | null {
+    let found = files.get(file)
+    if (found === undefined) {
+      const text = read(file)
+      const lines = new LineCounter()
+      found = text === null ? null : { document: parseDocument(text, { lineCounter: lines }), lines }
+      files.set(file, found)
+    }
+    return found
+  }
+
+  /** Every file that the root refers to, whose components are the document's. */
+  function all(): string[] {
+    const text = read(root) ?? ''
+    return [
+      root,
+      ...new Set(
+        [...text.matchAll(/\$ref: '([\w.-]+\.yaml)#/g)].map(([, name]) =>
+          posix.join(posix.dirname(root), name),
+        ),
+      ),
+    ]
+  }
+
+  /** The nearest place to the pointer that is written by hand. */
+  return function placeOf(pointer: string): Line {
+    // What events there are is written as x-events.
+    const keys = keysOf(pointer.replace(/^\/webhooks\/([^/]+).*/, '/x-events/$1'))
+    const candidates = keys[0] === 'components' ? all().reverse() : [root]
+    let best: Line & { depth: number } = { file: root, line: 1, depth: -1 }
+    for (const file of candidates) {
+      const found = walk(file, keys)
+      if (found.depth > best.depth) best = found
+    }
+    return { file: best.file, line: best.line }
+  }
+
+  function walk(file: string, keys: string[]): Line & { depth: number } {
+    const opened = open(file)
+    if (opened === null) return { file, line: 1, depth: -1 }
+    let node: unknown = opened.document.contents
+    let line = 1
+    let depth = 0
+    for (const [i, key] of keys.entries()) {
+      const reference = referenceOf(node)
+      if (reference !== null && !reference.startsWith('#')) {
+        const [name, target] = reference.split('#')
+        const further = walk(posix.join(posix.dirname(file), name), [...keysOf(target), ...keys.slice(i)])
+        return { ...further, depth: depth + further.depth }
+      }
+      const pair = isMap(node)
+        ? node.items.find((item) => isScalar(item.key) && String(item.key.value) === key)
+        : undefined
+      const item =
+        pair?.value ?? (isNode(node) && 'items' in node ? (node.items as unknown[])[Number(key)] : undefined)
+      if (item === undefined) break
+      const place = (pair?.key ?? item) as Node
+      if (place.range) line = opened.lines.linePos(place.range[0]).line
+      node = item
+      depth++
+    }
+    return { file, line, depth }
+  }
+}
+
+function referenceOf(node: unknown): string | null {
+  if (isAlias(node) || !isMap(node)) return null
+  const reference = node.get('$ref')
+  return typeof reference === 'string' ? reference : null
+}

@@ -1,0 +1,261 @@
+// `npm run generate`: from spec/ and prisma/schema.prisma to everything in generated/.
+//   --check   changes nothing and fails when what is committed differs
+//   --stubs   also writes a stub for each operation that has no handler yet
+//   --spec F  another root document, --out D another folder (for measuring and tests)
+import { parseArgs } from 'node:util'
+import { dirname, join, relative, resolve } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { stringify } from 'yaml'
+import { emitCatalogue } from './docs-data.ts'
+import { emitClient } from './client.ts'
+import { removeNotes, requireAgreement } from './schema-db-check.ts'
+import { readContract } from './contract.ts'
+import { addDeprecations } from './deprecation.ts'
+import { GenerateError } from './error.ts'
+import { addErrorCodes } from './errors.ts'
+import { addEvents, emitEvents } from './events.ts'
+import { operationsOf, type Operation } from './model.ts'
+import { banner, emitOperations, emitRoutes, emitTypes } from './types.ts'
+import { Pool, schemasOf } from './schemas.ts'
+import { compileRequests, compileResponses, createCompilers, type Compilers } from './validators.ts'
+import { compileSerializers } from './serializers.ts'
+import { generatePrisma, stalePrisma } from './prisma.ts'
+import { writeStubs } from './stubs.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+
+export interface Emitted {
+  operations: Operation[]
+  /** By file name: what a server loads. */
+  served: Map<string, string>
+  /** What only compilers and clients read, which no server waits for. */
+  types(): Promise<Map<string, string>>
+}
+
+/** Everything in generated/ that comes from the spec, by file name. */
+export async function emitAll(
+  spec: string,
+): Promise<{ files: Map<string, string>; operations: Operation[] }> {
+  const { operations, served, types } = await emit(spec)
+  return { operations, files: new Map([...served, ...(await types())]) }
+}
+
+/** @param compilers those of the generation before, which make this one cheaper. */
+export async function emit(spec: string, compilers = createCompilers()): Promise<Emitted> {
+  const document = await readContract(spec)
+  if (spec === join(root, 'spec/openapi.yaml')) await requireAgreement(root, document)
+  removeNotes(document)
+  const events = addEvents(document)
+  const codes = addErrorCodes(document)
+  addDeprecations(document)
+  const operations = operationsOf(document)
+  const { parameters, bodies, responses, names } = schemasOf(operations)
+  // Before what is compiled: the objects and payloads of events are among it.
+  const payloads = new Pool('payload')
+  const eventTable = emitEvents(events, responses, payloads)
+  const published = Object.fromEntries(
+    Object.entries(document).filter(([key]) => key !== 'x-implied-responses' && key !== 'x-events'),
+  )
+  const project = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const served = new Map([
+    ['openapi.json', `${JSON.stringify(published, null, 2)}\n`],
+    ['openapi.yaml', stringify(published, { aliasDuplicateObjects: false, lineWidth: 120 })],
+    ['docs.json', emitCatalogue(document, { operations, codes, events, client: `@${project.name}/client` })],
+    ['operations.ts', emitOperations(operations, names)],
+    ['events.ts', eventTable],
+    ['routes.ts', emitRoutes(operations)],
+    ['validators.js', banner + compileRequests(document, parameters, bodies, compilers)],
+    [
+      'replies.js',
+      banner + compileResponses(document, new Map([...responses.schemas, ...payloads.schemas]), compilers),
+    ],
+    ['serializers.js', banner + compileSerializers(document, responses.schemas)],
+  ])
+  const types = async (): Promise<Map<string, string>> =>
+    new Map([
+      ['types.ts', `${banner}export type * from './client/types.d.ts'\n`],
+      [
+        'validators.d.ts',
+        declaration(
+          'validators',
+          "import('ajv').ValidateFunction",
+          'What checks the parts of a request, by the names in the table of operations.',
+        ),
+      ],
+      [
+        'replies.d.ts',
+        declaration('replies', "import('ajv').ValidateFunction", 'What checks the bodies of answers.'),
+      ],
+      [
+        'serializers.d.ts',
+        declaration(
+          'serializers',
+          '(body: unknown) => string',
+          'What writes the bodies of answers, leaving out what the spec does not declare.',
+        ),
+      ],
+      ...emitClient(document, operations, {
+        types: await emitTypes(document),
+        project,
+        standing: (name) => textOf(join(root, 'generated/client'), name),
+      }),
+    ])
+  return { operations, served, types }
+}
+
+function declaration(name: string, type: string, comment: string): string {
+  return `${banner}/** ${comment} */\ndeclare const ${name}: Record<string, ${type}>\nexport default ${name}\n`
+}
+
+interface Options {
+  check?: boolean
+  stubs?: boolean
+  spec?: string
+  out?: string
+}
+
+/** What a generation did: the files in generated/ that it wrote, and a line for each stub and each handler of nothing. */
+interface Generated {
+  operations: number
+  wrote: string[]
+  stubs: string[]
+}
+
+/**
+ * @returns the lines that tell what was done.
+ * @throws GenerateError, before anything is written.
+ */
+export async function generate(options: Options): Promise<string[]> {
+  if (options.check) return await checkGenerated(options)
+  const started = process.cpuUsage()
+  const { operations, wrote, stubs } = await writeGenerated(options)
+  const { user, system } = process.cpuUsage(started)
+  const seconds = ((user + system) / 1e6).toFixed(1)
+  return [
+    ...stubs,
+    `${operations} operations in ${relative(root, specOf(options))}: ${wrote.length === 0 ? 'nothing changed' : `wrote ${wrote.join(', ')}`} (${seconds} s of CPU)`,
+  ]
+}
+
+/** @throws GenerateError, before anything is written. */
+async function writeGenerated(options: Options): Promise<Generated> {
+  const { files, operations } = await emitAll(specOf(options))
+  const prisma = options.out === undefined ? await generatePrisma(root) : []
+  const wrote = [...prisma, ...(await write(outOf(options), files))]
+  // A folder that somebody names may hold other things; generated/ is the generator's alone.
+  if (options.out === undefined) await removeStrangers(files)
+  return {
+    operations: operations.length,
+    wrote,
+    stubs: options.stubs ? await writeStubs(root, operations) : [],
+  }
+}
+
+/**
+ * Writes what a server loads of generated/, and answers with what writes the rest, each with the names of what it wrote.
+ * @throws GenerateError, before anything is written.
+ */
+export async function writeServed(
+  compilers: Compilers,
+): Promise<{ wrote: string[]; writeTypes: () => Promise<string[]> }> {
+  const out = outOf({})
+  const { served, types } = await emit(specOf({}), compilers)
+  const wrote = [...(await generatePrisma(root)), ...(await write(out, served))]
+  return {
+    wrote,
+    async writeTypes() {
+      const files = await types()
+      const written = await write(out, files)
+      await removeStrangers(new Map([...served, ...files]))
+      return written
+    },
+  }
+}
+
+async function removeStrangers(files: Map<string, string>): Promise<void> {
+  const out = outOf({})
+  for (const name of await strangers(out, files)) await rm(join(out, name), { recursive: true })
+}
+
+async function checkGenerated(options: Options): Promise<string[]> {
+  const { files, operations } = await emitAll(specOf(options))
+  const stale = [
+    ...(options.out === undefined ? await stalePrisma(root) : []),
+    ...(await differing(outOf(options), files)),
+  ]
+  if (stale.length > 0)
+    throw new GenerateError(
+      `generated/ is not what the spec says; run \`npm run generate\`:\n  ${stale.join('\n  ')}`,
+    )
+  return [`generated/ is what the spec says (${operations.length} operations)`]
+}
+
+const specOf = (options: Options): string => resolve(options.spec ?? join(root, 'spec/openapi.yaml'))
+const outOf = (options: Options): string => resolve(options.out ?? join(root, 'generated'))
+
+/** @returns the names of the files that were not as they should be. */
+async function write(out: string, files: Map<string, string>): Promise<string[]> {
+  await mkdir(out, { recursive: true })
+  const changed: string[] = []
+  for (const [name, text] of files) {
+    if (textOf(out, name) === text) continue
+    await mkdir(dirname(join(out, name)), { recursive: true })
+    await writeFile(join(out, name), text)
+    changed.push(name)
+  }
+  return changed
+}
+
+async function differing(out: string, files: Map<string, string>): Promise<string[]> {
+  const found: string[] = []
+  for (const [name, text] of files) {
+    const there = textOf(out, name)
+    if (there !== text) found.push(`generated/${name}${there === null ? ' (missing)' : ''}`)
+  }
+  return [
+    ...found,
+    ...(await strangers(out, files)).map((name) => `generated/${name} (nothing generates it)`),
+  ]
+}
+
+/** What stands in the folder and comes from nothing. */
+async function strangers(out: string, files: Map<string, string>): Promise<string[]> {
+  const inside = (await readdir(join(out, 'client')).catch(() => [])).map((name) => `client/${name}`)
+  return [...(await readdir(out)).filter((name) => name !== 'client' && name !== 'prisma'), ...inside]
+    .filter((name) => !files.has(name))
+    .sort()
+}
+
+function textOf(out: string, name: string): string | null {
+  const file = join(out, name)
+  return existsSync(file) ? readFileSync(file, 'utf8') : null
+}
+
+function readArguments(): Options {
+  try {
+    return parseArgs({
+      options: {
+        check: { type: 'boolean' },
+        stubs: { type: 'boolean' },
+        spec: { type: 'string' },
+        out: { type: 'string' },
+      },
+    }).values
+  } catch (error) {
+    throw new GenerateError(
+      `${(error as Error).message.split('\n')[0]} It takes --check, --stubs, --spec FILE and --out FOLDER.`,
+      { cause: error },
+    )
+  }
+}
+
+if (import.meta.main) {
+  try {
+    for (const line of await generate(readArguments())) console.log(line)
+  } catch (error) {
+    if (!(error instanceof GenerateError)) throw error
+    console.error(error.message)
+    process.exit(1)
+  }
+}

@@ -1,0 +1,188 @@
+// What the database keeps, read from the text of schema.prisma and of the migrations, because what matters here is where it
+// stands: Prisma itself checks the grammar, and the migrations hold what Prisma cannot say.
+export interface Place {
+  file: string
+  line: number
+}
+
+export interface Column extends Place {
+  /** As Prisma calls it, and as the table does. */
+  field: string
+  name: string
+  /** Prisma's, or the name of an enum. */
+  type: string
+  list: boolean
+  nullable: boolean
+  /** The type of PostgreSQL where the schema says it, such as `VarChar(200)`. */
+  native: string | null
+  /** Why it must not be answered. */
+  secret: string | null
+  /** What CHECK constraints let it be. */
+  checks: Check[]
+}
+
+export type Check = Place &
+  ({ values: string[] } | { longest: number } | { least: number } | { most: number })
+
+export interface Model extends Place {
+  name: string
+  table: string
+  columns: Column[]
+}
+
+export interface Enum extends Place {
+  values: string[]
+}
+
+export interface Database {
+  models: Map<string, Model>
+  enums: Map<string, Enum>
+}
+
+/** The texts of the files that say what is kept, by their names from the project's folder. */
+export interface Sources {
+  schema: string
+  migrations: Array<{ file: string; text: string }>
+  omitted: string
+}
+
+export const schemaFile = 'prisma/schema.prisma'
+
+export function readDatabase({ schema, migrations, omitted }: Sources): Database {
+  const models = new Map<string, Model>()
+  const enums = new Map<string, Enum>()
+  let model: Model | null = null
+  let values: Enum | null = null
+  let said = ''
+  for (const [i, text] of schema.split('\n').entries()) {
+    const place = { file: schemaFile, line: i + 1 }
+    const line = text.trim()
+    const begun = /^(model|enum) (\w+) \{/.exec(line)
+    if (begun?.[1] === 'model')
+      models.set(begun[2], (model = { ...place, name: begun[2], table: begun[2], columns: [] }))
+    else if (begun?.[1] === 'enum') enums.set(begun[2], (values = { ...place, values: [] }))
+    else if (line === '}') model = values = null
+    else if (line.startsWith('///')) said += line
+    else if (model !== null && line.startsWith('@@map')) model.table = quoted(line)
+    else if (model !== null && /^\w/.test(line)) model.columns.push({ ...place, ...columnOf(line, said) })
+    else if (values !== null && /^\w/.test(line))
+      values.values.push(/@map\("([^"]+)"\)/.exec(line)?.[1] ?? line.split(/\s/)[0])
+    if (!line.startsWith('///')) said = ''
+  }
+  for (const { columns } of models.values())
+    columns.splice(0, Infinity, ...columns.filter(({ type }) => !models.has(type)))
+  addChecks([...models.values()], migrations)
+  addOmitted(models, omitted)
+  return { models, enums }
+}
+
+function columnOf(line: string, said: string): Omit<Column, 'file' | 'line'> {
+  const [, field, type, list, optional, rest] = /^(\w+)\s+(\w+)(\[\])?(\?)?(.*)$/.exec(line)!
+  const secret =
+    type === 'Bytes'
+      ? 'bytes of the database are of no use outside: a digest, or a secret'
+      : /@internal\b/.test(said)
+        ? 'it is marked @internal'
+        : null
+  return {
+    field,
+    name: /@map\("([^"]+)"\)/.exec(rest)?.[1] ?? field,
+    type,
+    list: list !== undefined,
+    nullable: optional !== undefined,
+    native: /@db\.(\w+(\([\d, ]+\))?)/.exec(rest)?.[1] ?? null,
+    secret,
+    checks: [],
+  }
+}
+
+/** What the Prisma client leaves out of rows unless it is asked, as `const omit = { model: { field: true } }`. */
+function addOmitted(models: Map<string, Model>, text: string): void {
+  const omit = /^const omit = \{(.*)\} as const$/m.exec(text)?.[1] ?? ''
+  for (const [, name, fields] of omit.matchAll(/(\w+): \{([^}]*)\}/g)) {
+    const columns = models.get(name.charAt(0).toUpperCase() + name.slice(1))?.columns ?? []
+    for (const [, field] of fields.matchAll(/(\w+): true/g)) {
+      const column = columns.find((each) => each.field === field)
+      if (column !== undefined) column.secret = 'infra/database/database.ts leaves it out of every row'
+    }
+  }
+}
+
+function addChecks(models: Model[], migrations: Sources['migrations']): void {
+  for (const { file, text } of migrations) {
+    for (const { 0: statement, 1: table, index } of text.matchAll(/ALTER TABLE "(\w+)"[^;]*;/g)) {
+      const columns = models.find((model) => model.table === table)?.columns ?? []
+      for (const { index: at } of statement.matchAll(/CHECK \(/g)) {
+        const place = { file, line: text.slice(0, index + at).split('\n').length }
+        for (const { column, ...check } of checksIn(balanced(statement.slice(at + 'CHECK '.length)))) {
+          columns.find(({ name }) => name === column)?.checks.push({ ...place, ...check })
+        }
+      }
+    }
+  }
+}
+
+type Said =
+  | { column: string; values: string[] }
+  | { column: string; longest: number }
+  | { column: string; least: number }
+  | { column: string; most: number }
+
+/** What an expression says of one column, as far as it is a list of values, a length or a bound; NULL passes a CHECK anyway. */
+function checksIn(expression: string): Said[] {
+  const inner = unwrapped(expression.replace(/^"\w+" IS NULL OR /, ''))
+  const parts = split(inner.replace(/("\w+") BETWEEN (\d+) AND (\d+)/g, '$1 >= $2 AND $1 <= $3'))
+  if (parts.length > 1) return parts.flatMap(checksIn)
+  const [part] = parts
+  const list = /^"(\w+)" IN \(([^()]*)\)$/.exec(part)
+  if (list !== null)
+    return [{ column: list[1], values: [...list[2].matchAll(/'([^']*)'/g)].map(([, value]) => value) }]
+  const length = /^(?:char_)?length\("(\w+)"\) <= (\d+)$/.exec(part)
+  if (length !== null) return [{ column: length[1], longest: Number(length[2]) }]
+  const bound = /^"(\w+)" (>=|>|<=|<) (\d+)$/.exec(part)
+  if (bound === null) return []
+  const [, column, sign, text] = bound
+  const number = Number(text)
+  return [
+    sign.startsWith('>')
+      ? { column, least: number + Number(sign === '>') }
+      : { column, most: number - Number(sign === '<') },
+  ]
+}
+
+function unwrapped(text: string): string {
+  const trimmed = text.trim()
+  return trimmed.startsWith('(') && balanced(trimmed) === trimmed.slice(1, -1)
+    ? unwrapped(trimmed.slice(1, -1))
+    : trimmed
+}
+
+/** What stands in the first parentheses. */
+function balanced(text: string): string {
+  let depth = 0
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === '(') depth++
+    if (text[i] === ')' && --depth === 0) return text.slice(1, i)
+  }
+  return text.slice(1)
+}
+
+/** The parts between ANDs that are in no parentheses. */
+function split(text: string): string[] {
+  const parts: string[] = []
+  let depth = 0
+  let from = 0
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === '(') depth++
+    if (text[i] === ')') depth--
+    if (depth === 0 && text.startsWith(' AND ', i)) {
+      parts.push(text.slice(from, i).trim())
+      from = i + ' AND '.length
+    }
+  }
+  return [...parts, text.slice(from).trim()]
+}
+
+function quoted(line: string): string {
+  return /"([^"]+)"/.exec(line)![1]
+}

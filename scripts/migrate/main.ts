@@ -1,0 +1,131 @@
+// `npm run migrate` applies the migrations to DATABASE_URL or the embedded database; `-- --create NAME` writes the next
+// one from prisma/schema.prisma (`--empty` for one to fill by hand); `-- --check` fails where schema and migrations differ.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { ConfigError, loadEnvFile, readConfig } from '../../infra/config/config.ts'
+import { EmbeddedPostgresError, startEmbedded } from '../../infra/postgres/embedded.ts'
+import { MigrationError, readMigrations } from '../../infra/postgres/migrations.ts'
+import { prepareDatabase } from '../../infra/prepare-database.ts'
+
+const schemaFile = fileURLToPath(new URL('../../prisma/schema.prisma', import.meta.url))
+const migrationsFolder = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
+
+class UsageError extends Error {}
+
+try {
+  await main()
+} catch (error) {
+  const expected = [UsageError, ConfigError, EmbeddedPostgresError, MigrationError].some(
+    (type) => error instanceof type,
+  )
+  console.error(expected ? (error as Error).message : error)
+  process.exitCode = 1
+}
+
+async function main(): Promise<void> {
+  const { create, empty, check } = readArguments()
+  if (create !== undefined) return await createMigration(create, empty)
+  if (check) return await checkMigrations()
+  await migrate()
+}
+
+function readArguments(): { create: string | undefined; empty: boolean; check: boolean } {
+  try {
+    const { values } = parseArgs({
+      options: {
+        create: { type: 'string' },
+        empty: { type: 'boolean', default: false },
+        check: { type: 'boolean', default: false },
+      },
+    })
+    return { create: values.create, empty: values.empty, check: values.check }
+  } catch (error) {
+    throw new UsageError(
+      `${(error as Error).message} Use \`npm run migrate\`, with \`-- --create NAME\` or \`-- --check\`.`,
+    )
+  }
+}
+
+async function migrate(): Promise<void> {
+  loadEnvFile()
+  const config = readConfig()
+  if (config.databaseUrl !== null) return await applyTo(config.databaseUrl)
+  const embedded = await startEmbedded({
+    dataDir: config.dataDir,
+    whenRunning: 'attach',
+    onProgress: console.log,
+  })
+  try {
+    await applyTo(embedded.url)
+  } finally {
+    await embedded.stop()
+  }
+}
+
+async function applyTo(url: string): Promise<void> {
+  const names = await prepareDatabase(url, console.log)
+  console.log(
+    names.length === 0
+      ? 'The database is up to date.'
+      : `Applied ${names.length} migration${names.length === 1 ? '' : 's'}.`,
+  )
+}
+
+async function checkMigrations(): Promise<void> {
+  const difference = await schemaDifference()
+  if (difference === '') return console.log('prisma/schema.prisma and prisma/migrations agree.')
+  console.error(
+    `${difference.trim()}\n\nprisma/schema.prisma and prisma/migrations differ: write a migration with \`npm run migrate -- --create NAME\`.`,
+  )
+  process.exitCode = 1
+}
+
+async function createMigration(given: string, empty: boolean): Promise<void> {
+  const name = given
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '')
+  if (name === '')
+    throw new UsageError(
+      'A migration needs a name of letters and digits: `npm run migrate -- --create add_invoices`.',
+    )
+  const script = empty ? '' : await schemaDifference()
+  if (script === '' && !empty)
+    return console.log('prisma/schema.prisma and prisma/migrations agree: there is nothing to write.')
+  const folder = join(migrationsFolder, `${timestamp()}_${name}`)
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'migration.sql'), script)
+  console.log(
+    `Wrote ${relative(process.cwd(), join(folder, 'migration.sql'))}: read it before you commit it.`,
+  )
+}
+
+/** Later than every migration there is, even one that was dated into the future. */
+function timestamp(): string {
+  const now = new Date().toISOString().replace(/\D/g, '').slice(0, 14)
+  const last = readMigrations(migrationsFolder).at(-1)?.name.slice(0, 14) ?? ''
+  return now > last || !/^\d{14}$/.test(last) ? now : String(BigInt(last) + 1n)
+}
+
+/** Compares on a database server that exists for this alone, whether or not the embedded one runs. */
+async function schemaDifference(): Promise<string> {
+  const { diffSchema } = await import('./schema-engine.ts').catch(() => {
+    throw new UsageError(
+      "Prisma's schema engine is not installed: run `node scripts/setup/main.mjs --dev` first.",
+    )
+  })
+  const dataDir = mkdtempSync(join(tmpdir(), 'platform-schema-'))
+  try {
+    const server = await startEmbedded({ dataDir, whenRunning: 'refuse', throwaway: true })
+    try {
+      return await diffSchema({ url: server.url, schemaFile, migrationsFolder })
+    } finally {
+      await server.stop()
+    }
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 })
+  }
+}

@@ -1,0 +1,168 @@
+// Owns the throw-away PostgreSQL, Redis and S3 that a test run uses, and clears those of runs that were killed.
+import { spawn } from 'node:child_process'
+import { accessSync, constants, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { findBinaries } from '../../infra/postgres/binaries.ts'
+import { clusterFolder } from '../../infra/postgres/cluster.ts'
+import { startEmbedded } from '../../infra/postgres/embedded.ts'
+import { clearLeftOver } from '../../infra/postgres/orphan-processes.ts'
+import { lockFolder } from '../../infra/postgres/lock.ts'
+import { prepareDatabase } from '../../infra/prepare-database.ts'
+import { offerS3, s3Installed } from './s3-server.ts'
+
+export interface TestServices {
+  /** What the test files find in their environment. */
+  env: Record<string, string>
+  stop(): Promise<void>
+}
+
+const PREFIX = 'platform-test-'
+const TEMPLATE = 'platform_template'
+
+export async function startTestServices(): Promise<TestServices> {
+  await clearKilledRuns()
+  const folder = mkdtempSync(join(tmpdir(), PREFIX))
+  const stops: (() => Promise<void>)[] = []
+  const stop = async () => {
+    for (const one of stops.reverse()) await one()
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+  try {
+    const postgres = await startEmbedded({
+      dataDir: join(folder, 'postgres'),
+      whenRunning: 'refuse',
+      throwaway: true,
+    })
+    stops.push(postgres.stop)
+    await createTemplate(postgres.url)
+    const redis = await startRedis(folder)
+    if (redis !== undefined) stops.push(redis.stop)
+    const s3 = s3Installed() ? await offerS3(folder) : undefined
+    if (s3 !== undefined) stops.push(s3.stop)
+    return {
+      env: {
+        TEST_DATABASE_URL: postgres.url,
+        ...(redis === undefined ? {} : { TEST_REDIS_URL: redis.url }),
+        ...(s3 === undefined ? {} : { TEST_S3_SOCKET: s3.socket }),
+      },
+      stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Every test database is a copy of this one; closed to connections, it is never too busy to be copied. */
+async function createTemplate(url: string): Promise<void> {
+  await administer(url, `CREATE DATABASE ${TEMPLATE}`)
+  const template = new URL(url)
+  template.pathname = `/${TEMPLATE}`
+  await prepareDatabase(template.href)
+  await administer(url, `ALTER DATABASE ${TEMPLATE} ALLOW_CONNECTIONS false`)
+}
+
+async function administer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+/** A run that was killed leaves a database that nobody locks any more. */
+async function clearKilledRuns(): Promise<void> {
+  for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(PREFIX))) {
+    const folder = join(tmpdir(), name)
+    const database = join(folder, 'postgres')
+    // Without a lock file, it is a run that begins at this moment.
+    if (!existsSync(join(database, 'lock'))) continue
+    try {
+      const release = lockFolder(database)
+      if (release === null) continue
+      await clearLeftOver(clusterFolder(database), findBinaries().postgres, () => {})
+      release()
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    } catch {
+      // It belongs to another user, who will clear it.
+    }
+  }
+}
+
+async function startRedis(folder: string): Promise<{ url: string; stop: () => Promise<void> } | undefined> {
+  const binary = onPath('redis-server')
+  if (binary === undefined) return undefined
+  const port = await freePort()
+  const args = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--dir',
+    folder,
+  ]
+  // Detached, so that Ctrl-C reaches the tests before it reaches what they use.
+  const server = spawn(binary, args, { detached: true, stdio: 'ignore' })
+  const ended = new Promise<void>((resolve) => {
+    server.on('exit', () => resolve())
+    server.on('error', () => resolve())
+  })
+  const stop = async () => {
+    server.kill('SIGKILL')
+    await ended
+  }
+  const deadline = Date.now() + 10_000
+  while (!(await accepts(port))) {
+    if (server.exitCode !== null || Date.now() > deadline) {
+      await stop()
+      throw new Error(`${binary} does not start: mend or remove it, and run the tests again.`)
+    }
+    await sleep(20)
+  }
+  return { url: `redis://127.0.0.1:${port}`, stop }
+}
+
+function onPath(name: string): string | undefined {
+  return (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, name))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer().once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as AddressInfo
+      probe.close(() => resolve(port))
+    })
+  })
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    const answer = (open: boolean) => {
+      socket.destroy()
+      resolve(open)
+    }
+    socket.once('connect', () => answer(true)).once('error', () => answer(false))
+  })
+}

@@ -1,0 +1,21 @@
+// The published contract, as it was when this server started: what is generated later is the next server's.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const folder = join(import.meta.dirname, '../../generated')
+const texts = {
+  json: readFileSync(join(folder, 'openapi.json')),
+  yaml: readFileSync(join(folder, 'openapi.yaml')),
+}
+let json: Record<string, unknown> | undefined
+let yaml: string | undefined
+
+export function contractAsJson(): Record<string, unknown> {
+  json ??= JSON.parse(texts.json.toString()) as Record<string, unknown>
+  return json
+}
+
+export function contractAsYaml(): string {
+  yaml ??= texts.yaml.toString()
+  return yaml
+}

@@ -1,0 +1,106 @@
+// A receipt as a page that is read or printed.
+import { hash } from 'node:crypto'
+import { Html, html } from '../../../infra/html/html.ts'
+import type { Receipt } from './model.ts'
+
+const style = `
+* { box-sizing: border-box; margin: 0; padding: 0 }
+body { max-width: 46rem; margin: 0 auto; padding: 3rem 1.5rem; background: #fff; color: #16181d; font: .9375rem/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif; overflow-wrap: anywhere }
+header { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: .25rem 2rem; margin-bottom: 2rem }
+h1 { font-size: 1.5rem; order: 2; color: #5a6170; font-weight: 500 }
+header p { font-size: 1.25rem; font-weight: 700 }
+dl { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .25rem 2rem; margin-bottom: 2rem }
+dt { color: #5a6170 }
+.warning { margin-bottom: 2rem; padding: .625rem 1rem; border: 1px solid #f0d48a; background: #fff4d6; color: #6b4a00; border-radius: 6px }
+table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums }
+th, td { padding: .5rem 0 .5rem 1.25rem; text-align: right; vertical-align: top; white-space: nowrap }
+th:first-child, td:first-child { padding-left: 0; text-align: left; white-space: normal }
+thead th { border-bottom: 2px solid #16181d; font-size: .8125rem; color: #5a6170; font-weight: 600 }
+tbody td { border-bottom: 1px solid #d8dce3 }
+tfoot tr > * { padding-top: .25rem; padding-bottom: .25rem }
+tfoot tr:first-child > * { padding-top: .75rem }
+tfoot th:first-child { font-weight: 400; text-align: right }
+tfoot .sum > :nth-child(n) { font-weight: 700 }
+tr { break-inside: avoid }
+@media (max-width: 30rem) { body { padding: 1.5rem 1rem } th, td { padding-left: .75rem } .unit { display: none } }
+@media print { @page { margin: 2cm } body { max-width: none; padding: 0 } }
+`
+
+/** It runs and loads nothing, and has this style. */
+export const receiptPolicy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; sandbox`
+
+export function receiptPage({
+  seller,
+  number,
+  orderedOn,
+  paidOn,
+  paidBy,
+  items,
+  total,
+  refunds,
+  remaining,
+  warning,
+}: Receipt): string {
+  const sum = (what: string, amount: string, look: string): Html =>
+    html`<tr class="${look}">
+      <th scope="row" colspan="2">${what}</th>
+      <td class="unit"></td>
+      <td>${amount}</td>
+    </tr> `
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>Receipt ${number}</title>
+        <style>
+          ${new Html(style)}
+        </style>
+      </head>
+      <body>
+        <header>
+          <h1>Receipt</h1>
+          <p><bdi>${seller}</bdi></p>
+        </header>
+        ${warning === null ? null : html`<p class="warning">${warning}</p> `}
+        <dl>
+          <dt>Order</dt>
+          <dd>${number}</dd>
+          <dt>Ordered on</dt>
+          <dd>${orderedOn}</dd>
+          <dt>Paid on</dt>
+          <dd>${paidOn}</dd>
+          ${
+            paidBy === null
+              ? null
+              : html`<dt>Paid by</dt>
+                  <dd>${paidBy}</dd> `
+          }
+        </dl>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Item</th>
+              <th scope="col">Quantity</th>
+              <th scope="col" class="unit">Unit price</th>
+              <th scope="col">Amount</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${items.map(
+              (item) =>
+                html`<tr>
+                  <td><bdi>${item.description}</bdi></td>
+                  <td>${item.quantity}</td>
+                  <td class="unit">${item.unitAmount}</td>
+                  <td>${item.amount}</td>
+                </tr> `,
+            )}
+          </tbody>
+          <tfoot>
+            ${sum('Total paid', total, 'sum')}${refunds.map(({ on, amount }) => sum(`Given back on ${on}`, `−${amount}`, ''))}${remaining === null ? null : sum('Remains paid', remaining, 'sum')}
+          </tfoot>
+        </table>
+      </body>
+    </html> `.text
+}

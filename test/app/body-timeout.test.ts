@@ -1,0 +1,64 @@
+// How long a connection is kept that nothing moves on: as long as something is done with the file that came, and no longer.
+import { setTimeout as sleep } from 'node:timers/promises'
+import Fastify from 'fastify'
+import t from 'tap'
+import { addressOf } from '../../app/build.ts'
+import { watchBody } from '../../app/http/body-timeout.ts'
+import { openWire } from '../support/storage.ts'
+import { waitUntil } from '../support/wait.ts'
+
+const idle = 500
+
+/** A server whose only operation takes its body, and then some time. */
+async function startSlow(streamed: boolean, { upload }: { upload: number }): Promise<string> {
+  const app = Fastify({ connectionTimeout: idle, keepAliveTimeout: idle })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, payload, done) => {
+    payload.resume().once('end', () => done(null, ''))
+  })
+  app.addHook('onRequest', (request, reply, done) => {
+    watchBody(request, reply, { request: 2_000, upload, idle })
+    done()
+  })
+  app.post(
+    '/',
+    { config: { operation: { body: { streamed, contentTypes: ['application/octet-stream'] } } as never } },
+    async () => {
+      await sleep(5 * idle)
+      return 'kept'
+    },
+  )
+  t.teardown(() => app.close())
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  return addressOf(app)
+}
+
+const request =
+  'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/octet-stream\r\ncontent-length: 4\r\n\r\nfile'
+
+t.test(
+  'a file that has arrived may take its time, twice on one connection, which is then idle as any',
+  async (t) => {
+    const wire = await openWire(t, await startSlow(true, { upload: 60_000 }))
+    for (let i = 1; i <= 2; i++) {
+      await wire.write(request)
+      await waitUntil(() => wire.closed() || wire.answer().split('kept').length > i, 'the answer')
+      t.equal(wire.answer().split('HTTP/1.1 200').length - 1, i)
+    }
+    await wire.ended()
+  },
+)
+
+t.test('but not for ever', async (t) => {
+  const wire = await openWire(t, await startSlow(true, { upload: 2 * idle }))
+  await wire.write(request)
+  await wire.ended()
+  t.equal(wire.answer(), '')
+})
+
+t.test('another body has the usual time', async (t) => {
+  const wire = await openWire(t, await startSlow(false, { upload: 60_000 }))
+  await wire.write(request)
+  await wire.ended()
+  t.equal(wire.answer(), '')
+})

@@ -1,0 +1,113 @@
+// The catalogues of errors and events: complete, and readable without a script.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+import contract from '../../generated/openapi.json' with { type: 'json' }
+import { eventTypes } from '../../generated/events.ts'
+import { operations } from '../../generated/operations.ts'
+import { codes } from '../support/contract-statuses.ts'
+import { startServer } from '../support/server.ts'
+import { errors, events } from '../support/example-fixtures.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** Each code with the statuses that something in the server throws it with. */
+function thrown(): Map<string, Set<number>> {
+  const found = new Map<string, Set<number>>()
+  for (const room of ['app', 'services', 'infra', 'handlers']) {
+    for (const name of readdirSync(join(root, room), { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.ts'),
+    )) {
+      for (const [, status, code] of readFileSync(join(root, room, name), 'utf8').matchAll(
+        /new ApiError\((\d{3}), '([A-Z_]+)'/g,
+      ))
+        found.set(code, (found.get(code) ?? new Set()).add(Number(status)))
+    }
+  }
+  return found
+}
+
+t.test('the catalogue has every error that the server throws, with its statuses, and no other', async (t) => {
+  const real = thrown()
+  for (const { code, status, reserved } of errors) {
+    if (reserved) t.notOk(real.has(code), `${code} is answered by nothing yet`)
+    else t.same([...(real.get(code) ?? [])].sort(), status, code)
+  }
+  t.same(
+    [...real.keys()].filter((code) => !errors.some((error) => error.code === code)),
+    [],
+    'none is missing',
+  )
+})
+
+t.test(
+  'what an operation may answer has a code, and the codes of a status are those that the product has',
+  async (t) => {
+    for (const { id, replies } of Object.values(operations)) {
+      for (const status of Object.keys(replies)
+        .map(Number)
+        .filter((status) => status >= 400))
+        t.ok(
+          errors.some((error) => error.status.includes(status)),
+          `${id} ${status}`,
+        )
+    }
+    for (const [status, known] of Object.entries(codes))
+      t.same(
+        errors.filter((error) => error.status.includes(Number(status))).map(({ code }) => code),
+        known,
+        status,
+      )
+    t.same(
+      contract.components.schemas.Error.properties.error.properties.code.enum,
+      errors.map(({ code }) => code),
+    )
+  },
+)
+
+t.test('each error and each event has its place on a page that needs no script', async (t) => {
+  const { url } = await startServer(t)
+  for (const [path, names] of [
+    ['/docs/errors', errors.map(({ code }) => code)],
+    ['/docs/events', Object.keys(eventTypes)],
+  ] as const) {
+    const answer = await fetch(url + path)
+    t.equal(answer.status, 200)
+    t.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
+    t.match(answer.headers.get('content-security-policy'), /^default-src 'none'; style-src 'sha256-/)
+    const text = await answer.text()
+    t.same(
+      [...text.matchAll(/<article id="([^"]+)">/g)].map(([, name]) => name),
+      names,
+    )
+    t.notMatch(text, /<script|(src|href)="https?:/)
+    const etag = answer.headers.get('etag')!
+    t.equal((await fetch(url + path, { headers: { 'if-none-match': etag } })).status, 304)
+  }
+  const shown = await (await fetch(`${url}/docs/events`)).text()
+  for (const { example } of events)
+    t.ok(shown.includes(`&quot;type&quot;: &quot;${example.type}&quot;`), example.type)
+})
+
+t.test(
+  'the page draws the contract with examples and samples, which the published one is without',
+  async (t) => {
+    const { url } = await startServer(t)
+    const shown = (await (await fetch(`${url}/docs/openapi.json`)).json()) as any
+    for (const [path, item] of Object.entries<any>(contract.paths)) {
+      for (const [method, operation] of Object.entries<any>(item)) {
+        if (operation.operationId === undefined) continue
+        const drawn = shown.paths[path][method]
+        t.same(
+          drawn['x-codeSamples'].map(({ label }: { label: string }) => label),
+          ['curl', 'TypeScript', 'Python'],
+          operation.operationId,
+        )
+        const { 'x-codeSamples': _samples, responses: _drawn, requestBody: _sent, ...rest } = drawn
+        const { responses: _declared, requestBody: _body, ...published } = operation
+        t.same(rest, published, `${operation.operationId} is else what is published`)
+      }
+    }
+    t.notMatch(await (await fetch(`${url}/openapi.json`)).text(), 'x-codeSamples')
+  },
+)

@@ -1,0 +1,602 @@
+// Every write leaves its event, exactly one unless it does several things, in its own transaction: what it is, whom it is told to, what of it is kept back, and
+// that whatever fails, is repeated or changes nothing leaves none.
+import t from 'tap'
+import type { ValidateFunction } from 'ajv'
+import { eventTypes, type EventType } from '../../generated/events.ts'
+import { operations, type OperationId } from '../../generated/operations.ts'
+import type { Operations, HandlerServices } from '../../services/handler.ts'
+import replies from '../../generated/replies.js'
+import { handlers } from '../../generated/routes.ts'
+import type { Db } from '../../infra/database/database.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { toProfile } from '../../services/users/users.ts'
+import {
+  askFor,
+  beside,
+  fixtures,
+  ofNothing,
+  operationIds,
+  otherScope,
+  secured,
+  send,
+  successOf,
+  type Ask,
+  type Fixture,
+} from '../support/operation-fixtures.ts'
+import { catalogueOf, insertedSubscription, pages } from '../support/db-fixtures-payments.ts'
+import {
+  createDump,
+  insertedKey,
+  insertedMember,
+  insertedProject,
+  insertedUser,
+} from '../support/db-fixtures.ts'
+import { startServer, type Person, type TestServer } from '../support/server.ts'
+
+const server = await startServer(t)
+const { prisma } = server.services.database
+const dump = await createDump(t, server)
+
+const told: Partial<Record<OperationId, EventType>> = {
+  updateProfile: 'profile.updated',
+  updateSettings: 'settings.updated',
+  createApiKey: 'api_key.created',
+  revokeApiKey: 'api_key.revoked',
+  rotateApiKey: 'api_key.rotated',
+  createUser: 'user.created',
+  updateUser: 'user.updated',
+  deleteUser: 'user.deleted',
+  createProject: 'project.created',
+  updateProject: 'project.updated',
+  deleteProject: 'project.deleted',
+  restoreProject: 'project.restored',
+  archiveProject: 'project.archived',
+  unarchiveProject: 'project.unarchived',
+  addMember: 'member.added',
+  updateMember: 'member.updated',
+  removeMember: 'member.removed',
+  revokeInvitation: 'invitation.revoked',
+  acceptInvitation: 'member.added',
+  createWebhookEndpoint: 'webhook_endpoint.created',
+  updateWebhookEndpoint: 'webhook_endpoint.updated',
+  deleteWebhookEndpoint: 'webhook_endpoint.deleted',
+  rotateWebhookSecret: 'webhook_endpoint.secret_rotated',
+  testWebhookEndpoint: 'webhook_endpoint.tested',
+  recoverWebhookEndpoint: 'webhook_endpoint.recovered',
+  redeliverWebhookDelivery: 'webhook_delivery.redelivered',
+  uploadAvatar: 'avatar.updated',
+  deleteAvatar: 'avatar.deleted',
+  uploadFile: 'file.created',
+  updateFile: 'file.updated',
+  deleteFile: 'file.deleted',
+  createFileLink: 'file_link.created',
+  revokeFileLink: 'file_link.revoked',
+  createUpload: 'upload.created',
+  appendUpload: 'file.created',
+  deleteUpload: 'upload.deleted',
+  createChat: 'chat.completed',
+  streamChat: 'chat.completed',
+  createSession: 'session.created',
+  updateSession: 'session.updated',
+  deleteSession: 'session.deleted',
+  updateMessage: 'message.updated',
+  cancelMessage: 'chat.cancelled',
+  regenerateMessage: 'chat.completed',
+  createKnowledgeBase: 'knowledge_base.created',
+  updateKnowledgeBase: 'knowledge_base.updated',
+  deleteKnowledgeBase: 'knowledge_base.deleted',
+  createDocument: 'document.created',
+  updateDocument: 'document.updated',
+  deleteDocument: 'document.deleted',
+  retryDocument: 'document.updated',
+  createProduct: 'product.created',
+  updateProduct: 'product.updated',
+  createPrice: 'price.created',
+  updatePrice: 'price.updated',
+  createOrder: 'order.created',
+  cancelOrder: 'order.canceled',
+  createRefund: 'refund.created',
+  createCheckout: 'checkout.created',
+  expireCheckout: 'checkout.expired',
+  cancelSubscription: 'subscription.updated',
+  resumeSubscription: 'subscription.updated',
+}
+/** What it does beside, told of after that. */
+const further: Partial<Record<OperationId, EventType[]>> = { createRefund: ['order.refunded'] }
+/** What asks with a body and changes nothing. */
+const questions: OperationId[] = ['searchKnowledgeBase']
+/** What moves the clock is told of by what happens then. */
+const moving: OperationId[] = ['advanceTestClock']
+/** What ends an answer, and tells of it, in a transaction of its own, whatever becomes of the request. */
+const apart: OperationId[] = ['createChat', 'streamChat', 'regenerateMessage']
+/** Whose answer is another object than their event's, and how to read that. */
+const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => string | null>> = {
+  testWebhookEndpoint: () => null,
+  createChat: ({ id }) => `/ai/messages/${id}`,
+  streamChat: ({ id }) => `/ai/messages/${id}`,
+  regenerateMessage: ({ id }) => `/ai/messages/${id}`,
+}
+const writes = secured.filter(({ id, method }) => method !== 'GET' && ![...questions, ...moving].includes(id))
+/** How to read what a write is about, where it takes no If-Match. */
+const reads: Partial<Record<OperationId, OperationId>> = {
+  rotateApiKey: 'getApiKey',
+  archiveProject: 'getProject',
+  unarchiveProject: 'getProject',
+  rotateWebhookSecret: 'getWebhookEndpoint',
+  testWebhookEndpoint: 'getWebhookEndpoint',
+  uploadAvatar: 'getAvatar',
+  retryDocument: 'getDocument',
+  cancelOrder: 'getOrder',
+  expireCheckout: 'getCheckout',
+  cancelSubscription: 'getSubscription',
+  resumeSubscription: 'getSubscription',
+}
+
+/** What does several things leaves an event of each, in this order. */
+const severalThings: Array<{
+  what: string
+  make: (caller: Person) => Promise<Pick<Ask, 'id' | 'params' | 'body'>>
+  types: EventType[]
+}> = [
+  {
+    what: 'a session of items',
+    make: async () => await sessionOf('payment'),
+    types: ['order.created', 'checkout.created'],
+  },
+  {
+    what: 'a session that begins a subscription',
+    make: async () => await sessionOf('subscription'),
+    types: ['subscription.created', 'order.created', 'checkout.created'],
+  },
+  {
+    what: 'an order cancelled while it is being paid',
+    make: async (caller) => ({
+      id: 'cancelOrder',
+      params: { id: (await begun(caller, 'payment')).order_id },
+    }),
+    types: ['order.canceled', 'checkout.expired'],
+  },
+  {
+    what: 'a session that expires with its order',
+    make: async (caller) => ({ id: 'expireCheckout', params: { id: (await begun(caller, 'payment')).id } }),
+    types: ['checkout.expired', 'order.canceled'],
+  },
+  {
+    what: 'a session that expires with its subscription',
+    make: async (caller) => ({
+      id: 'expireCheckout',
+      params: { id: (await begun(caller, 'subscription')).id },
+    }),
+    types: ['checkout.expired', 'subscription.canceled', 'order.canceled'],
+  },
+  {
+    what: 'a subscription cancelled before it is paid',
+    make: async (caller) => ({
+      id: 'cancelSubscription',
+      params: { id: (await begun(caller, 'subscription')).subscription_id },
+    }),
+    types: ['subscription.canceled', 'order.canceled', 'checkout.expired'],
+  },
+  {
+    what: 'a subscription cancelled at once',
+    make: async (caller) => ({
+      id: 'cancelSubscription',
+      params: { id: await insertedSubscription(server, caller.id) },
+      body: { at_period_end: false },
+    }),
+    types: ['subscription.canceled'],
+  },
+  {
+    what: 'a card that is declined',
+    make: async (caller) => cardOn(await begun(caller, 'payment'), '4000000000000002'),
+    types: [],
+  },
+  {
+    what: 'a card that pays an order',
+    make: async (caller) => cardOn(await begun(caller, 'payment'), '4242424242424242'),
+    types: ['order.paid', 'checkout.completed'],
+  },
+  {
+    what: 'a card that pays a subscription',
+    make: async (caller) => cardOn(await begun(caller, 'subscription'), '4242424242424242'),
+    types: ['order.paid', 'checkout.completed', 'subscription.updated'],
+  },
+  {
+    what: 'a payment that is confirmed',
+    make: async (caller) => await askFor(server, 'confirmPayment', { caller }),
+    types: ['order.paid', 'checkout.completed'],
+  },
+]
+
+async function sessionOf(mode: 'payment' | 'subscription'): Promise<Pick<Ask, 'id' | 'body'>> {
+  const { price, monthly } = await catalogueOf(server)
+  return {
+    id: 'createCheckout',
+    body: { mode, items: [{ price_id: mode === 'payment' ? price : monthly }], ...pages },
+  }
+}
+
+async function begun(
+  caller: Person,
+  mode: 'payment' | 'subscription',
+): Promise<{ id: string; order_id: string; subscription_id: string }> {
+  return (await send({ ...(await sessionOf(mode)), server, caller })).body
+}
+
+function cardOn({ id }: { id: string }, number: string): Pick<Ask, 'id' | 'params' | 'body'> {
+  return {
+    id: 'payCheckout',
+    params: { id },
+    body: { number, expiry: '12 / 34', cvc: '123', name: 'Ada Lovelace' },
+  }
+}
+
+const lastPosition = async () =>
+  (await prisma.event.aggregate({ _max: { position: true } }))._max.position ?? 0n
+const writtenSince = async (position: bigint) =>
+  await prisma.event.findMany({ where: { position: { gt: position } }, orderBy: { position: 'asc' } })
+const only = (entity: Record<string, unknown>, { ...like }: object) =>
+  Object.fromEntries(Object.entries(entity).filter(([name]) => name in like))
+
+/** An endpoint that is told of all that the person may read. */
+async function listen({ client }: Person): Promise<string> {
+  return (await client.post('/webhooks/endpoints', { url: 'http://127.0.0.1:9/all', event_types: ['*'] }))
+    .body.id
+}
+const adminsEndpoint = await listen(server.admin)
+/** The endpoints that are told of everything. */
+const listening = async () =>
+  (
+    await prisma.webhookEndpoint.findMany({
+      where: { eventTypes: { has: '*' }, enabled: true, deletedAt: null },
+    })
+  ).map(({ id }) => id)
+const secrets: string[] = []
+
+t.test('every write that there is has its type of event here', async (t) => {
+  t.same(
+    writes.filter(({ id }) => told[id] === undefined).map(({ id }) => id),
+    [],
+  )
+  t.same(
+    Object.keys(told).filter((id) => !writes.some((info) => info.id === id)),
+    [],
+    'and nothing else has',
+  )
+  const here = [
+    ...Object.values(told),
+    ...Object.values(further).flat(),
+    ...severalThings.flatMap(({ types }) => types),
+  ]
+  const others = Object.keys(eventTypes).filter((type) => !here.includes(type as EventType))
+  t.same(
+    others,
+    [
+      'invitation.created',
+      'chat.failed',
+      'document.ready',
+      'document.failed',
+      'refund.updated',
+      'webhook_endpoint.disabled',
+    ],
+    'all other types have a test of their own',
+  )
+})
+
+for (const info of writes) {
+  const { id, idempotent } = info
+  const type = told[id]!
+  t.test(`${id} leaves one ${[type, ...(further[id] ?? [])].join(' and one ')}`, async (t) => {
+    const ask = await askFor(server, id)
+    const { caller } = ask
+    const endpoint = caller === server.admin ? adminsEndpoint : await listen(caller)
+    const get = (info.ifMatch ?? reads[id]) as OperationId | undefined
+    const before = get === undefined ? null : (await send({ ...ask, id: get, body: undefined })).body
+    const position = await lastPosition()
+    const keyed: Record<string, string> = idempotent ? { 'idempotency-key': 'once' } : {}
+    const reply = await send(ask, { headers: { 'x-request-id': `writes ${id}`, ...keyed } })
+    t.equal(reply.status, successOf(id), reply.text)
+    const token = id === 'createFileLink' ? reply.body.url.split('/').at(-1) : undefined
+    for (const secret of [reply.body?.key, reply.body?.api_key?.key, reply.body?.secret, token])
+      if (secret !== undefined) secrets.push(secret)
+
+    const rows = await writtenSince(position)
+    t.same(
+      rows.map((row) => row.type),
+      [type, ...(further[id] ?? [])],
+      'one event of each',
+    )
+    const [row] = rows
+    const { audience, project, payload } = eventTypes[type]
+    const projectId = project === null ? null : (ask.project ?? ask.params?.id ?? reply.body.id)
+    t.match(row, {
+      requestId: `writes ${id}`,
+      projectId,
+      userId: project === null && audience === 'user' ? caller.id : null,
+    })
+
+    // Who leaves a project reads no more of it.
+    const reader = id === 'removeMember' ? server.admin : caller
+    const event = (await reader.client.get(`/events/${row.id}`)).body
+    const validate = replies[payload] as ValidateFunction
+    t.ok(validate(event), `its payload is as declared: ${JSON.stringify(validate.errors)}`)
+    t.match(event, { id: row.id, type, request_id: `writes ${id}`, project_id: projectId })
+
+    const { object, previous_attributes: previous } = event.data
+    // A deleted user is told of by the id alone, and a deleted project is read by nobody.
+    if (id === 'restoreProject')
+      t.same(previous, { status: 'deleted', version: object.version - 1, updated_at: previous.updated_at })
+    else if (before === null) t.same(previous, {}, 'nothing was before')
+    else if (id !== 'deleteUser')
+      t.same(
+        { ...object, ...previous },
+        only(before, object),
+        'with the previous attributes it is what it was',
+      )
+    for (const [name, value] of Object.entries(previous))
+      t.notSame(object[name], value, `${name} was another`)
+    const place = otherAnswers[id]?.(object)
+    const now =
+      place === undefined ? reply.body : place === null ? undefined : (await caller.client.get(place)).body
+    if (now !== undefined) t.same(object, only(now, object), 'and now it is what was answered')
+    if (typeof place === 'string') t.ok(reply.text.includes(object.id), 'and it is what the answer is about')
+
+    for (const row of rows) {
+      t.match(row, { requestId: `writes ${id}`, projectId }, row.type)
+      const deliveries = await prisma.webhookDelivery.findMany({ where: { eventId: row.id } })
+      const listeners = [
+        { person: caller, endpoint },
+        ...(caller === server.admin ? [] : [{ person: server.admin, endpoint: adminsEndpoint }]),
+      ]
+      const readers: string[] = audience === 'everyone' ? await listening() : []
+      if (audience !== 'everyone')
+        for (const { person, endpoint } of listeners)
+          if ((await person.client.get(`/events/${row.id}`)).status === 200) readers.push(endpoint)
+      t.same(
+        deliveries.map((delivery) => delivery.endpointId).sort(),
+        id === 'testWebhookEndpoint' ? [ask.params!.id] : readers.sort(),
+        'whoever may read it is told',
+      )
+      for (const delivery of deliveries) t.equal(await jobsFor(delivery.id), 1, 'each delivery has its job')
+    }
+
+    if (!idempotent) return
+    const after = await dump()
+    const again = await send(ask, { headers: { 'x-request-id': `writes ${id} again`, ...keyed } })
+    t.equal(again.headers.get('idempotent-replayed'), 'true')
+    t.same(await dump(), after, 'a repetition leaves no event, no delivery and no job')
+  })
+
+  t.test(`${id} that is refused leaves none`, async (t) => {
+    const stranger = await server.person()
+    const { secret } = await insertedKey(server, stranger.id, { scopes: [otherScope(id)] })
+    const { others }: Fixture = fixtures[id]
+    const ask = await askFor(server, id)
+    if (ask.caller !== server.admin) await listen(ask.caller)
+    const refusals: Array<[number, Ask, Parameters<typeof send>[1]]> = [
+      [400, { ...ask, query: { surprise: '1' } }, {}],
+      [
+        403,
+        ask,
+        {
+          key:
+            (info.path.includes('{') && !info.scopes!.includes('admin')) || ask.project !== undefined
+              ? stranger.key
+              : secret,
+        },
+      ],
+    ]
+    if (ask.params !== undefined) refusals.push([404, ofNothing(ask), {}])
+    if (info.ifMatch !== null) refusals.push([412, ask, { headers: { 'if-match': '"stale"' } }])
+    for (const status of Object.keys(others ?? {})
+      .map(Number)
+      .filter((status) => status >= 400 && status !== 408))
+      refusals.push([status, await askFor(server, id, { other: status }), {}])
+    const before = await dump()
+    for (const [status, refused, init] of refusals) t.equal((await send(refused, init)).status, status)
+    t.same(await dump(), before, 'nor a delivery, nor a job')
+  })
+}
+
+t.test('a question leaves nothing', async (t) => {
+  for (const id of questions) {
+    const ask = await askFor(server, id)
+    const before = await dump()
+    t.equal((await send(ask)).status, successOf(id), id)
+    t.same(await dump(), before, id)
+  }
+})
+
+for (const { what, make, types } of severalThings) {
+  t.test(`${what} leaves ${types.length === 0 ? 'no event' : types.join(', ')}`, async (t) => {
+    const caller = await server.person()
+    await listen(caller)
+    const undo = { ...(await make(caller)), server: await undoingServer(), caller }
+    const before = await dump()
+    t.equal((await send(undo)).status, 500)
+    t.same(await dump(), before, 'undone it leaves none')
+    const ask = { ...(await make(caller)), server, caller }
+    const position = await lastPosition()
+    const headers: Record<string, string> = {
+      'x-request-id': what,
+      ...((operations[ask.id] as OperationInfo).idempotent && { 'idempotency-key': 'once' }),
+    }
+    const reply = await send(ask, { headers })
+    t.equal(reply.status, successOf(ask.id), reply.text)
+    const rows = await writtenSince(position)
+    t.same(
+      rows.map(({ type }) => type),
+      types,
+    )
+    t.ok(
+      rows.every(({ requestId, userId }) => requestId === what && userId === caller.id),
+      "under the one request, and the customer's",
+    )
+    t.equal(
+      await prisma.webhookDelivery.count({ where: { eventId: { in: rows.map(({ id }) => id) } } }),
+      types.length,
+      "each is told to the customer's endpoint",
+    )
+    const after = await dump()
+    await send(ask, { headers })
+    t.equal((await writtenSince(position)).length, types.length, 'a repetition leaves none')
+    // A card that was declined may be tried again.
+    if (types.length > 0) t.same(await dump(), after, 'and has no effect')
+  })
+}
+
+t.test('an invited address is an invitation.created', async (t) => {
+  const ask = await askFor(server, 'addMember', { other: 202 })
+  const position = await lastPosition()
+  const { status, body } = await send(ask)
+  t.equal(status, 202)
+  const rows = await writtenSince(position)
+  t.same(
+    rows.map(({ type, projectId, role }) => ({ type, projectId, role })),
+    [{ type: 'invitation.created', projectId: ask.params!.id, role: 'admin' }],
+  )
+  t.same((await ask.caller.client.get(`/events/${rows[0].id}`)).body.data, {
+    object: body,
+    previous_attributes: {},
+  })
+})
+
+t.test('a user who is deleted leaves each of the projects, and then is no more', async (t) => {
+  const member = await insertedUser(server)
+  const projects = [
+    await insertedProject({ server, caller: server.admin, rank: 'owner' }),
+    await insertedProject({ server, caller: server.admin, rank: 'owner' }),
+  ]
+  for (const project of projects) await insertedMember(server, project, member, 'editor')
+  const position = await lastPosition()
+  t.equal(
+    (await server.admin.client.delete(`/users/${member}`, { headers: { 'x-request-id': 'deleted' } })).status,
+    204,
+  )
+  const rows = await writtenSince(position)
+  t.same(
+    rows.map(({ type, projectId }) => `${type} ${projectId}`),
+    [...projects.sort().map((id) => `member.removed ${id}`), 'user.deleted null'],
+  )
+  t.ok(rows.every(({ requestId }) => requestId === 'deleted'))
+  t.same(
+    rows.map(({ data }: any) => data.object.user?.id ?? data.object.id),
+    [member, member, member],
+  )
+  t.same((rows.at(-1)!.data as any).object, { id: member, deleted: true }, 'nothing of the person is told')
+})
+
+t.test('a request that changes nothing leaves none', async (t) => {
+  const member = await askFor(server, 'updateMember')
+  t.equal((await send(member)).status, 200)
+  const key = await askFor(server, 'revokeApiKey')
+  t.equal((await send(key)).status, 204)
+  const before = await dump()
+  t.equal((await send(member)).status, 200, 'the role that the member has')
+  t.equal((await send({ ...member, body: {} })).status, 200, 'no role')
+  t.equal((await send(key)).status, 204, 'a key that is revoked')
+  t.same(await dump(), before)
+})
+
+/** The types of the events that a request had written when it was undone. */
+const inside = new Map<string, string[]>()
+let undoing: Promise<TestServer> | undefined
+
+/** A server on which whatever a handler does in its transaction is undone at the end. */
+function undoingServer(): Promise<TestServer> {
+  const handle = Object.fromEntries(
+    operationIds.map((id) => [
+      id,
+      async (request: never, services: HandlerServices) =>
+        await services.db.transaction(async (tx) => {
+          await handlers[id](request, { ...services, db: tx } as never)
+          const { id: requestId } = request as { id: string }
+          inside.set(
+            requestId,
+            (await tx.prisma.event.findMany({ where: { requestId }, orderBy: { position: 'asc' } })).map(
+              ({ type }) => type,
+            ),
+          )
+          throw new Error('undone')
+        }),
+    ]),
+  ) as unknown as Operations
+  undoing ??= startServer(t, { ...beside(server), handlers: handle })
+  return undoing
+}
+
+t.test('a write that fails after its event leaves none of both', async (t) => {
+  const failing = await undoingServer()
+  for (const { id, idempotent } of writes.filter(({ id }) => !apart.includes(id))) {
+    const ask = { ...(await askFor(server, id)), server: failing }
+    if (ask.caller !== server.admin) await listen(ask.caller)
+    for (const headers of idempotent ? [{}, { 'idempotency-key': 'undone' }] : [{}]) {
+      const before = await dump()
+      const reply = await send(ask, { headers: headers as Record<string, string> })
+      t.equal(reply.status, 500, id)
+      t.same(
+        inside.get(reply.headers.get('x-request-id')!),
+        [told[id], ...(further[id] ?? [])],
+        `${id}: the event was there inside`,
+      )
+      t.same(
+        await dump(),
+        before,
+        `${id} ${JSON.stringify(headers)}: no event, no delivery, no job and no effect`,
+      )
+    }
+  }
+})
+
+t.test(
+  'an answer that breaks the spec leaves none, where the answer is remembered with its effect',
+  async (t) => {
+    const bend = (answer: any): any =>
+      typeof answer?.status === 'number' ? { ...answer, body: { ...answer.body, surprise: 1 } } : answer
+    // Of a body that arrives while it is read, what the transaction answers is remembered.
+    const bent = Object.fromEntries(
+      operationIds.map((id) => [
+        id,
+        async (request: never, services: HandlerServices) => {
+          const { db } = services
+          const transaction: Db['transaction'] = (work) => db.transaction(async (tx) => bend(await work(tx)))
+          return bend(await handlers[id](request, { ...services, db: { ...db, transaction } } as never))
+        },
+      ]),
+    ) as unknown as Operations
+    const bending = await startServer(t, { ...beside(server), handlers: bent })
+    for (const { id } of writes.filter(({ idempotent, remembers }) => idempotent && remembers !== true)) {
+      const ask = { ...(await askFor(server, id)), server: bending }
+      const before = await dump()
+      t.equal((await send(ask, { headers: { 'idempotency-key': 'bent' } })).status, 500, id)
+      t.same(await dump(), before, id)
+    }
+  },
+)
+
+t.test('no secret is in an event, nor a field that the spec does not declare', async (t) => {
+  const { database, events } = server.services
+  await database.transaction(async (tx) => {
+    const profile = toProfile(await tx.prisma.user.findUniqueOrThrow({ where: { id: server.admin.id } }))
+    const canary = { ...profile, password_hash: 'canary', metadata: { note: 'kept' } }
+    await events.emit(tx, 'profile.updated', canary, {
+      previous: { ...canary, name: 'Before', secret: 'canary' } as never,
+      userId: server.admin.id,
+    })
+  })
+  const rows = await prisma.event.findMany()
+  const text = JSON.stringify(rows.map(({ data }) => data))
+  const jobs = JSON.stringify(await prisma.$queryRaw`SELECT data FROM pgboss.job`)
+  t.ok(secrets.length >= 5, 'secrets were given out')
+  for (const secret of secrets)
+    t.notOk(text.includes(secret) || jobs.includes(secret), 'and are in no event and no job')
+  t.notMatch(text, /plat_(live|test)_\w{10}|whsec_|canary/)
+  t.match(text, /"note":"kept"/)
+})
+
+async function jobsFor(deliveryId: string): Promise<number> {
+  const [{ n }] = await prisma.$queryRaw<
+    [{ n: number }]
+  >`SELECT count(*)::int AS n FROM pgboss.job WHERE data->>'delivery_id' = ${deliveryId}`
+  return n
+}

@@ -1,0 +1,367 @@
+// Who may read which event: the list, the event itself, and the stream, live or from the past, all say the same.
+import t, { type Test } from 'tap'
+import type { EventType } from '../../generated/events.ts'
+import type { Scope } from '../../services/users/users.ts'
+import { createClient } from '../support/client.ts'
+import { catalogueOf, insertedOrder, pages } from '../support/db-fixtures-payments.ts'
+import { insertedKey, insertedMember } from '../support/db-fixtures.ts'
+import { openStream, type OpenStream, type StreamEvent } from '../support/event-stream.ts'
+import { startServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait.ts'
+
+const server = await startServer(t, { env: { STREAM_PING: '1' } })
+const { database } = server.services
+
+interface Told {
+  type: string
+  id: string
+  sequence: number
+}
+
+/** Follows until the test ends. */
+async function follow(t: Test, key: string, path = ''): Promise<{ stream: OpenStream; told: Told[] }> {
+  const stream = await openStream(server.url, key, { path: `/events/stream${path}` })
+  t.teardown(() => stream.close())
+  t.equal(stream.status, 200)
+  const told: Told[] = []
+  const read = async (events: AsyncIterable<StreamEvent>): Promise<void> => {
+    for await (const { data } of events) told.push(data)
+  }
+  void read(stream.events)
+  return { stream, told }
+}
+
+/** Waits until the streams have come so far, be it with an event or with none. */
+const reach = async (sequence: number, ...followed: Array<{ stream: OpenStream }>) =>
+  await waitUntil(
+    () => followed.every(({ stream }) => Number(stream.lastEventId) >= sequence),
+    `streams to reach ${sequence}`,
+  )
+
+t.test('each reads what its role and its key allow, and nothing else', async (t) => {
+  const owner = await server.person()
+  const [admin, editor, viewer, other, another] = [
+    await server.person(),
+    await server.person(),
+    await server.person(),
+    await server.person(),
+    await server.person(),
+  ]
+  const { client } = owner
+  const { id: project } = (await client.post('/projects', { name: 'Watched' })).body
+  const { id: elsewhere } = (await client.post('/projects', { name: 'Elsewhere' })).body
+  for (const [{ id }, role] of [
+    [admin, 'admin'],
+    [editor, 'editor'],
+    [viewer, 'viewer'],
+  ] as const)
+    await insertedMember(server, project, id, role)
+  const keyOf = async (scopes: Scope[], projectIds: string[] | null = null) =>
+    (await insertedKey(server, owner.id, { scopes, projectIds })).secret
+  const after = (await client.get('/events')).body.next_after
+
+  const inProject: EventType[] = [
+    'project.updated',
+    'member.added',
+    'member.updated',
+    'project.archived',
+    'project.unarchived',
+    'project.deleted',
+  ]
+  const invitations: EventType[] = ['invitation.created', 'invitation.revoked']
+  const own: EventType[] = ['profile.updated', 'settings.updated', 'api_key.created']
+  const hooks: EventType[] = ['webhook_endpoint.created']
+  const people: EventType[] = ['user.created']
+  const stored: EventType[] = [
+    'knowledge_base.created',
+    'document.created',
+    'session.created',
+    'session.deleted',
+  ]
+  const catalogue: EventType[] = ['product.created', 'price.created', 'price.updated']
+  const bought: EventType[] = ['order.created', 'order.canceled']
+  const boughtInProject: EventType[] = ['checkout.created']
+  const expected: Record<string, { key: string; reads: EventType[] }> = {
+    'the owner': {
+      key: owner.key,
+      reads: [
+        ...inProject,
+        ...invitations,
+        ...own,
+        ...hooks,
+        ...stored,
+        ...catalogue,
+        ...bought,
+        ...boughtInProject,
+      ],
+    },
+    'an admin of the project': {
+      key: admin.key,
+      reads: [...inProject, ...invitations, ...catalogue, ...boughtInProject],
+    },
+    'an editor': { key: editor.key, reads: [...inProject, ...catalogue, ...boughtInProject] },
+    'a viewer': { key: viewer.key, reads: [...inProject, ...catalogue, ...boughtInProject] },
+    'somebody else': { key: other.key, reads: catalogue },
+    'an admin of the platform': { key: server.admin.key, reads: [...people, ...catalogue] },
+    'an admin of the platform by a key without the scope': {
+      key: (await insertedKey(server, server.admin.id)).secret,
+      reads: catalogue,
+    },
+    'an owner by a key for profiles': { key: await keyOf(['user:read']), reads: own },
+    'an owner by a key for projects': {
+      key: await keyOf(['projects:read']),
+      reads: [...inProject, ...invitations],
+    },
+    'an owner by a key for webhooks': { key: await keyOf(['webhooks:read']), reads: hooks },
+    'an owner by a key that writes': {
+      key: await keyOf(['projects:write', 'user:write', 'webhooks:write', 'keys:write']),
+      reads: [],
+    },
+    'an owner by a key for this project': {
+      key: await keyOf(['projects:read'], [project]),
+      reads: [...inProject, ...invitations],
+    },
+    'an owner by a key for what is stored': { key: await keyOf(['ai:read']), reads: stored },
+    'an owner by a key for what is stored in this project': {
+      key: await keyOf(['ai:read', 'storage:read', 'user:read'], [project]),
+      reads: own,
+    },
+    'an owner by a key for what is paid': {
+      key: await keyOf(['payments:read']),
+      reads: [...catalogue, ...bought, ...boughtInProject],
+    },
+    'an owner by a key for what is paid in this project': {
+      key: await keyOf(['payments:read'], [project]),
+      reads: [...catalogue, ...boughtInProject],
+    },
+    'an owner by a key that pays': { key: await keyOf(['payments:write']), reads: [] },
+    'an owner by a key for another project': {
+      key: await keyOf(['projects:read', 'user:read'], [elsewhere]),
+      reads: own,
+    },
+    'an owner who pretends to be an admin': { key: await keyOf(['admin']), reads: [] },
+  }
+  const live = await Promise.all(Object.values(expected).map(({ key }) => follow(t, key)))
+
+  const { id: member } = (
+    await client.post(`/projects/${project}/members`, { user_id: another.id, role: 'viewer' })
+  ).body
+  await client.put(`/projects/${project}/members/${member}`, { role: 'editor' })
+  await client.put(`/projects/${project}`, { name: 'Still watched' })
+  const {
+    body: { id: invitation },
+  } = await client.post(`/projects/${project}/members`, { email: 'not.yet@example.com', role: 'viewer' })
+  await client.delete(`/projects/${project}/invitations/${invitation}`)
+  await client.post('/payments/checkout', {
+    order_id: await insertedOrder(server, owner.id, { projectId: project }),
+    ...pages,
+  })
+  await client.post(`/projects/${project}/archive`)
+  await client.post(`/projects/${project}/unarchive`)
+  await client.delete(`/projects/${project}`)
+  await client.put('/user/profile', { bio: 'Me' })
+  await client.put('/user/settings', { theme: 'dark' })
+  await client.post('/user/api-keys', { name: 'more', scopes: ['user:read'] })
+  await client.post('/webhooks/endpoints', { url: 'http://127.0.0.1:9/', event_types: ['*'] })
+  const {
+    body: { id: base },
+  } = await client.post('/ai/knowledge', { name: 'Private' })
+  await client.post(`/ai/knowledge/${base}/documents`, { text: 'A private matter' })
+  const {
+    body: { id: session },
+  } = await client.post('/ai/sessions', { title: 'Between us' })
+  await client.delete(`/ai/sessions/${session}`)
+  const {
+    body: { id: order },
+  } = await client.post('/payments/orders', { items: [{ price_id: (await catalogueOf(server)).price }] })
+  await client.post(`/payments/orders/${order}/cancel`)
+  const {
+    body: { id: product },
+  } = await server.admin.client.post('/payments/products', { name: 'A mug' })
+  const {
+    body: { id: price },
+  } = await server.admin.client.post('/payments/prices', {
+    product_id: product,
+    unit_amount: 900,
+    currency: 'eur',
+  })
+  await server.admin.client.put(`/payments/prices/${price}`, { active: false })
+  await server.admin.client.post('/users', { name: 'New', email: 'new@example.com' })
+  await another.client.put('/user/profile', { bio: 'Of no concern to the others' })
+
+  const last = (await client.get(`/events?after=${after}&limit=100`)).body.next_after
+  const all = (
+    await database.prisma.event.findMany({ where: { sequence: { gt: after } }, orderBy: { sequence: 'asc' } })
+  ).map(({ id, type, userId }) => ({ id, type, mine: userId !== another.id }))
+  t.same(
+    all
+      .filter(({ mine }) => mine)
+      .map(({ type }) => type)
+      .sort(),
+    [
+      ...inProject,
+      ...invitations,
+      ...own,
+      ...hooks,
+      ...stored,
+      ...people,
+      ...catalogue,
+      ...bought,
+      ...boughtInProject,
+    ].sort(),
+    'one of each',
+  )
+
+  const past = await Promise.all(Object.values(expected).map(({ key }) => follow(t, key, `?after=${after}`)))
+  await reach(last, ...live, ...past)
+  for (const [i, [who, { key, reads }]] of Object.entries(expected).entries()) {
+    const client = createClient(server.url, key)
+    const right = all
+      .filter(({ type, mine }) => mine && reads.includes(type as EventType))
+      .map(({ id }) => id)
+    const { body: list } = await client.get(`/events?after=${after}&limit=100`)
+    t.same(
+      list.data.map(({ id }: Told) => id),
+      right,
+      `${who}: the list`,
+    )
+    t.equal(list.next_after, last, `${who}: the list is read to its end`)
+    for (const { id, type } of all) {
+      const reply = await client.get(`/events/${id}`)
+      t.equal(reply.status, right.includes(id) ? 200 : 403, `${who}: ${type}`)
+      if (reply.status === 200)
+        t.same(
+          reply.body,
+          list.data.find((event: Told) => event.id === id),
+          `${who}: ${type} is the same in the list`,
+        )
+    }
+    t.same(past[i].told, list.data, `${who}: the stream from the past`)
+    t.same(live[i].told, list.data, `${who}: the stream as it happened`)
+  }
+})
+
+t.test('who is removed reads nothing of the project any more, not even of before', async (t) => {
+  const [owner, guest] = [await server.person(), await server.person()]
+  const after = (await owner.client.get('/events?limit=100')).body.next_after
+  const { id: project } = (await owner.client.post('/projects', { name: 'For a while' })).body
+  const member = await insertedMember(server, project, guest.id, 'viewer')
+  const stream = await follow(t, guest.key)
+  const update = async (name: string) => {
+    await owner.client.put(`/projects/${project}`, { name })
+  }
+  await update('Seen')
+  await waitUntil(() => stream.told.length === 1, 'a member is told')
+  const [{ id: seen }] = stream.told
+  t.equal((await guest.client.get(`/events/${seen}`)).status, 200)
+  t.equal((await guest.client.get(`/events?project_id=${project}`)).body.data.length, 2)
+
+  t.equal((await owner.client.delete(`/projects/${project}/members/${member}`)).status, 204)
+  await update('Unseen')
+  await guest.client.put('/user/profile', { bio: 'Gone' })
+  await waitUntil(() => stream.told.some(({ type }) => type === 'profile.updated'))
+  t.same(
+    stream.told.map(({ type }) => type),
+    ['project.updated', 'profile.updated'],
+    'a stream that is open tells no more',
+  )
+  t.same(
+    (await guest.client.get(`/events?after=${after}`)).body.data.map(({ type }: Told) => type),
+    ['profile.updated'],
+    'nor does the list',
+  )
+  t.equal((await guest.client.get(`/events/${seen}`)).status, 403, 'nor the event by its id')
+  for (const path of ['/events', '/events/stream'])
+    t.equal((await guest.client.get(`${path}?project_id=${project}`)).status, 403, path)
+
+  await insertedMember(server, project, guest.id, 'viewer')
+  t.equal(
+    (await guest.client.get(`/events?project_id=${project}`)).body.data.length,
+    4,
+    'a member again reads all of it',
+  )
+})
+
+t.test('who gets less of a role reads less from then on, and more with more', async (t) => {
+  const [owner, guest] = [await server.person(), await server.person()]
+  const { id: project } = (await owner.client.post('/projects', { name: 'Up and down' })).body
+  const member = await insertedMember(server, project, guest.id, 'admin')
+  const stream = await follow(t, guest.key, `?type=invitation.created`)
+  const invite = async (email: string) =>
+    (await owner.client.post(`/projects/${project}/members`, { email, role: 'viewer' })).body.id
+  const setRole = async (role: string) => {
+    t.equal((await owner.client.put(`/projects/${project}/members/${member}`, { role })).status, 200)
+  }
+  const listed = async () => (await guest.client.get('/events?type=invitation.created')).body.data.length
+  await invite('one@example.com')
+  await waitUntil(() => stream.told.length === 1)
+  await setRole('editor')
+  await invite('two@example.com')
+  await reach((await owner.client.get('/events?limit=100')).body.next_after, stream)
+  t.equal(stream.told.length, 1)
+  t.equal(await listed(), 0)
+  await setRole('admin')
+  await invite('three@example.com')
+  await waitUntil(() => stream.told.length === 2)
+  t.equal(await listed(), 3)
+})
+
+t.test('a filter takes the same from the list, from the past and from what happens', async (t) => {
+  const { client, key } = await server.person()
+  const make = async (name: string) => (await client.post('/projects', { name })).body.id as string
+  const [one, two] = [await make('One'), await make('Two')]
+  const after = (await client.get('/events')).body.next_after
+  const filters = [
+    '',
+    '&type=project.updated',
+    `&project_id=${one}`,
+    `&project_id=${two}&type=project.updated`,
+    `&project_id=${two}&type=project.archived`,
+    '&type=user.created',
+  ]
+  const live = await Promise.all(filters.map((filter) => follow(t, key, `?after=${after}${filter}`)))
+  await client.put(`/projects/${one}`, { name: 'Other' })
+  await client.put(`/projects/${two}`, { name: 'Another' })
+  await client.post(`/projects/${one}/archive`)
+  await client.put('/user/profile', { bio: 'Me' })
+  const { next_after: last, data: all } = (await client.get(`/events?after=${after}`)).body
+  const right = [all, [all[0], all[1]], [all[0], all[2]], [all[1]], [], []]
+  const past = await Promise.all(filters.map((filter) => follow(t, key, `?after=${after}${filter}`)))
+  await reach(last, ...live, ...past)
+  for (const [i, filter] of filters.entries()) {
+    const { body } = await client.get(`/events?after=${after}${filter}`)
+    t.same(body.data, right[i], `${filter} in the list`)
+    t.equal(body.next_after, last, `${filter}: and what is not for it is passed over`)
+    t.same(past[i].told, right[i], `${filter} in a stream from the past`)
+    t.same(live[i].told, right[i], `${filter} in a stream as it happens`)
+  }
+})
+
+t.test('a project of another key, of nobody and of others is refused by list and stream alike', async (t) => {
+  const owner = await server.person()
+  const [mine, also] = [
+    (await owner.client.post('/projects', { name: 'Mine' })).body.id,
+    (await owner.client.post('/projects', { name: 'Also mine' })).body.id,
+  ]
+  const { secret } = await insertedKey(server, owner.id, { projectIds: [mine] })
+  const limited = createClient(server.url, secret)
+  const stranger = await server.person()
+  for (const path of ['/events', '/events/stream']) {
+    t.equal((await limited.get(`${path}?project_id=${mine}`)).status, 200, path)
+    t.match(
+      await limited.get(`${path}?project_id=${also}`),
+      { status: 403, body: { error: { details: { constraint: 'project_ids' } } } },
+      path,
+    )
+    t.match(
+      await stranger.client.get(`${path}?project_id=${mine}`),
+      { status: 403, body: { error: { details: { constraint: 'role' } } } },
+      path,
+    )
+    t.match(
+      await owner.client.get(`${path}?project_id=prj_01jd6y8m5qe8btc4y5w1r0n3fz`),
+      { status: 404 },
+      path,
+    )
+  }
+})

@@ -1,0 +1,147 @@
+// Transactions when things go wrong: nobody gets a connection that is still inside one, and nothing runs after its end.
+import t from 'tap'
+import { isUndone, openDatabase, statement, type Db } from '../../infra/database/database.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { waitUntil } from '../support/wait.ts'
+
+const pid = statement<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+const insert = statement("INSERT INTO users (id, email, name) VALUES ($1, $2, 'x')")
+const terminate = statement('SELECT pg_terminate_backend($1)')
+const committing = statement(
+  "SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND query = 'COMMIT' AND state = 'active'",
+)
+const slow = statement('SELECT 1 AS x FROM pg_sleep($1)')
+
+t.test('a connection that was left inside a transaction is closed, not kept', async (t) => {
+  const { url } = await createTestDatabase(t)
+  const db = openDatabase({ url, poolSize: 1, statementTimeout: 300 })
+  const other = openDatabase({ url, poolSize: 1 })
+  t.teardown(async () => {
+    await db.close()
+    await other.close()
+  })
+  let backend = 0
+  const stalled = db.transaction(async (tx) => {
+    ;[{ pid: backend }] = await tx.sql(pid, [])
+    await tx.sql(insert, ['usr_stalled', 'stalled@example.com'])
+    // PostgreSQL stands still: neither the statement nor the ROLLBACK after it is answered.
+    process.kill(backend, 'SIGSTOP')
+    await tx.sql(pid, [])
+  })
+  await t.rejects(stalled, { code: 'UNAVAILABLE' })
+  process.kill(backend, 'SIGCONT')
+  await db.sql(insert, ['usr_after', 'after@example.com'])
+  t.equal(
+    await other.prisma.user.count({ where: { id: 'usr_after' } }),
+    1,
+    'what was acknowledged is there for everyone',
+  )
+  t.equal(await other.prisma.user.count({ where: { id: 'usr_stalled' } }), 0)
+})
+
+t.test('nothing runs after the end of its transaction', async (t) => {
+  const { url } = await createTestDatabase(t)
+  const db = openDatabase({ url, poolSize: 1 })
+  t.teardown(() => db.close())
+  let late: Promise<unknown> = Promise.resolve()
+  await db.transaction(async (tx) => {
+    late = new Promise((resolve) => setTimeout(resolve, 200)).then(() =>
+      tx.sql(insert, ['usr_late', 'late@example.com']),
+    )
+    late.catch(() => {})
+  })
+  await t.rejects(late)
+  t.equal(await db.prisma.user.count({ where: { id: 'usr_late' } }), 0)
+})
+
+t.test('no connection is lost by transactions that fail in every way', async (t) => {
+  const { url } = await createTestDatabase(t)
+  const db = openDatabase({ url, poolSize: 2, statementTimeout: 200 })
+  t.teardown(() => db.close())
+  for (let i = 0; i < 6; i++) {
+    await t.rejects(
+      db.transaction(async () => {
+        throw new Error('of its own')
+      }),
+      /of its own/,
+    )
+    await t.rejects(
+      db.transaction((tx) => tx.sql(slow, [1])),
+      { code: 'UNAVAILABLE' },
+    )
+    await t.rejects(
+      db.transaction(async (tx) => {
+        const [{ pid: own }] = await tx.sql(pid, [])
+        await tx.prisma.$queryRawUnsafe(`SELECT 1 AS x FROM pg_terminate_backend(${own})`)
+      }),
+      { code: 'UNAVAILABLE' },
+    )
+  }
+  await waitUntil(() => db.pool.totalCount === db.pool.idleCount)
+  t.equal(db.pool.waitingCount, 0)
+  t.equal((await db.sql(pid, [])).length, 1)
+})
+
+t.test('of a transaction that failed it is known whether it has surely done nothing', async (t) => {
+  const { url } = await createTestDatabase(t)
+  const db = openDatabase({ url, poolSize: 1 })
+  const other = openDatabase({ url, poolSize: 1 })
+  t.teardown(async () => {
+    await db.close()
+    await other.close()
+  })
+  await db.pool.query(`
+    CREATE FUNCTION at_the_end () RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF NEW.name = 'refused' THEN RAISE EXCEPTION 'no'; END IF;
+      PERFORM pg_sleep(5); RETURN NULL; END $$;
+    CREATE CONSTRAINT TRIGGER at_the_end AFTER INSERT ON users DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION at_the_end()`)
+  const named = statement("INSERT INTO users (id, email, name) VALUES ($1, $1 || '@example.com', $2)")
+  const failure = async (work: (tx: Db) => Promise<unknown>): Promise<unknown> =>
+    await db.transaction(work).then(
+      () => null,
+      (error) => error,
+    )
+
+  t.ok(
+    isUndone(
+      await failure(async () => {
+        throw new Error('of its own')
+      }),
+    ),
+  )
+  t.ok(isUndone(await failure((tx) => tx.sql(named, ['usr_a', null]))), 'refused before its end')
+  t.ok(isUndone(await failure((tx) => tx.sql(named, ['usr_b', 'refused']))), 'refused at its end')
+  t.ok(
+    isUndone(
+      await failure(async (tx) => {
+        const [{ pid: own }] = await tx.sql(pid, [])
+        await other.sql(terminate, [own])
+        await tx.sql(pid, [])
+      }),
+    ),
+    'cut off before its end',
+  )
+  let own = 0
+  const cut = failure(async (tx) => {
+    ;[{ pid: own }] = await tx.sql(pid, [])
+    await tx.sql(named, ['usr_c', 'slow'])
+  })
+  await waitUntil(async () => (await other.sql(committing, [own])).length > 0, 'the COMMIT to be under way')
+  await other.sql(terminate, [own])
+  t.notOk(isUndone(await cut), 'cut off at its end')
+  t.notOk(isUndone(new Error('of nobody')))
+})
+
+t.test('what an address asks of the server does not take away what this module relies on', async (t) => {
+  const { url } = await createTestDatabase(t)
+  const asking = new URL(url)
+  asking.searchParams.set('options', '-c timezone=Asia/Tokyo -c statement_timeout=0 -c work_mem=5MB')
+  const db = openDatabase({ url: asking.href, statementTimeout: 7_000 })
+  t.teardown(() => db.close())
+  const read = statement<{ zone: string; time: string; mem: string; at: string }>(
+    "SELECT current_setting('timezone') AS zone, current_setting('statement_timeout') AS time, current_setting('work_mem') AS mem, now() AS at",
+  )
+  const [row] = await db.sql(read, [])
+  t.match(row, { zone: 'UTC', time: '7s', mem: '5MB' })
+  t.ok(Math.abs(Date.parse(row.at) - Date.now()) < 60_000)
+})

@@ -1,0 +1,288 @@
+// Twenty mistakes in a copy of the spec or of the database, each found with both its places, and nothing found beside it.
+import t from 'tap'
+import { bundle, createConfig } from '@redocly/openapi-core'
+import { execFile } from 'node:child_process'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { disagreementsOf, removeNotes } from '../../scripts/generate/schema-db-check.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const schema = 'prisma/schema.prisma'
+const payments = 'prisma/migrations/20261125000000_payments/migration.sql'
+const events = 'prisma/migrations/20261122000000_events/migration.sql'
+
+/** A project of its own with the spec and the database of this one. */
+function copyOf(folder: string): string {
+  for (const part of ['spec', 'prisma', 'infra/database/database.ts'])
+    cpSync(join(root, part), join(folder, part), { recursive: true })
+  return folder
+}
+
+/** Replaces the text, which stands after the other and there first. @returns its line. */
+function change(folder: string, file: string, after: string, text: string, by: string): number {
+  const whole = readFileSync(join(folder, file), 'utf8')
+  const start = whole.indexOf(after)
+  const at = whole.indexOf(text, start)
+  if (start < 0 || at < 0) throw new Error(`${file} has no ${text} after ${after}`)
+  writeFileSync(join(folder, file), whole.slice(0, at) + by + whole.slice(at + text.length))
+  return whole.slice(0, at).split('\n').length
+}
+
+async function found(folder: string): Promise<string[]> {
+  const {
+    bundle: { parsed },
+  } = await bundle({ ref: join(folder, 'spec/openapi.yaml'), config: await createConfig({}) })
+  return await disagreementsOf(folder, parsed)
+}
+
+type Mistake = [file: string, after: string, text: string, by: string, says: RegExp]
+
+/** What goes wrong, with what is said of it. The place that was changed is one of the two that are told. */
+const mistakes: Record<string, Mistake> = {
+  'the spec forgets that a column may be null': [
+    'spec/projects.yaml',
+    '    Project:',
+    "type: [string, 'null'], maxLength: 5000",
+    'type: string, maxLength: 5000',
+    /Project\.description is never null, the column may be/,
+  ],
+  'the spec lets be null what never is': [
+    'spec/payments.yaml',
+    '    Product:',
+    'name: { type: string',
+    "name: { type: [string, 'null']",
+    /Product\.name may be null, the column never is/,
+  ],
+  'a request takes null for a column that does not': [
+    'spec/projects.yaml',
+    '    ProjectUpdate:',
+    "name: { $ref: '#/components/schemas/ProjectName' }",
+    "name: { type: [string, 'null'], maxLength: 200 }",
+    /ProjectUpdate\.name takes null, the column does not/,
+  ],
+  'a column becomes nullable': [
+    schema,
+    'model Member {',
+    'role          MemberRole\n',
+    'role          MemberRole?\n',
+    /Member\.role is never null, the column may be/,
+  ],
+  'a column is nullable no more': [
+    schema,
+    'model Session {',
+    'title            String?',
+    'title            String',
+    /Session\.title may be null, the column never is/,
+  ],
+  'an enum of the spec lacks a value': [
+    'spec/payments.yaml',
+    '    OrderStatus:',
+    'pending, paid, partially_refunded, refunded, canceled',
+    'pending, paid, refunded, canceled',
+    /Order\.status is never partially_refunded, the column may be/,
+  ],
+  'an enum of the spec has one too many': [
+    'spec/storage.yaml',
+    '    Visibility:',
+    '[private, public]',
+    '[private, public, unlisted]',
+    /File\.visibility may be unlisted, the column never/,
+  ],
+  'an enum of the database gets a value': [
+    schema,
+    'enum SessionStatus {',
+    '  archived\n',
+    '  archived\n  hidden\n',
+    /Session\.status is never hidden, the column may be/,
+  ],
+  'a CHECK has other values than the spec': [
+    events,
+    'webhook_endpoints_disabled_reason',
+    "'failing'",
+    "'failed'",
+    /WebhookEndpoint\.disabled_reason may be failing, the column never/,
+  ],
+  'a text is longer than its column': [
+    schema,
+    'model Project {',
+    'name        String',
+    'name        String        @db.VarChar(100)',
+    /Project\w*\.name takes 200 characters, the column 100/,
+  ],
+  'a text has no longest length, its column has': [
+    schema,
+    'model Product {',
+    'name        String',
+    'name        String   @db.VarChar(150)',
+    /Product\w*\.name takes 200 characters, the column 150/,
+  ],
+  'a CHECK is shorter than the spec': [
+    payments,
+    'prices_amount',
+    '"unit_amount" BETWEEN 1 AND 999999999',
+    '"unit_amount" BETWEEN 1 AND 99999',
+    /PriceCreate\.unit_amount takes 999999999, the column 99999 at most/,
+  ],
+  'a number is larger than its column': [
+    'spec/storage.yaml',
+    '    FileLinkCreate:',
+    'maximum: 1000000000',
+    'maximum: 3000000000',
+    /FileLinkCreate\.max_downloads takes 3000000000, the column 2147483647 at most/,
+  ],
+  'a number of the spec is a text in the database': [
+    schema,
+    'model Project {',
+    'memberCount Int           @default(0)',
+    'memberCount String        @default("0")',
+    /Project\.member_count is integer, the column String/,
+  ],
+  'a time has no format': [
+    'spec/user.yaml',
+    '    ApiKey:',
+    "last_used_at: { type: [string, 'null'], format: date-time",
+    "last_used_at: { type: [string, 'null']",
+    /ApiKey\.last_used_at has no format, the column is a time: date-time/,
+  ],
+  'a list of the spec is none in the database': [
+    schema,
+    'model Project {',
+    'tags        String[]      @default([])',
+    'tags        String',
+    /Project\w*\.tags is array, the column String/,
+  ],
+  'a time of the database is a text of the spec': [
+    schema,
+    'model FileLink {',
+    'expiresAt     DateTime ',
+    'expiresAt     String   ',
+    /FileLink\w*\.expires_at is a date-time, the column String/,
+  ],
+  'an answer holds a digest': [
+    'spec/user.yaml',
+    '    ApiKey:',
+    'name: { type: string, examples: [reporting] }',
+    'name: { type: string, examples: [reporting] }\n        digest: { type: string }',
+    /ApiKey\.digest leaks the column ApiKey\.digest/,
+  ],
+  'an answer holds what the client leaves out of rows': [
+    'spec/events.yaml',
+    '    WebhookEndpoint:',
+    'enabled: { type: boolean, examples: [true] }',
+    "enabled: { type: boolean, examples: [true] }\n        previous_secret: { type: [string, 'null'] }",
+    /WebhookEndpoint\.previous_secret leaks the column WebhookEndpoint\.previousSecret/,
+  ],
+  'a column has another name': [
+    schema,
+    'model File {',
+    '@map("declared_content_type")',
+    '@map("told_content_type")',
+    /File\.declared_content_type has no column File\.declared_content_type/,
+  ],
+  'a property is misspelt': [
+    'spec/payments.yaml',
+    '    Refund:',
+    'reason: { type:',
+    'raeson: { type:',
+    /Refund\.raeson has no column Refund\.raeson/,
+  ],
+}
+
+t.test('the spec and the database of this project agree', async (t) => {
+  t.same(await found(copyOf(t.testdir())), [])
+})
+
+t.test('each mistake is found with both its places, and nothing else is', async (t) => {
+  t.ok(Object.keys(mistakes).length >= 20)
+  for (const [name, [file, after, text, by, says]] of Object.entries(mistakes)) {
+    const folder = copyOf(t.testdir())
+    const line = change(folder, file, after, text, by)
+    const lines = await found(folder)
+    const own = lines.filter((each) => says.test(each))
+    t.ok(own.length > 0, `${name}: ${lines.join('\n')}`)
+    for (const each of own) t.match(each, /^spec\/\w+\.yaml:\d+:[1-9]\d* .* \(prisma\/[\w/.]+:\d+\)$/, name)
+    // The same property of other schemas has the same mistake.
+    t.same(
+      lines.filter((each) => propertyOf(each) !== propertyOf(own[0])),
+      [],
+      `${name}: nothing else`,
+    )
+    const places = own.flatMap((each) =>
+      [...each.matchAll(/([\w/.]+):(\d+)/g)]
+        .filter(([, named]) => named === file)
+        .map(([, , told]) => Number(told)),
+    )
+    // Of an enum the place is where it begins, of a missing column the model, and of a component whoever refers to it.
+    t.ok(
+      places.some((told) => told >= line - 12 && told <= line + 1) || /an enum of the spec/.test(name),
+      `${name}: ${places.join()} for ${line}`,
+    )
+  }
+})
+
+/** Without its schema. */
+function propertyOf(line: string): string | undefined {
+  return /^\S+ \w+\.(\w+) /.exec(line)?.[1]
+}
+
+t.test('what differs on purpose says why, and nothing of that is published', async (t) => {
+  const folder = copyOf(t.testdir())
+  change(
+    folder,
+    'spec/payments.yaml',
+    '    Product:',
+    'name: { type: string',
+    "name: { x-differs: no reason at all, type: [string, 'null']",
+  )
+  t.same(await found(folder), [])
+  const document = {
+    components: {
+      schemas: {
+        Thing: {
+          'x-model': 'Thing',
+          properties: { a: { type: 'string', 'x-column': 'b', 'x-computed': 'c', 'x-differs': 'd' } },
+        },
+      },
+    },
+  }
+  removeNotes(document)
+  t.same(document, { components: { schemas: { Thing: { properties: { a: { type: 'string' } } } } } })
+  t.notMatch(
+    readFileSync(join(root, 'generated/openapi.json'), 'utf8'),
+    /"x-(model|column|computed|differs)"/,
+  )
+})
+
+t.test('the generator writes nothing, and says what to change', async (t) => {
+  const folder = copyOf(t.testdir())
+  for (const part of ['scripts', 'packages', 'services', 'infra', 'app', 'package.json'])
+    cpSync(join(root, part), join(folder, part), {
+      recursive: true,
+      filter: (from) => !from.includes('/bench'),
+    })
+  cpSync(join(root, 'generated'), join(folder, 'generated'), { recursive: true })
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  change(
+    folder,
+    'spec/payments.yaml',
+    '    OrderStatus:',
+    'pending, paid, partially_refunded, refunded, canceled',
+    'pending, paid, partially_refunded, refunded, canceled, lost',
+  )
+  const before = readFileSync(join(folder, 'generated/openapi.json'), 'utf8')
+  const { code, stderr, stdout } = await promisify(execFile)(process.execPath, ['scripts/generate/main.ts'], {
+    cwd: folder,
+  }).then(
+    (done) => ({ ...done, code: 0 }),
+    (error) => error as { code: number; stderr: string; stdout: string },
+  )
+  t.equal(code, 1, stdout)
+  t.match(
+    stderr,
+    /^spec\/payments\.yaml:\d+:9 Order\.status may be lost, the column never \(prisma\/schema\.prisma:\d+\)\n/,
+  )
+  t.match(stderr, /Spec and database disagree in 1 place; nothing was written\.\n$/)
+  t.notMatch(stderr, /^ +at /m)
+  t.equal(readFileSync(join(folder, 'generated/openapi.json'), 'utf8'), before)
+})

@@ -1,0 +1,216 @@
+// What is sold and what was bought of it, put there by the services themselves before a test asks. The gateway is the sandbox.
+import type { Db } from '../../infra/database/database.ts'
+import { insertPrice, insertProduct } from '../../services/payments/products-and-prices.ts'
+import { insertCheckout } from '../../services/payments/checkouts.ts'
+import { paymentsNow } from '../../services/payments/clock.ts'
+import { findOrder, insertOrder, priceItems, type NewOrder } from '../../services/payments/orders.ts'
+import { refundOrder } from '../../services/payments/refunds.ts'
+import {
+  endSubscription,
+  expireCheckout,
+  keepPayment,
+  lockDeal,
+  settlePayment,
+  type Told,
+} from '../../services/payments/settle.ts'
+import {
+  insertSubscription,
+  setEnd,
+  setLatestOrder,
+  subscriptionById,
+} from '../../services/payments/subscriptions.ts'
+import type { TestServer } from './server.ts'
+
+export const pages = { success_url: 'https://shop.example/thanks', cancel_url: 'https://shop.example/cart' }
+
+export const card = { brand: 'Visa', last4: '4242', renews: true }
+
+/** A product with a price of 19.99 EUR that is paid once, and one of 10.00 EUR a month. */
+export interface Catalogue {
+  product: string
+  price: string
+  monthly: string
+}
+
+const catalogues = new WeakMap<TestServer, Promise<Catalogue>>()
+
+/** The catalogue of a server, made once. */
+export async function catalogueOf(server: TestServer): Promise<Catalogue> {
+  const found = catalogues.get(server) ?? newCatalogue(server)
+  catalogues.set(server, found)
+  return await found
+}
+
+async function newCatalogue(server: TestServer): Promise<Catalogue> {
+  const product = await insertedProduct(server)
+  return {
+    product,
+    price: await insertedPrice(server, product),
+    monthly: await insertedPrice(server, product, {
+      unit_amount: 1000,
+      recurring: { interval: 'month', interval_count: 1 },
+    }),
+  }
+}
+
+export async function insertedProduct(
+  { services: { database } }: TestServer,
+  { name = 'Team plan' } = {},
+): Promise<string> {
+  return (await insertProduct(database, { name, description: 'Ten seats' })).id
+}
+
+type PriceFields = Partial<Parameters<typeof insertPrice>[1]>
+
+export async function insertedPrice(
+  { services: { database } }: TestServer,
+  product: string,
+  fields: PriceFields = {},
+): Promise<string> {
+  return (
+    await database.transaction((tx) =>
+      insertPrice(tx, { product_id: product, unit_amount: 1999, currency: 'eur', ...fields }),
+    )
+  ).id
+}
+
+export interface Bought {
+  projectId?: string | null
+  quantity?: number
+}
+
+const metadata = { note: 'Theirs' }
+
+/** An order of the user's. It is in no project unless one is named. */
+export async function insertedOrder(
+  server: TestServer,
+  ownerId: string,
+  { projectId = null, quantity = 1, status = 'pending' }: Bought & { status?: 'pending' | 'paid' } = {},
+): Promise<string> {
+  const { price } = await catalogueOf(server)
+  return await server.services.database.transaction(async (tx) => {
+    const { id } = await newOrder(tx, { price, quantity }, { projectId, ownerId })
+    if (status === 'paid') await pay(server, tx, id)
+    return id
+  })
+}
+
+async function newOrder(
+  tx: Db,
+  { price, quantity, recurring }: { price: string; quantity: number; recurring?: boolean },
+  fields: NewOrder,
+) {
+  return await insertOrder(tx, await priceItems(tx, [{ price_id: price, quantity }], { recurring }), {
+    metadata,
+    ...fields,
+  })
+}
+
+const told = async (tx: Db, checkoutId: string | null): Promise<Told> => ({
+  gateway: 'sandbox',
+  reference: null,
+  checkoutId,
+  card,
+  at: await paymentsNow(tx),
+})
+
+/** By the session, or by none. */
+async function pay(
+  { services }: TestServer,
+  tx: Db,
+  orderId: string,
+  checkoutId: string | null = null,
+): Promise<void> {
+  await settlePayment(tx, services, await lockDeal(tx, orderId), await told(tx, checkoutId), card)
+}
+
+/** What was given back of a paid order: one cent unless said. */
+export async function insertedRefund(
+  { services }: TestServer,
+  orderId: string,
+  { amount = 1 } = {},
+): Promise<string> {
+  return (
+    await services.database.transaction((tx) =>
+      refundOrder(tx, services, orderId, { amount, reason: 'Theirs', metadata }),
+    )
+  ).id
+}
+
+/** A session by which the order is to be paid, was paid or was not. */
+export async function insertedCheckout(
+  server: TestServer,
+  orderId: string,
+  status: 'open' | 'complete' | 'expired' = 'open',
+): Promise<string> {
+  const { services, url } = server
+  return await services.database.transaction(async (tx) => {
+    const now = await paymentsNow(tx)
+    const order = await findOrder(tx, orderId, { lock: true })
+    const { id } = await insertCheckout(tx, {
+      order,
+      ownsOrder: false,
+      gateway: 'sandbox',
+      publicUrl: url,
+      successUrl: pages.success_url,
+      cancelUrl: pages.cancel_url,
+      seconds: 86_400,
+      metadata,
+      now,
+    })
+    if (status === 'complete') await pay(server, tx, orderId, id)
+    if (status === 'expired') await expireCheckout(tx, services, await lockDeal(tx, orderId), id, now)
+    return id
+  })
+}
+
+/** A payment by the session that waits to be confirmed. */
+export async function insertedQuestion(
+  { services: { database } }: TestServer,
+  orderId: string,
+  checkoutId: string,
+): Promise<string> {
+  return await database.transaction(
+    async (tx) =>
+      (await keepPayment(tx, await findOrder(tx, orderId), await told(tx, checkoutId), {
+        status: 'requires_confirmation',
+      }))!,
+  )
+}
+
+/** A subscription of the user's with its first order, which is paid unless it is `incomplete`; one that is `ending` ends with its period. */
+export async function insertedSubscription(
+  server: TestServer,
+  ownerId: string,
+  {
+    projectId = null,
+    quantity = 1,
+    status = 'active',
+  }: Bought & { status?: 'incomplete' | 'active' | 'ending' | 'canceled' } = {},
+): Promise<string> {
+  const { services } = server
+  const { monthly } = await catalogueOf(server)
+  return await services.database.transaction(async (tx) => {
+    const now = await paymentsNow(tx)
+    const id = await insertSubscription(tx, {
+      projectId,
+      ownerId,
+      priceId: monthly,
+      quantity,
+      gateway: 'sandbox',
+      metadata,
+      now,
+    })
+    const order = await newOrder(
+      tx,
+      { price: monthly, quantity, recurring: true },
+      { projectId, ownerId, subscription: { id, period: 1 } },
+    )
+    await setLatestOrder(tx, id, order.id)
+    if (status !== 'incomplete') await pay(server, tx, order.id)
+    if (status === 'ending') await setEnd(tx, id, { canceledAt: now })
+    if (status === 'canceled')
+      await endSubscription(tx, services, (await subscriptionById(tx, id, { lock: true }))!, now)
+    return id
+  })
+}

@@ -1,0 +1,103 @@
+// Real things in the place of those that the examples of the contract name: the example request of an operation, as it can be sent.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { OperationId } from '../../generated/operations.ts'
+import { askFor, type Ask } from './operation-fixtures.ts'
+import type { Attachment } from './contract-form.ts'
+import { catalogueOf } from './db-fixtures-payments.ts'
+import type { TestServer } from './server.ts'
+
+type Json = any
+
+export interface Example {
+  request: {
+    path: Record<string, string | number>
+    query: Record<string, string | number>
+    headers: Record<string, string | number>
+    body: { type: string; value: Json } | null
+  }
+  replies: Record<string, Json>
+  samples: Array<{ lang: string; label: string; source: string }>
+}
+
+const documentation = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../../generated/docs.json'), 'utf8'),
+) as {
+  operations: Record<OperationId, Example>
+  events: Array<{ type: string; example: Json }>
+  errors: Json[]
+}
+
+/** What the reference page shows of each operation. */
+export const examples = documentation.operations
+export const { events, errors } = documentation
+
+/** The end of every id in the examples. */
+const anyone = '01jd6y8m5qe8btc4y5w1r0n3fz'
+const exampleToken = 'Jb0dG7pX2sYwQ4mKfZ8vN1cR6tH9uLeA3iBoEy5gPaU'
+
+export interface StandIns {
+  /** What the contract tests would send. */
+  ask: Ask
+  /** The text with real ids instead of those of examples. */
+  replaced(text: string): string
+  /** The file that an example sends, by whatever name. */
+  file: Attachment
+}
+
+/** Makes what the example request of the operation is about. */
+export async function standInsFor(server: TestServer, id: OperationId): Promise<StandIns> {
+  const ask = await askFor(server, id)
+  const real = new Map<string, string>()
+  const { product, price } = await catalogueOf(server)
+  for (const value of textsIn([ask.params, ask.query, ask.body, ask.project, price, product])) {
+    const kind = /^([a-z]+)_[0-9a-hjkmnp-tv-z]{26}$/.exec(value)?.[1]
+    if (kind !== undefined && !real.has(`${kind}_${anyone}`)) real.set(`${kind}_${anyone}`, value)
+  }
+  if (ask.params?.token !== undefined) real.set(exampleToken, ask.params.token)
+  const attached = Object.values(ask.body ?? {}).find(
+    (value): value is Attachment => (value as Attachment | null)?.bytes instanceof Uint8Array,
+  )
+  return {
+    ask,
+    replaced: (text) => [...real].reduce((so, [from, to]) => so.replaceAll(from, to), text),
+    file: attached ?? {
+      filename: 'report.pdf',
+      type: 'application/pdf',
+      bytes: ask.bytes ?? Buffer.from('What is reported\n'),
+    },
+  }
+}
+
+/** The example request of the operation, of real things. */
+export async function exampleRequest(server: TestServer, id: OperationId): Promise<Ask> {
+  const { ask, replaced, file } = await standInsFor(server, id)
+  const { path, query, headers, body } = JSON.parse(
+    replaced(JSON.stringify(examples[id].request)),
+  ) as Example['request']
+  const texts = (values: Record<string, string | number>): Record<string, string> =>
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
+  const bytes = body !== null && body.value === null ? Buffer.from(file.bytes) : undefined
+  const fields =
+    body === null || body.value === null
+      ? undefined
+      : body.type === 'multipart/form-data'
+        ? { ...body.value, file: { ...file, filename: body.value.file } }
+        : body.value
+  return {
+    id,
+    server: ask.server,
+    caller: ask.caller,
+    params: texts(path),
+    query: texts(query),
+    headers: texts(headers),
+    body: fields,
+    bytes,
+  }
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return []
+  return Object.values(value).flatMap(textsIn)
+}

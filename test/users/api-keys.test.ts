@@ -1,0 +1,224 @@
+// Keys at the edge: what refuses them, and that a change of a key counts on every instance.
+import { hash } from 'node:crypto'
+import t from 'tap'
+import { createClient } from '../support/client.ts'
+import { startServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait.ts'
+import { isWellFormed, newSecret } from '../../infra/api-key-format.ts'
+
+t.test('the form of a key', async (t) => {
+  t.test('every typo of one character is seen without a look-up', async (t) => {
+    const secret = newSecret('live')
+    t.ok(isWellFormed(secret))
+    for (let i = 10; i < secret.length; i++) {
+      const typo = secret.slice(0, i) + (secret[i] === 'a' ? 'b' : 'a') + secret.slice(i + 1)
+      t.notOk(isWellFormed(typo), `character ${i}`)
+    }
+  })
+  t.test('a thousand keys are a thousand different ones of one form', async (t) => {
+    const keys = Array.from({ length: 1000 }, () => newSecret('test'))
+    t.equal(new Set(keys).size, 1000)
+    t.ok(keys.every((key) => /^plat_test_[0-9A-Za-z]{49}$/.test(key)))
+  })
+})
+
+t.test('two instances on one database', async (t) => {
+  const first = await startServer(t)
+  const second = await startServer(t, { databaseUrl: first.databaseUrl })
+  await waitUntil(() => first.services.principals.listening && second.services.principals.listening)
+  const onSecond = (key: string) => createClient(second.url, key)
+
+  t.test('a key revoked on one is refused by the other', async (t) => {
+    const person = await first.person()
+    const made = await person.client.post('/user/api-keys', { name: 'x', scopes: ['user:read'] })
+    const other = onSecond(made.body.key)
+    t.equal((await other.get('/user/profile')).status, 200)
+    t.equal((await other.get('/user/profile')).status, 200, 'it is known to the second instance now')
+    t.equal((await person.client.delete(`/user/api-keys/${made.body.id}`)).status, 204)
+    const refused = await other.get('/user/profile')
+    t.equal(refused.status, 401, 'in the very next request')
+    t.equal(refused.body.error.details.reason, 'revoked')
+    t.equal(refused.headers.get('www-authenticate'), 'Bearer error="invalid_token"')
+  })
+
+  t.test('a hundred keys in a row are refused by the other in the very next request', async (t) => {
+    const person = await first.person()
+    let served = 0
+    for (let i = 0; i < 100; i++) {
+      const made = await person.client.post('/user/api-keys', { name: 'x', scopes: ['user:read'] })
+      const other = onSecond(made.body.key)
+      await other.get('/user/profile')
+      await person.client.delete(`/user/api-keys/${made.body.id}`)
+      if ((await other.get('/user/profile')).status !== 401) served++
+    }
+    t.equal(served, 0)
+  })
+
+  t.test('a key revoked on an instance is refused there in the very next request', async (t) => {
+    const person = await first.person()
+    for (let i = 0; i < 20; i++) {
+      const made = await person.client.post('/user/api-keys', {
+        name: 'x',
+        scopes: ['user:read', 'keys:write'],
+      })
+      const own = createClient(first.url, made.body.key)
+      await own.get('/user/profile')
+      await own.delete(`/user/api-keys/${made.body.id}`)
+      t.equal((await own.get('/user/profile')).status, 401)
+    }
+  })
+
+  t.test('a disabled owner, a lost role and a deleted owner count everywhere', async (t) => {
+    const person = await first.person({ role: 'admin' })
+    const other = onSecond(person.key)
+    t.equal((await other.get('/users')).status, 200)
+    await first.admin.client.put(`/users/${person.id}`, { role: 'user' })
+    t.equal((await other.get('/users')).status, 403)
+    await first.admin.client.put(`/users/${person.id}`, { status: 'disabled' })
+    t.equal((await other.get('/user/profile')).body.error?.details.reason, 'disabled')
+    await first.admin.client.put(`/users/${person.id}`, { status: 'active' })
+    t.equal((await other.get('/user/profile')).status, 200)
+    await first.admin.client.delete(`/users/${person.id}`)
+    t.equal((await other.get('/user/profile')).body.error?.details.reason, 'unknown')
+  })
+
+  t.test('an instance that cannot listen keeps no keys', async (t) => {
+    const person = await first.person()
+    const other = onSecond(person.key)
+    await other.get('/user/profile')
+    const { prisma } = first.services.database
+    await prisma.$executeRawUnsafe(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'platform listener' AND datname = current_database()",
+    )
+    await waitUntil(() => !second.services.principals.listening, 'the loss to be noticed')
+    second.statements.length = 0
+    await other.get('/user/profile')
+    t.ok(
+      second.statements.some((text) => text.includes('api_keys')),
+      'the key was looked up',
+    )
+    await waitUntil(() => second.services.principals.listening, 'listening again')
+    t.equal((await other.get('/user/profile')).status, 200)
+  })
+})
+
+t.test('what is kept of a key', async (t) => {
+  const server = await startServer(t)
+  const { client, id } = await server.person()
+  const made = await client.post('/user/api-keys', { name: 'secret', scopes: ['user:read'] })
+  const { prisma } = server.services.database
+
+  t.test('the secret is in the answer that makes it and nowhere else', async (t) => {
+    t.match(made.body, {
+      name: 'secret',
+      start: made.body.key.slice(0, 14),
+      last_used_at: null,
+      revoked_at: null,
+    })
+    t.notOk('key' in (await client.get(`/user/api-keys/${made.body.id}`)).body)
+    t.notOk((await client.get('/user/api-keys')).text.includes(made.body.key))
+    const row = await prisma.apiKey.findUniqueOrThrow({
+      where: { id: made.body.id },
+      omit: { digest: false },
+    })
+    t.equal(Buffer.from(row.digest).toString('hex'), hash('sha256', made.body.key, 'hex'))
+    t.notOk(JSON.stringify(row).includes(made.body.key))
+  })
+
+  t.test('a remembered answer does not hold the secret in the clear', async (t) => {
+    const headers = { 'idempotency-key': 'keep-me-3b1f' }
+    const first = await client.post('/user/api-keys', { name: 'idem', scopes: ['user:read'] }, { headers })
+    const record = await prisma.idempotencyRecord.findFirstOrThrow({ where: { ownerId: id } })
+    t.notOk(Buffer.from(record.answer).includes(first.body.key))
+    t.equal(
+      (await client.post('/user/api-keys', { name: 'idem', scopes: ['user:read'] }, { headers })).body.key,
+      first.body.key,
+    )
+  })
+
+  t.test('a key that may do less does not get it by repeating the request', async (t) => {
+    const narrow = await client.post('/user/api-keys', { name: 'narrow', scopes: ['keys:write'] })
+    const body = { name: 'wide', scopes: ['projects:read', 'keys:write'] }
+    const headers = { 'idempotency-key': 'wide-1' }
+    t.equal((await client.post('/user/api-keys', body, { headers })).status, 201)
+    const repeated = await createClient(server.url, narrow.body.key).post('/user/api-keys', body, { headers })
+    t.equal(repeated.status, 403)
+    t.notOk(repeated.text.includes('plat_'))
+  })
+
+  t.test('its last use is written without a write a request', async (t) => {
+    const own = createClient(server.url, made.body.key)
+    server.statements.length = 0
+    for (let i = 0; i < 20; i++) await own.get('/user/profile')
+    await server.services.lastUsed.flush()
+    t.equal(server.statements.filter((text) => text.includes('SET last_used_at')).length, 1)
+    const { body } = await client.get(`/user/api-keys/${made.body.id}`)
+    t.ok(Math.abs(Date.now() - Date.parse(body.last_used_at)) < 60_000)
+  })
+
+  t.test('rotation keeps the old key for the overlap', async (t) => {
+    const rotated = await client.post(`/user/api-keys/${made.body.id}/rotate`, { overlap_seconds: 3600 })
+    t.equal(rotated.status, 201)
+    t.same(rotated.body.scopes, ['user:read'])
+    t.not(rotated.body.key, made.body.key)
+    t.equal((await createClient(server.url, made.body.key).get('/user/profile')).status, 200)
+    t.equal((await createClient(server.url, rotated.body.key).get('/user/profile')).status, 200)
+    const { body: old } = await client.get(`/user/api-keys/${made.body.id}`)
+    t.ok(Date.parse(old.expires_at) > Date.now())
+    const again = await client.post(`/user/api-keys/${rotated.body.id}/rotate`)
+    t.equal(
+      (await createClient(server.url, rotated.body.key).get('/user/profile')).body.error.details.reason,
+      'revoked',
+    )
+    t.equal((await client.post(`/user/api-keys/${rotated.body.id}/rotate`)).status, 409)
+    t.equal((await createClient(server.url, again.body.key).get('/user/profile')).status, 200)
+  })
+
+  t.test('a key makes none that may do more than itself', async (t) => {
+    const narrow = await server.person({ scopes: ['keys:write', 'user:read'] })
+    t.equal(
+      (await narrow.client.post('/user/api-keys', { name: 'x', scopes: ['user:read', 'user:write'] })).status,
+      403,
+    )
+    t.equal((await client.post('/user/api-keys', { name: 'x', scopes: ['admin'] })).status, 403)
+    t.equal((await narrow.client.post('/user/api-keys', { name: 'x', scopes: ['user:read'] })).status, 201)
+  })
+
+  t.test('a key for one project touches no other', async (t) => {
+    const one = (await client.post('/projects', { name: 'one' })).body
+    const two = (await client.post('/projects', { name: 'two' })).body
+    const made = await client.post('/user/api-keys', {
+      name: 'x',
+      scopes: ['projects:read', 'projects:write', 'keys:write'],
+      project_ids: [one.id],
+    })
+    const bound = createClient(server.url, made.body.key)
+    t.same(
+      (await bound.get('/projects')).body.data.map((p: any) => p.id),
+      [one.id],
+    )
+    t.equal((await bound.get('/projects')).body.pagination.total, 1)
+    t.equal((await bound.get(`/projects/${one.id}`)).status, 200)
+    t.equal((await bound.get(`/projects/${two.id}`)).status, 403)
+    t.equal((await bound.delete(`/projects/${two.id}`)).status, 403)
+    t.equal((await bound.post('/projects', { name: 'three' })).status, 403)
+    t.equal((await bound.post('/user/api-keys', { name: 'y', scopes: ['projects:read'] })).status, 403)
+    t.equal(
+      (await bound.post('/user/api-keys', { name: 'y', scopes: ['projects:read'], project_ids: [two.id] }))
+        .status,
+      403,
+    )
+    t.equal(
+      (await bound.post('/user/api-keys', { name: 'y', scopes: ['projects:read'], project_ids: [one.id] }))
+        .status,
+      201,
+    )
+  })
+
+  t.test("someone else's key is 403 and stays as it is", async (t) => {
+    const other = await server.person()
+    t.equal((await other.client.get(`/user/api-keys/${made.body.id}`)).status, 403)
+    t.equal((await other.client.delete(`/user/api-keys/${made.body.id}`)).status, 403)
+    t.equal((await other.client.post(`/user/api-keys/${made.body.id}/rotate`)).status, 403)
+  })
+})

@@ -1,0 +1,214 @@
+import t from 'tap'
+import { tidy } from '../../services/project-purge.ts'
+import { createClient } from '../support/client.ts'
+import { startServer } from '../support/server.ts'
+
+t.test('users, as an operator manages them', async (t) => {
+  const server = await startServer(t)
+  const { client } = server.admin
+
+  t.test('a user comes with a first key that works, and is no admin', async (t) => {
+    const made = await client.post('/users', {
+      email: 'Ada@Example.com',
+      name: 'Ada',
+      timezone: 'Europe/London',
+      metadata: { team: 'a' },
+    })
+    t.equal(made.status, 201)
+    t.match(made.body, {
+      email: 'ada@example.com',
+      email_verified: true,
+      role: 'user',
+      status: 'active',
+      locale: 'en',
+      timezone: 'Europe/London',
+      metadata: { team: 'a' },
+    })
+    const ada = createClient(server.url, made.body.api_key.key)
+    t.equal((await ada.get('/user/profile')).body.id, made.body.id)
+    t.equal((await ada.get('/users')).status, 403)
+    t.notOk((await client.get(`/users/${made.body.id}`)).text.includes('api_key'))
+  })
+
+  t.test('an address is taken once, whatever its case', async (t) => {
+    const again = await client.post('/users', { email: 'ADA@example.com', name: 'Other' })
+    t.equal(again.status, 409)
+    t.match(again.body.error, { code: 'CONFLICT', details: { field: 'email', constraint: 'email_taken' } })
+    const other = await server.person()
+    t.equal(
+      (await client.put(`/users/${other.id}`, { email: 'ada@EXAMPLE.com' })).body.error.details.constraint,
+      'email_taken',
+    )
+  })
+
+  t.test('a key with the scope admin is nothing when its owner is no admin', async (t) => {
+    const pretender = await server.person({ role: 'user', scopes: ['admin', 'user:read'] })
+    t.equal((await pretender.client.get('/users')).status, 403)
+  })
+
+  t.test('they are found by name and address, and filtered', async (t) => {
+    await server.person({ name: 'Grace 100%_Hopper', email: 'grace@navy.example' })
+    const find = async (query: string) =>
+      (await client.get(`/users?${query}`)).body.data.map((u: any) => u.name)
+    t.same(await find('q=HOPPER'), ['Grace 100%_Hopper'])
+    t.same(await find('q=100%25_h'), ['Grace 100%_Hopper'])
+    t.same(await find('q=%25%25'), [])
+    t.same(await find('q=navy.example'), ['Grace 100%_Hopper'])
+    t.ok((await client.get('/users?role=admin')).body.data.every((u: any) => u.role === 'admin'))
+  })
+
+  t.test('the last admin cannot be disabled, demoted or deleted', async (t) => {
+    for (const refused of [
+      await client.put(`/users/${server.admin.id}`, { role: 'user' }),
+      await client.put(`/users/${server.admin.id}`, { status: 'disabled' }),
+      await client.delete(`/users/${server.admin.id}`),
+    ])
+      t.equal(refused.body.error.details.constraint, 'last_admin')
+  })
+
+  t.test('a deleted user is erased, and what it shared goes on', async (t) => {
+    const leaving = await server.person({ name: 'Leaving' })
+    const staying = await server.person()
+    const { body: project } = await leaving.client.post('/projects', { name: 'shared' })
+    t.equal((await client.delete(`/users/${leaving.id}`)).body.error.details.constraint, 'last_owner')
+    await leaving.client.post(`/projects/${project.id}/members`, { user_id: staying.id, role: 'owner' })
+    t.equal((await client.delete(`/users/${leaving.id}`)).status, 204)
+    t.equal((await client.get(`/users/${leaving.id}`)).status, 404)
+    t.equal((await leaving.client.get('/user/profile')).status, 401)
+    t.match((await staying.client.get(`/projects/${project.id}`)).body, {
+      owner_id: staying.id,
+      member_count: 1,
+    })
+    const row = JSON.stringify(
+      await server.services.database.prisma.user.findUnique({ where: { id: leaving.id } }),
+    )
+    t.notOk(row.includes('Leaving') || row.includes(leaving.email))
+    t.equal(
+      (await client.post('/users', { email: leaving.email, name: 'New' })).status,
+      201,
+      'the address is free again',
+    )
+  })
+
+  t.test('nothing is left to a deleted user, and nobody deleted becomes a member', async (t) => {
+    const { prisma } = server.services.database
+    const leaving = await server.person()
+    const staying = await server.person()
+    const { body: shared } = await leaving.client.post('/projects', { name: 'shared, then deleted' })
+    const watching = await server.person()
+    const { body: alone } = await leaving.client.post('/projects', { name: 'alone, then deleted' })
+    await leaving.client.post(`/projects/${alone.id}/members`, { user_id: watching.id, role: 'viewer' })
+    await leaving.client.post(`/projects/${shared.id}/members`, { user_id: staying.id, role: 'owner' })
+    for (const { id } of [shared, alone]) await leaving.client.delete(`/projects/${id}`)
+    t.equal((await client.delete(`/users/${leaving.id}`)).status, 204)
+    t.equal(await prisma.member.count({ where: { userId: leaving.id } }), 0)
+    t.same(
+      await prisma.member.findMany({ where: { projectId: alone.id } }),
+      [],
+      "what nobody could restore is nobody's",
+    )
+    t.equal((await watching.client.get(`/projects/${alone.id}`)).status, 404)
+    t.match(await tidy(server.services.database), { projects: 1 })
+    t.equal(await prisma.project.findUnique({ where: { id: alone.id } }), null, 'and goes')
+    t.match((await staying.client.post(`/projects/${shared.id}/restore`)).body, {
+      owner_id: staying.id,
+      member_count: 1,
+    })
+    t.equal(
+      (await staying.client.post(`/projects/${shared.id}/members`, { user_id: leaving.id, role: 'viewer' }))
+        .status,
+      404,
+    )
+    await t.rejects(
+      prisma.member.create({
+        data: { id: 'mem_x', projectId: shared.id, userId: leaving.id, role: 'viewer' },
+      }),
+    )
+  })
+
+  t.test('a user who is deleted while joining and founding is in nothing afterwards', async (t) => {
+    const { prisma } = server.services.database
+    const host = await server.person()
+    const { body: project } = await host.client.post('/projects', { name: 'open house' })
+    for (let i = 0; i < 15; i++) {
+      const guest = await server.person()
+      const [deleted] = await Promise.all([
+        client.delete(`/users/${guest.id}`),
+        host.client.post(`/projects/${project.id}/members`, { user_id: guest.id, role: 'viewer' }),
+        guest.client.post('/projects', { name: 'founded' }),
+      ])
+      const left = await prisma.member.count({ where: { userId: guest.id } })
+      t.ok(
+        deleted.status === 409 || (deleted.status === 204 && left === 0),
+        `${deleted.status} with ${left} memberships left`,
+      )
+    }
+  })
+})
+
+t.test("the caller's own profile and settings", async (t) => {
+  const server = await startServer(t)
+  const { client } = await server.person({ name: 'Ada' })
+
+  t.test('a profile merges, and what the server owns cannot be written', async (t) => {
+    const { body } = await client.put('/user/profile', {
+      bio: 'hello',
+      locale: 'pt-BR',
+      metadata: { a: '1' },
+    })
+    t.match(body, { name: 'Ada', bio: 'hello', locale: 'pt-BR', metadata: { a: '1' } })
+    t.equal((await client.put('/user/profile', { bio: null })).body.bio, null)
+    for (const field of ['email', 'role', 'status', 'email_verified', 'id', 'created_at']) {
+      const refused = await client.put('/user/profile', { [field]: 'x' })
+      t.match(refused.body.error.details, { field, constraint: 'additionalProperties' })
+    }
+    t.equal(
+      (await client.put('/user/profile', { timezone: 'Mars/Olympus' })).body.error.details.constraint,
+      'format',
+    )
+  })
+
+  t.test('settings merge group by group', async (t) => {
+    const { body } = await client.put('/user/settings', { theme: 'dark', notifications: { email: false } })
+    t.match(body, {
+      theme: 'dark',
+      notifications: { email: false, in_app: true },
+      privacy: { profile_visibility: 'members' },
+    })
+    t.match((await client.get('/user/settings')).body, body)
+  })
+
+  t.test("a default project is one of the caller's, and is forgotten with it", async (t) => {
+    const other = await server.person()
+    const { body: foreign } = await other.client.post('/projects', { name: 'foreign' })
+    t.equal((await client.put('/user/settings', { default_project_id: foreign.id })).status, 403)
+    const { body: own } = await client.post('/projects', { name: 'own' })
+    t.equal(
+      (await client.put('/user/settings', { default_project_id: own.id })).body.default_project_id,
+      own.id,
+    )
+    await client.delete(`/projects/${own.id}`)
+    t.equal((await client.get('/user/settings')).body.default_project_id, null)
+  })
+})
+
+t.test('housekeeping', async (t) => {
+  const server = await startServer(t)
+  const { client } = await server.person()
+  const { prisma } = server.services.database
+  const headers = { 'idempotency-key': 'k' }
+  const { body: old } = await client.post('/projects', { name: 'old' }, { headers })
+  const { body: young } = await client.post('/projects', { name: 'young' })
+  for (const { id } of [old, young]) await client.delete(`/projects/${id}`)
+  await prisma.project.update({
+    where: { id: old.id },
+    data: { deletedAt: new Date(Date.now() - 31 * 86_400_000) },
+  })
+  t.equal((await client.post(`/projects/${old.id}/restore`)).status, 404, 'too late even before the purge')
+  await prisma.idempotencyRecord.updateMany({ data: { createdAt: new Date(Date.now() - 25 * 3_600_000) } })
+  t.match(await tidy(server.services.database), { projects: 1, answers: 1 })
+  t.match(await tidy(server.services.database), { projects: 0, answers: 0 })
+  t.equal(await prisma.project.findUnique({ where: { id: old.id } }), null)
+  t.equal((await client.get('/projects?status=deleted')).body.pagination.total, 1)
+  t.equal((await client.post(`/projects/${young.id}/restore`)).status, 200)
+})

@@ -1,0 +1,374 @@
+// An endpoint is told of what its owner may read at the moment of sending, and of no more than the key that made it could;
+// and whoever may less than an endpoint learns nothing of it.
+import t, { type Test } from 'tap'
+import { createClient } from '../support/client.ts'
+import { statement } from '../../infra/database/database.ts'
+import type { Person } from '../support/server.ts'
+import { typedClient } from '../support/typed-client.ts'
+import { waitUntil } from '../support/wait.ts'
+import {
+  bringForward,
+  jobMisfits,
+  makeEndpoint,
+  sendTest,
+  startWorkingServer,
+  triedOnce,
+  whenDelivery,
+  type Endpoint,
+} from '../support/working-server.ts'
+
+const server = await startWorkingServer(t, { sends: false })
+const {
+  admin,
+  services: { database },
+} = server
+const forbiddenNow = 'The owner of the endpoint may no longer read this event.'
+
+/** What is to be told to an endpoint and was not yet. */
+const pending = statement<{ id: string; type: string }>(`
+  SELECT d.id, e.type FROM webhook_deliveries d JOIN events e ON e.id = d.event_id WHERE d.endpoint_id = $1 AND d.status = 'pending' ORDER BY e.position`)
+const outcome = statement<{ status: string; error: string | null; tries: number }>(`
+  SELECT d.status::text, d.attempts->-1->>'error' AS error, jsonb_array_length(d.attempts) AS tries FROM webhook_deliveries d WHERE d.id = $1`)
+
+async function waitingFor({ id }: Endpoint, type: string): Promise<string> {
+  const found = (await database.sql(pending, [id])).filter((row) => row.type === type)
+  if (found.length !== 1) throw new Error(`${found.length} deliveries of ${type} wait`)
+  return found[0].id
+}
+
+async function outcomeOf(deliveryId: string) {
+  let row: any
+  await waitUntil(
+    async () => ([row] = await database.sql(outcome, [deliveryId]))[0].status !== 'pending',
+    'the outcome',
+  )
+  return row
+}
+
+/** Sends while `work` is done. */
+async function sending<T>(work: () => Promise<T>): Promise<T> {
+  const sender = await server.work()
+  try {
+    return await work()
+  } finally {
+    await sender.stop()
+  }
+}
+
+async function shared(
+  t: Test,
+  role: string,
+): Promise<{ owner: Person; member: Person; project: any; membership: any; endpoint: Endpoint }> {
+  const [owner, member] = [await server.person(), await server.person()]
+  const { body: project } = await owner.client.post('/projects', { name: 'shared' })
+  const { body: membership } = await owner.client.post(`/projects/${project.id}/members`, {
+    user_id: member.id,
+    role,
+  })
+  const endpoint = await makeEndpoint(t, member)
+  return { owner, member, project, membership, endpoint }
+}
+
+/** Makes a weaker key of the same person. */
+async function weaker(person: Person, body: object): Promise<Person> {
+  const {
+    status,
+    body: { key },
+    text,
+  } = (await person.client.post('/user/api-keys', { name: 'weaker', ...body })) as any
+  if (status !== 201) throw new Error(text)
+  return { ...person, key, client: createClient(server.url, key), api: typedClient(server.url, key) }
+}
+
+t.test('who was removed before the sending is not told what was written before', async (t) => {
+  const { owner, project, membership, endpoint } = await shared(t, 'viewer')
+  await owner.client.put(`/projects/${project.id}`, { name: 'secret' })
+  const id = await waitingFor(endpoint, 'project.updated')
+  await owner.client.delete(`/projects/${project.id}/members/${membership.id}`)
+  await owner.client.put(`/projects/${project.id}`, { name: 'more secret' })
+  await sending(async () => t.same(await outcomeOf(id), { status: 'failed', error: forbiddenNow, tries: 1 }))
+  t.notOk(
+    endpoint.receiver.received.some(({ body }) => body.includes('secret"')),
+    'nothing of it arrived',
+  )
+})
+
+t.test('who was removed between two tries gets no other', async (t) => {
+  const { owner, member, project, membership, endpoint } = await shared(t, 'viewer')
+  endpoint.receiver.answer = { status: 500 }
+  await owner.client.put(`/projects/${project.id}`, { name: 'known' })
+  const id = await waitingFor(endpoint, 'project.updated')
+  await sending(async () => {
+    await whenDelivery(member, id, ({ attempts }) => attempts.length === 1)
+    await owner.client.delete(`/projects/${project.id}/members/${membership.id}`)
+    await bringForward(server)
+    t.same(await outcomeOf(id), { status: 'failed', error: forbiddenNow, tries: 2 })
+    endpoint.receiver.answer = {}
+    t.match(await member.client.post(`/webhooks/deliveries/${id}/redeliver`), { status: 202 })
+    t.same(
+      await outcomeOf(id),
+      { status: 'failed', error: forbiddenNow, tries: 3 },
+      'nor when it is asked for',
+    )
+  })
+  t.equal(endpoint.receiver.types().filter((type) => type === 'project.updated').length, 1)
+})
+
+t.test('invitations are told to admins of the project, for as long as they are', async (t) => {
+  const { owner, member, project, membership, endpoint } = await shared(t, 'admin')
+  const viewers = await shared(t, 'viewer')
+  await owner.client.post(`/projects/${project.id}/members`, { email: 'one@example.com', role: 'viewer' })
+  await viewers.owner.client.post(`/projects/${viewers.project.id}/members`, {
+    email: 'one@example.com',
+    role: 'viewer',
+  })
+  t.notOk(
+    (await database.sql(pending, [viewers.endpoint.id])).some(({ type }) => type === 'invitation.created'),
+    'never to a viewer',
+  )
+  const id = await waitingFor(endpoint, 'invitation.created')
+  await owner.client.put(`/projects/${project.id}/members/${membership.id}`, { role: 'editor' })
+  await owner.client.post(`/projects/${project.id}/members`, { email: 'two@example.com', role: 'viewer' })
+  t.equal(
+    (await database.sql(pending, [endpoint.id])).filter(({ type }) => type === 'invitation.created').length,
+    1,
+    'no other is to be told',
+  )
+  await sending(async () => {
+    t.same(await outcomeOf(id), { status: 'failed', error: forbiddenNow, tries: 1 })
+    await waitUntil(() => endpoint.receiver.types().includes('member.updated'), 'what an editor may read')
+  })
+  t.notOk(
+    endpoint.receiver.received.some(
+      ({ body }) => body.includes('@example.com') && !body.includes(member.email),
+    ),
+    'no address arrived',
+  )
+})
+
+t.test('who is disabled or deleted is told nothing more', async (t) => {
+  const [disabled, deleted] = [await shared(t, 'viewer'), await shared(t, 'viewer')]
+  const ids: string[] = []
+  for (const { owner, project, endpoint } of [disabled, deleted]) {
+    await owner.client.put(`/projects/${project.id}`, { name: 'secret' })
+    ids.push(await waitingFor(endpoint, 'project.updated'))
+  }
+  await admin.client.put(`/users/${disabled.member.id}`, { status: 'disabled' })
+  await admin.client.delete(`/users/${deleted.member.id}`)
+  await disabled.owner.client.put(`/projects/${disabled.project.id}`, { name: 'more secret' })
+  t.equal(
+    (await database.sql(pending, [disabled.endpoint.id])).filter(({ type }) => type === 'project.updated')
+      .length,
+    1,
+    'and nothing more is to be',
+  )
+  await sending(async () => {
+    t.match(await outcomeOf(ids[0]), { status: 'failed', error: forbiddenNow })
+    t.match(await outcomeOf(ids[1]), { status: 'failed', error: 'The endpoint is disabled.' })
+    await waitUntil(
+      async () =>
+        (await bringForward(server)) + (await database.sql(pending, [disabled.endpoint.id])).length === 0,
+      'the rest',
+    )
+  })
+  t.same(disabled.endpoint.receiver.received, [])
+  t.same(deleted.endpoint.receiver.received, [])
+})
+
+t.test("admins' events are told while the owner of the endpoint is one", async (t) => {
+  const [second, user] = [await server.person({ role: 'admin' }), await server.person()]
+  const endpoint = await makeEndpoint(t, second)
+  const users = await makeEndpoint(t, user)
+  const { body: made } = await admin.client.post('/users', { email: 'made@example.com', name: 'Made' })
+  const id = await waitingFor(endpoint, 'user.created')
+  await admin.client.put(`/users/${second.id}`, { role: 'user' })
+  await admin.client.put(`/users/${made.id}`, { name: 'Made again' })
+  t.notOk(
+    (await database.sql(pending, [endpoint.id])).some(({ type }) => type === 'user.updated'),
+    'nothing more is to be told',
+  )
+  t.notOk(
+    (await database.sql(pending, [users.id])).some(({ type }) => type.startsWith('user.')),
+    'nor ever to a user',
+  )
+  await sending(async () => t.same(await outcomeOf(id), { status: 'failed', error: forbiddenNow, tries: 1 }))
+  t.notOk(endpoint.receiver.received.some(({ body }) => body.includes('made@example.com')))
+  t.match(
+    await second.client.get(`/webhooks/endpoints/${endpoint.id}`),
+    { status: 200 },
+    'it is still theirs',
+  )
+})
+
+t.test("what is one person's is told to their endpoints alone", async (t) => {
+  const [mine, other] = [await server.person(), await server.person({ role: 'admin' })]
+  const [my, others] = [await makeEndpoint(t, mine), await makeEndpoint(t, other)]
+  await mine.client.put('/user/profile', { name: 'Mine' })
+  await sending(() => waitUntil(() => my.receiver.types().includes('profile.updated'), 'my own'))
+  t.notOk(others.receiver.received.some(({ body }) => body.includes(mine.id)))
+})
+
+t.test('an endpoint made by a limited key is told of no more than that', async (t) => {
+  const person = await server.person()
+  const [{ body: one }, { body: two }] = [
+    await person.client.post('/projects', { name: 'one' }),
+    await person.client.post('/projects', { name: 'two' }),
+  ]
+  const ofOne = await makeEndpoint(
+    t,
+    await weaker(person, {
+      scopes: ['projects:read', 'webhooks:read', 'webhooks:write'],
+      project_ids: [one.id],
+    }),
+  )
+  const noProjects = await makeEndpoint(
+    t,
+    await weaker(person, { scopes: ['user:read', 'webhooks:read', 'webhooks:write'] }),
+  )
+  const all = await makeEndpoint(t, person)
+  await person.client.put(`/projects/${one.id}`, { name: 'one again' })
+  await person.client.put(`/projects/${two.id}`, { name: 'two again' })
+  await person.client.put('/user/profile', { name: 'Someone' })
+  await sending(() =>
+    waitUntil(
+      async () =>
+        all.receiver.types().filter((type) => type.endsWith('updated')).length === 3 &&
+        (await database.sql(pending, [ofOne.id])).length === 0 &&
+        (await database.sql(pending, [noProjects.id])).length === 0,
+      'everything',
+    ),
+  )
+  const toldOf = ({ receiver }: Endpoint) =>
+    new Set(receiver.received.map(({ event }) => `${event.type} ${event.project_id ?? ''}`.trim()))
+  t.ok(toldOf(ofOne).has(`project.updated ${one.id}`))
+  t.notOk(
+    ofOne.receiver.received.some(({ body }) => body.includes(two.id)),
+    'nothing of another project',
+  )
+  t.notOk(
+    [...toldOf(ofOne)].some((what) => /^(profile|settings|api_key)/.test(what)),
+    'nothing of another scope',
+  )
+  t.ok(toldOf(noProjects).has('profile.updated'))
+  t.notOk([...toldOf(noProjects)].some((what) => /^(project|member)/.test(what)))
+  t.equal(toldOf(all).has(`project.updated ${two.id}`), true)
+  t.match(
+    await (
+      await weaker(person, { scopes: ['webhooks:write'] })
+    ).client.post('/webhooks/endpoints', { url: 'http://127.0.0.1/', event_types: ['project.created'] }),
+    { status: 403, body: { error: { code: 'FORBIDDEN' } } },
+    'nor can it be asked for by name',
+  )
+})
+
+t.test('an endpoint made by a key for projects is told nothing of what is in none', async (t) => {
+  const person = await server.person()
+  const { body: project } = await person.client.post('/projects', { name: 'one' })
+  const ofProject = await makeEndpoint(
+    t,
+    await weaker(person, {
+      scopes: ['user:read', 'storage:read', 'ai:read', 'webhooks:read', 'webhooks:write'],
+      project_ids: [project.id],
+    }),
+  )
+  const all = await makeEndpoint(t, person)
+  for (const session of [{ title: 'shared', project_id: project.id }, { title: 'private' }])
+    t.equal((await person.client.post('/ai/sessions', session)).status, 201)
+  await person.client.put('/user/profile', { name: 'Someone' })
+  // As one was written before anybody looked at it.
+  const [earlier] = await database.sql(
+    statement<{ id: string }>(`
+    UPDATE webhook_deliveries d SET endpoint_id = $1 FROM events e WHERE e.id = d.event_id AND e.type = 'session.created' AND e.project_id IS NULL AND d.endpoint_id = $2 RETURNING d.id`),
+    [ofProject.id, all.id],
+  )
+  t.same((await database.sql(pending, [ofProject.id])).map(({ type }) => type).sort(), [
+    'profile.updated',
+    'session.created',
+    'session.created',
+    'webhook_endpoint.created',
+  ])
+  await sending(async () => {
+    t.same(
+      await outcomeOf(earlier.id),
+      { status: 'failed', error: forbiddenNow, tries: 1 },
+      'one that waits is not sent',
+    )
+    await waitUntil(async () => (await database.sql(pending, [ofProject.id])).length === 0, 'the rest')
+  })
+  t.ok(ofProject.receiver.received.some(({ body }) => body.includes('shared')))
+  t.notOk(ofProject.receiver.received.some(({ body }) => body.includes('private')))
+  t.equal((await person.client.get(`/webhooks/deliveries/${earlier.id}`)).body.request, null)
+})
+
+t.test(
+  'a key that may less than an endpoint sees where it leads, and nothing that it was told, and changes nothing',
+  async (t) => {
+    const person = await server.person()
+    const { body: project } = await person.client.post('/projects', { name: 'one' })
+    const endpoint = await makeEndpoint(t, person, { event_types: ['profile.updated'] })
+    const { id: deliveryId } = await sending(() => triedOnce(person, endpoint))
+    const keys = {
+      'another scope': await weaker(person, { scopes: ['webhooks:read', 'webhooks:write', 'projects:read'] }),
+      'one project': await weaker(person, {
+        scopes: ['user:read', 'projects:read', 'webhooks:read', 'webhooks:write'],
+        project_ids: [project.id],
+      }),
+      'someone else': await server.person(),
+      'another admin': admin,
+    }
+    const path = `/webhooks/endpoints/${endpoint.id}`
+    for (const [name, { client }] of Object.entries(keys)) {
+      const replies = [
+        await client.put(path, { url: 'http://127.0.0.1:9/' }),
+        await client.put(path, { enabled: false }),
+        await client.post(`${path}/rotate-secret`),
+        await client.post(`${path}/test`),
+        await client.post(`${path}/recover`, { since: '2020-01-01T00:00:00Z' }),
+        await client.get(`${path}/deliveries`),
+        await client.get(`/webhooks/deliveries/${deliveryId}`),
+        await client.post(`/webhooks/deliveries/${deliveryId}/redeliver`),
+        await client.delete(path),
+      ]
+      t.same(
+        replies.map(({ status }) => status),
+        replies.map(() => 403),
+        name,
+      )
+      t.ok(
+        replies.every(({ text }) => !text.includes(endpoint.receiver.url) && !text.includes('whsec_')),
+        `${name} sees nothing of it`,
+      )
+      const mine = name === 'another scope' || name === 'one project'
+      t.equal((await client.get(path)).status, mine ? 200 : 403, name)
+      t.equal((await client.get('/webhooks/endpoints?limit=100')).text.includes(endpoint.id), mine, name)
+    }
+    const reader = await weaker(person, {
+      scopes: ['user:read', 'projects:read', 'storage:read', 'ai:read', 'payments:read', 'webhooks:read'],
+    })
+    t.match(await reader.client.get(path), { status: 200 }, 'who may as much reads it')
+    t.match(await reader.client.get(`${path}/deliveries`), {
+      status: 200,
+      body: { data: [{ id: deliveryId }] },
+    })
+    t.match((await reader.client.get('/webhooks/endpoints')).body, {
+      data: [{ id: endpoint.id }],
+      pagination: { total: 1 },
+    })
+    t.match(await reader.client.post(`${path}/test`), { status: 403 }, 'and changes nothing')
+    t.match((await person.client.get(path)).body, { url: endpoint.receiver.url, enabled: true })
+    await sending(() =>
+      sendTest(person, endpoint).then(({ id }) =>
+        whenDelivery(person, id, ({ status }) => status === 'succeeded'),
+      ),
+    )
+    t.ok(
+      endpoint.receiver.received.every(({ verified }) => verified),
+      'the secret is what it was',
+    )
+  },
+)
+
+t.test('in the end every pending delivery has one job, and no other has any', async (t) => {
+  t.same(await jobMisfits(server), [])
+  t.same(server.errors, [])
+})
