@@ -10,21 +10,8 @@ import { newId } from '../../infra/ids.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { codes, unseen } from '../support/contract-statuses.ts'
 import { stripeEnv, unserved } from '../support/operation-fixtures-payments.ts'
-import {
-  askFor,
-  beside,
-  contentOf,
-  fixtures,
-  infos,
-  nobodys,
-  operationIds,
-  otherScope,
-  pathOf,
-  send,
-  successOf,
-  type Ask,
-  type Fixture,
-} from '../support/operation-fixtures.ts'
+import { askFor, beside, contentOf, fixtures, infos, nobodys, operationIds, otherScope, pathOf, send, successOf } from '../support/operation-fixtures.ts'
+import { type Ask, type Fixture } from '../support/operation-fixture.ts'
 import { insertedKey } from '../support/db-fixtures.ts'
 import { createWire } from '../support/contract-proxy.ts'
 import { sendLines } from '../support/contract-wire.ts'

@@ -1,7 +1,8 @@
 // The filters of each list: what they let through, what they keep back, and that the total agrees.
 import t, { type Test } from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
-import { askFor, infos, send, type Ask } from '../support/operation-fixtures.ts'
+import { askFor, infos, send } from '../support/operation-fixtures.ts'
+import { type Ask } from '../support/operation-fixture.ts'
 import {
   insertedOrder,
   insertedPrice,

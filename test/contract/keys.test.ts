@@ -4,15 +4,8 @@ import { operations } from '../../generated/operations.ts'
 import { newSecret } from '../../infra/api-key-format.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { allScopes, type Scope } from '../../services/users/users.ts'
-import {
-  askFor,
-  fixtures,
-  secured,
-  send,
-  successOf,
-  type Ask,
-  type Fixture,
-} from '../support/operation-fixtures.ts'
+import { askFor, fixtures, secured, send, successOf } from '../support/operation-fixtures.ts'
+import { type Ask, type Fixture } from '../support/operation-fixture.ts'
 import { createDump, insertedKey } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 

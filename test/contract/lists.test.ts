@@ -1,7 +1,8 @@
 // Lists: what page, limit, sort and order may be, and that walking the pages meets every item exactly once.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
-import { askFor, infos, operationIds, pathOf, send, type Ask } from '../support/operation-fixtures.ts'
+import { askFor, infos, operationIds, pathOf, send } from '../support/operation-fixtures.ts'
+import { type Ask } from '../support/operation-fixture.ts'
 import {
   insertedOrder,
   insertedPrice,

@@ -1,17 +1,8 @@
 // What each role may do in a project is what the spec's x-project-access says, for every operation that has it.
 import t from 'tap'
 import { ranks } from '../../services/projects/access.ts'
-import {
-  askFor,
-  fixtures,
-  infos,
-  projectOf,
-  send,
-  successOf,
-  type Ask,
-  type Fixture,
-  type Rank,
-} from '../support/operation-fixtures.ts'
+import { askFor, fixtures, infos, projectOf, send, successOf } from '../support/operation-fixtures.ts'
+import { type Ask, type Fixture, type Rank } from '../support/operation-fixture.ts'
 import { catalogueOf, pages } from '../support/db-fixtures-payments.ts'
 import { createDump, insertedKey, insertedProject } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'

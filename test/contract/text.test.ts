@@ -1,7 +1,8 @@
 // Text comes back as it was sent, character by character, whatever the script.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
-import { askFor, pathOf, send, successOf, withBody, type Ask } from '../support/operation-fixtures.ts'
+import { askFor, pathOf, send, successOf, withBody } from '../support/operation-fixtures.ts'
+import { type Ask } from '../support/operation-fixture.ts'
 import { allows, bodyOf, isFreeText, replyOf, type Schema } from '../support/contract-schema.ts'
 import type { Attachment } from '../support/contract-form.ts'
 import { insertedOrder } from '../support/db-fixtures-payments.ts'

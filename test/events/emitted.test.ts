@@ -10,19 +10,8 @@ import { handlers } from '../../generated/routes.ts'
 import type { Db } from '../../infra/database/database.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { toProfile } from '../../services/users/users.ts'
-import {
-  askFor,
-  beside,
-  fixtures,
-  ofNothing,
-  operationIds,
-  otherScope,
-  secured,
-  send,
-  successOf,
-  type Ask,
-  type Fixture,
-} from '../support/operation-fixtures.ts'
+import { askFor, beside, fixtures, ofNothing, operationIds, otherScope, secured, send, successOf } from '../support/operation-fixtures.ts'
+import { type Ask, type Fixture } from '../support/operation-fixture.ts'
 import { catalogueOf, insertedSubscription, pages } from '../support/db-fixtures-payments.ts'
 import {
   createDump,

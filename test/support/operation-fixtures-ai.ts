@@ -1,7 +1,7 @@
 // What each operation of the AI area needs to be asked. With no upstream configured `extractive-1` answers everything.
 import { randomBytes, randomInt } from 'node:crypto'
 import type { OperationId } from '../../generated/operations.ts'
-import type { Fixture, Make, Scene } from './operation-fixtures.ts'
+import type { Fixture, Make, Scene } from './operation-fixture.ts'
 import type { Attachment } from './contract-form.ts'
 import {
   insertedDocument,

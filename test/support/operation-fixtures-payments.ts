@@ -1,7 +1,7 @@
 // What each operation of payments needs to be asked. The gateway is the sandbox.
 import { createHmac, randomBytes, randomInt } from 'node:crypto'
 import type { OperationId } from '../../generated/operations.ts'
-import type { Fixture, Make, Scene } from './operation-fixtures.ts'
+import type { Fixture, Make, Scene } from './operation-fixture.ts'
 import {
   catalogueOf,
   insertedCheckout,
