@@ -1,14 +1,15 @@
 // What goes on beside the requests, in servers and in workers alike: webhooks are sent, documents read, subscriptions renewed, and what time makes
 // superfluous is removed.
-import { kindsOfChats, kindsOfSilence } from './ai/chat/retention.ts'
+import { chatRetentionTasks, staleAnswerTasks } from './ai/chat/retention.ts'
 import { createIngestion } from './ai/knowledge/worker.ts'
-import { kindsOfKnowledge, kindsOfRemoved, kindsOfWaiting } from './ai/knowledge/retention.ts'
-import { kindsOfWaste, startHousekeeping } from './project-purge.ts'
+import { knowledgeRetentionTasks, deletedKnowledgeTasks, waitingDocumentTasks } from './ai/knowledge/retention.ts'
+import { startRetention } from '../infra/jobs/retention.ts'
+import { coreRetentionTasks, fileExpiryTasks } from './retention-tasks.ts'
 import { createBilling } from './payments/worker.ts'
-import { kindsOfHeard } from './payments/stripe/events.ts'
+import { stripeEventRetentionTasks } from './payments/stripe/events.ts'
 import { createStripeWorker } from './payments/stripe/worker.ts'
 import type { Services } from './services.ts'
-import { kindsOfEnding, kindsOfRemains } from './storage/retention.ts'
+import { storageRetentionTasks } from './storage/retention.ts'
 import { createSender } from './webhooks/worker.ts'
 
 export interface Work {
@@ -43,21 +44,21 @@ export async function startWork(
     upstreams,
   } = services
   const rare = [
-    ...kindsOfWaste({ eventDays: config.eventRetentionDays }),
-    ...kindsOfRemains(services, config),
-    ...kindsOfKnowledge(),
-    ...kindsOfChats(),
-    ...kindsOfHeard(),
+    ...coreRetentionTasks({ eventDays: config.eventRetentionDays }),
+    ...storageRetentionTasks(services, config),
+    ...knowledgeRetentionTasks(),
+    ...chatRetentionTasks(),
+    ...stripeEventRetentionTasks(),
   ]
   const rounds = [
-    startHousekeeping(database, { kinds: rare, onError }),
+    startRetention(database, { tasks: rare, onError }),
     // Deleted files give their room back within a minute, and what cannot go on ends.
-    startHousekeeping(database, {
-      kinds: [
-        ...kindsOfEnding(services),
-        ...kindsOfWaiting(documents),
-        ...kindsOfRemoved(),
-        ...kindsOfSilence(services),
+    startRetention(database, {
+      tasks: [
+        ...fileExpiryTasks(services),
+        ...waitingDocumentTasks(documents),
+        ...deletedKnowledgeTasks(),
+        ...staleAnswerTasks(services),
       ],
       round: 'endings',
       interval: 60_000,

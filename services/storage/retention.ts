@@ -1,16 +1,15 @@
 // What time makes superfluous in the store of files: files whose time is over, blobs whose row is gone, and what was left by
 // processes that died. Nothing is removed from the store that a row still names.
-import { removeDocumentsOf } from '../ai/knowledge/documents.ts'
 import { statement, type Db } from '../../infra/database/database.ts'
 import type { Emitter } from '../events/emit.ts'
-import { oneByOne, type Kind } from '../project-purge.ts'
+import { deleteEach, type RetentionTask } from '../../infra/jobs/retention.ts'
 import { removing } from '../../infra/database/batch-delete.ts'
 import { isOurs } from './blobs/blob-store.ts'
 import { fileColumns, type File } from './files.ts'
 import type { Storage } from './storage.ts'
 import { tidyUploads } from './uploads/uploads.ts'
 
-export interface StorageWaste {
+export interface StorageRetention {
   storage: Storage
   events: Emitter
 }
@@ -18,12 +17,17 @@ export interface StorageWaste {
 /** What is removed at once. */
 const most = { files: 100, orphaned: 1000, blobs: 200 }
 
-/** What somebody may wait for: looked after every minute. */
-export function kindsOfEnding({ storage, events }: StorageWaste): Kind[] {
+export interface ExpiryOptions extends StorageRetention {
+  /** Deletes the documents that were made from a file, before the file is deleted. */
+  deleteDocuments(tx: Db, fileId: string): Promise<void>
+}
+
+/** Run every minute, since users wait for the room that expired files take. */
+export function expiryTasks({ storage, events, deleteDocuments }: ExpiryOptions): RetentionTask[] {
   return [
     {
       name: 'expired files',
-      step: oneByOne({ list: listExpired, remove: (tx, file) => removeExpired(tx, events, file) }),
+      step: deleteEach({ list: listExpired, remove: (tx, file) => removeExpired(tx, { events, deleteDocuments }, file) }),
     },
     { name: 'uploads', step: (db) => tidyUploads(db, { storage, events }) },
     { name: 'blobs', step: (db) => removeDoomed(db, storage) },
@@ -43,10 +47,10 @@ const ofDeletedUsers = `
   WHERE u.status = 'deleted' AND NOT EXISTS (SELECT FROM documents d WHERE d.file_id = f.id) LIMIT $1`
 
 /** What only crashes and deleted accounts leave. */
-export function kindsOfRemains(
-  { storage }: StorageWaste,
+export function storageRetentionTasks(
+  { storage }: StorageRetention,
   { uploadTimeout, hours = 24 }: SweepOptions,
-): Kind[] {
+): RetentionTask[] {
   const sweep = createSweep(storage)
   let next = 0
   return [
@@ -81,12 +85,12 @@ async function listExpired(db: Db, after: Expired | null): Promise<Expired[]> {
 
 async function removeExpired(
   tx: Db,
-  events: Emitter,
+  { events, deleteDocuments }: Pick<ExpiryOptions, 'events' | 'deleteDocuments'>,
   { id }: Expired,
 ): Promise<{ removed: number; more: boolean }> {
   const [file] = await tx.sql(lockExpired, [id])
   if (file === undefined) return { removed: 0, more: false }
-  await removeDocumentsOf(tx, events, [id])
+  await deleteDocuments(tx, id)
   await tx.sql(deleteFile, [id])
   await events.emit(tx, 'file.deleted', file, { userId: file.owner_id })
   return { removed: 1, more: false }

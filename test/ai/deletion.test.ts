@@ -6,9 +6,9 @@ import {
   removeKnowledge,
   thinOut,
 } from '../../services/ai/knowledge/knowledge-bases.ts'
-import { kindsOfRemoved } from '../../services/ai/knowledge/retention.ts'
+import { deletedKnowledgeTasks } from '../../services/ai/knowledge/retention.ts'
 import { openDatabase, statement } from '../../infra/database/database.ts'
-import { tidy } from '../../services/project-purge.ts'
+import { runRetention } from '../support/retention.ts'
 import { newId } from '../../infra/ids.ts'
 import { createTestDatabase } from '../support/database.ts'
 import {
@@ -65,7 +65,7 @@ async function fill(base: string): Promise<string> {
 }
 
 const ada = await addPerson(db)
-const settle = async () => await tidy(db, { kinds: kindsOfRemoved() })
+const settle = async () => await runRetention(db, { tasks: deletedKnowledgeTasks() })
 
 t.test('a large document is read anew and deleted at once, and its words go step by step', async (t) => {
   const base = await addBase(db, ada)

@@ -3,15 +3,15 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { fileExpiryTasks } from '../../services/retention-tasks.ts'
 import { createIngestion, type Ingestion, type IngestionOptions } from '../../services/ai/knowledge/worker.ts'
 import type { Reader } from '../../services/ai/knowledge/index-document.ts'
 import { ReadingError } from '../../services/ai/parsing/parse.ts'
-import { kindsOfWaiting } from '../../services/ai/knowledge/retention.ts'
+import { waitingDocumentTasks } from '../../services/ai/knowledge/retention.ts'
 import { statement } from '../../infra/database/database.ts'
 import { unavailable } from '../../infra/errors.ts'
-import { tidy } from '../../services/project-purge.ts'
+import { runRetention } from '../support/retention.ts'
 import { newId } from '../../infra/ids.ts'
-import { kindsOfEnding } from '../../services/storage/retention.ts'
 import type { Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'
 import { fileCount, formOf, nothingLeft, uploaded, type Upload } from '../support/storage.ts'
@@ -524,7 +524,7 @@ t.test('a document that waits without a job gets one', async (t) => {
     where: { id: { in: [lost.id, waiting.id] } },
     data: { updatedAt: new Date(Date.now() - 3_600_000) },
   })
-  await tidy(database, { kinds: kindsOfWaiting(services.documents) })
+  await runRetention(database, { tasks: waitingDocumentTasks(services.documents) })
   t.equal((await jobsOf(lost.id)).length, 1)
   t.equal((await jobsOf(waiting.id)).length, 1)
   reading(t)
@@ -587,7 +587,7 @@ t.test('a document goes with its file, whoever deletes it and when its time is o
     t.same(await textsOf(document.id), [])
   }
   await prisma.file.update({ where: { id: ended.id }, data: { expiresAt: new Date(Date.now() - 1) } })
-  await tidy(database, { kinds: kindsOfEnding(services) })
+  await runRetention(database, { tasks: fileExpiryTasks(services) })
   t.same(await typesOf(documents[2].id), ['created', 'ready', 'deleted'])
   t.match((await person.client.get(`/ai/knowledge/${b}`)).body.document_counts, { ready: 0 })
 })

@@ -2,8 +2,9 @@
 import { hash } from 'node:crypto'
 import t from 'tap'
 import { requireKnowledge } from '../../services/ai/knowledge/access.ts'
-import { kindsOfKnowledge } from '../../services/ai/knowledge/retention.ts'
-import { kindsOfWaste, tidy } from '../../services/project-purge.ts'
+import { knowledgeRetentionTasks } from '../../services/ai/knowledge/retention.ts'
+import { runRetention } from '../support/retention.ts'
+import { coreRetentionTasks } from '../../services/retention-tasks.ts'
 import { newId } from '../../infra/ids.ts'
 import { startServer, type Person } from '../support/server.ts'
 
@@ -227,10 +228,10 @@ t.test('a purged project and a deleted user take theirs with them', async (t) =>
     where: { id: shared },
     data: { status: 'deleted', deletedAt: new Date(Date.now() - 31 * 86_400_000) },
   })
-  t.match(await tidy(database, { kinds: kindsOfWaste() }), { projects: 1 })
+  t.match(await runRetention(database, { tasks: coreRetentionTasks() }), { projects: 1 })
   t.equal(await prisma.knowledgeBase.count({ where: { id: theirs.id } }), 0)
   t.equal((await server.admin.client.delete(`/users/${person.id}`)).status, 204)
-  t.match(await tidy(database, { kinds: kindsOfKnowledge() }), { 'knowledge bases of deleted users': 1 })
+  t.match(await runRetention(database, { tasks: knowledgeRetentionTasks() }), { 'knowledge bases of deleted users': 1 })
   t.equal(await prisma.knowledgeBase.count({ where: { id: own.id } }), 0)
 })
 

@@ -5,8 +5,8 @@ import { startServer, type Person, type TestServer } from '../support/server.ts'
 import { openUpstream } from '../../scripts/bench/model-server.ts'
 import { startWork } from '../../services/background.ts'
 import { waitUntil } from '../support/wait.ts'
-import { tidy } from '../../services/project-purge.ts'
-import { kindsOfChats, kindsOfSilence } from '../../services/ai/chat/retention.ts'
+import { runRetention } from '../support/retention.ts'
+import { chatRetentionTasks, staleAnswerTasks } from '../../services/ai/chat/retention.ts'
 
 async function open(t: Test, env: Record<string, string> = {}): Promise<TestServer> {
   const server = await startServer(t, { env: { RATE_LIMIT_AI: '1000000', ...env } })
@@ -226,12 +226,12 @@ t.test('what time makes superfluous goes', async (t) => {
   const old = new Date(Date.now() - 25 * 3_600_000)
   await prisma.message.updateMany({ data: { createdAt: old } })
   await prisma.message.update({ where: { id: silent.body.id }, data: { status: 'in_progress', beatAt: old } })
-  await tidy(server.services.database, { kinds: [...kindsOfChats(), ...kindsOfSilence(server.services)] })
+  await runRetention(server.services.database, { tasks: [...chatRetentionTasks(), ...staleAnswerTasks(server.services)] })
   t.equal((await client.get(`/ai/messages/${unstored.body.id}`)).status, 404)
   t.equal((await client.get(`/ai/messages/${kept.body.id}`)).status, 200)
   t.equal((await client.get(`/ai/messages/${silent.body.id}`)).body.status, 'failed')
   await server.admin.client.delete(`/users/${userId}`)
-  await tidy(server.services.database, { kinds: kindsOfChats() })
+  await runRetention(server.services.database, { tasks: chatRetentionTasks() })
   t.equal(await prisma.session.count({ where: { ownerId: userId } }), 0)
   t.equal(await prisma.message.count({ where: { userId } }), 0)
 })

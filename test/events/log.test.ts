@@ -4,7 +4,8 @@ import t, { type Test } from 'tap'
 import type { Operations, HandlerServices } from '../../services/handler.ts'
 import { handlers } from '../../generated/routes.ts'
 import { statement } from '../../infra/database/database.ts'
-import { kindsOfWaste, tidy } from '../../services/project-purge.ts'
+import { runRetention } from '../support/retention.ts'
+import { coreRetentionTasks } from '../../services/retention-tasks.ts'
 import { insertedDelivery, insertedEndpoint, insertedEvent } from '../support/db-fixtures.ts'
 import { openStream } from '../support/event-stream.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
@@ -146,12 +147,12 @@ t.test('events that are no longer kept are never missed without a word', async (
     ids,
   } = await withEvents(t, 7)
   const { database } = server.services
-  t.match(await tidy(database), { events: 0 }, 'what is young stays')
+  t.match(await runRetention(database), { events: 0 }, 'what is young stays')
   await makeOld(server, ids.slice(0, 3), 31)
   await makeOld(server, ids.slice(3, 5), 29)
   const { client: stranger } = await server.person()
-  t.match(await tidy(database), { events: 3 })
-  t.match(await tidy(database), { events: 0 })
+  t.match(await runRetention(database), { events: 3 })
+  t.match(await runRetention(database), { events: 0 })
 
   t.same(
     sequencesOf((await client.get('/events')).body.data),
@@ -187,7 +188,7 @@ t.test('events that are no longer kept are never missed without a word', async (
   t.equal((await client.get(`/events/${ids[0]}`)).status, 404)
 
   t.match(
-    await tidy(database, { kinds: kindsOfWaste({ eventDays: 28 }) }),
+    await runRetention(database, { tasks: coreRetentionTasks({ eventDays: 28 }) }),
     { events: 2 },
     'how long they are kept is configured',
   )
@@ -239,10 +240,10 @@ t.test('more than one round can take is removed in several', async (t) => {
   await database.prisma.$executeRaw`
     INSERT INTO events (id, type, user_id, scope, data, created_at)
     SELECT 'evt_' || n, 'profile.updated', ${server.admin.id}, 'user:read', '{}', now() - interval '40 days' FROM generate_series(1, 2500) n`
-  t.match(await tidy(database), { events: 0 }, 'what has no number yet is not old')
+  t.match(await runRetention(database), { events: 0 }, 'what has no number yet is not old')
   await database.prisma.$executeRaw`SELECT number_events(10000)`
   await database.prisma.$executeRaw`UPDATE events SET created_at = now() - interval '40 days'`
-  t.match(await tidy(database), { events: 2501 })
+  t.match(await runRetention(database), { events: 2501 })
   t.match(await database.prisma.eventLog.findMany(), [{ lastSequence: 2501n, removedThrough: 2501n }])
 })
 
@@ -262,8 +263,8 @@ t.test('deliveries go with their event, and with their endpoint', async (t) => {
   await makeOld(server, [eventId], 31)
   t.equal((await person.client.delete(`/webhooks/endpoints/${left}`)).status, 204)
   t.equal(await prisma.webhookDelivery.count(), 4, 'nothing waits for a large endpoint to be cleared')
-  t.match(await tidy(database), { events: 1, deliveries: 2 })
-  t.match(await tidy(database), { events: 0, deliveries: 0 })
+  t.match(await runRetention(database), { events: 1, deliveries: 2 })
+  t.match(await runRetention(database), { events: 0, deliveries: 0 })
   t.same(
     (await prisma.webhookDelivery.findMany()).map(({ id }) => id),
     [young],
@@ -294,7 +295,7 @@ t.test('the events of a project that is purged go with it', async (t) => {
     where: { id: gone },
     data: { deletedAt: new Date(Date.now() - 31 * 86_400_000) },
   })
-  t.match(await tidy(database), { projects: 1, events: 0 })
+  t.match(await runRetention(database), { projects: 1, events: 0 })
   t.same(
     (await client.get('/events')).body.data.map(
       ({ type, project_id: id }: { type: string; project_id: string }) => `${type} ${id}`,

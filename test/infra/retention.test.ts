@@ -2,7 +2,9 @@
 // from being removed, and a stop waits for a step and not for the round.
 import t, { type Test } from 'tap'
 import { openDatabase, statement } from '../../infra/database/database.ts'
-import { kindsOfWaste, startHousekeeping, tidy, type Kind } from '../../services/project-purge.ts'
+import { runRetention } from '../support/retention.ts'
+import { coreRetentionTasks } from '../../services/retention-tasks.ts'
+import { startRetention, type RetentionTask } from '../../infra/jobs/retention.ts'
 import { insertedEndpoints, insertedEvent } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -61,7 +63,7 @@ function kindOf(
   name: string,
   steps: number,
   work: () => void | Promise<void> = () => {},
-): Kind & { taken: number } {
+): RetentionTask & { taken: number } {
   const kind = {
     name,
     taken: 0,
@@ -78,21 +80,21 @@ t.test('events that many were told of are removed in transactions that are never
   await insertedEvent(server, server.admin.id)
   const largest = await watchTransactions(t)
   const began = Date.now()
-  t.match(await tidy(database), { events: 200 })
+  t.match(await runRetention(database), { events: 200 })
   t.comment(`200 events with 30,000 deliveries: ${Date.now() - began} ms`)
   t.ok((await largest()) <= 2_500, `${await largest()} rows at most in one transaction`)
   t.equal(await prisma.webhookDelivery.count(), 0)
   t.equal(await prisma.event.count(), 1, 'the young one is there')
   const [{ removedThrough }] = await prisma.eventLog.findMany()
   t.match(await prisma.event.findMany(), [{ sequence: removedThrough + 1n }], 'and the log begins with it')
-  t.match(await tidy(database), { projects: 0, answers: 0, events: 0, deliveries: 0 })
+  t.match(await runRetention(database), { projects: 0, answers: 0, events: 0, deliveries: 0 })
 })
 
 t.test('an event of which more were told than one transaction removes goes in several', async (t) => {
   // What the planner believes of the tables is from when they were empty.
   await database.pool.query('ANALYZE')
   await insertTold(2, { days: 31, endpoints: 4_100 })
-  t.match(await tidy(database), { events: 2 })
+  t.match(await runRetention(database), { events: 2 })
   t.equal(await prisma.webhookDelivery.count(), 0)
 })
 
@@ -112,9 +114,9 @@ t.test('a project that cannot be removed keeps none of the others', async (t) =>
     .query(`CREATE FUNCTION keep () RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'stuck'; END $$;
     CREATE TRIGGER keep BEFORE DELETE ON projects FOR EACH ROW WHEN (OLD.id = '${ids[0]}') EXECUTE FUNCTION keep()`)
   const errors: Error[] = []
-  const kinds = kindsOfWaste()
+  const tasks = coreRetentionTasks()
   for (const removed of [2, 0]) {
-    t.match(await tidy(database, { kinds, onError: (error) => errors.push(error) }), { projects: removed })
+    t.match(await runRetention(database, { tasks, onError: (error) => errors.push(error) }), { projects: removed })
     t.same(
       (await prisma.project.findMany({ where: { id: { in: ids } } })).map(({ id }) => id),
       [ids[0]],
@@ -126,7 +128,7 @@ t.test('a project that cannot be removed keeps none of the others', async (t) =>
     'and is told of each time',
   )
   await database.pool.query('DROP FUNCTION keep CASCADE')
-  t.match(await tidy(database, { kinds }), { projects: 1 })
+  t.match(await runRetention(database, { tasks }), { projects: 1 })
 })
 
 t.test('a project goes with all its events, and the next one after it', async (t) => {
@@ -144,7 +146,7 @@ t.test('a project goes with all its events, and the next one after it', async (t
   await insertTold(1_100, { days: 1, projectId: ids[0], endpoints: 7 })
   await insertedEvent(server, server.admin.id)
   const before = await prisma.event.count()
-  t.match(await tidy(database), { projects: 2, events: 0 })
+  t.match(await runRetention(database), { projects: 2, events: 0 })
   t.same(
     (await prisma.project.findMany()).map(({ id }) => id),
     [ids[2]],
@@ -164,7 +166,7 @@ t.test(
     t.equal((await server.admin.client.delete(`/users/${person.id}`)).status, 204)
     await numberEvents()
     const largest = await watchTransactions(t)
-    t.match(await tidy(database), { 'events of deleted users': 1_101 })
+    t.match(await runRetention(database), { 'events of deleted users': 1_101 })
     t.ok((await largest()) <= 2_500, 'step by step')
     t.equal(await prisma.event.count({ where: { userId: person.id } }), 0)
     t.equal(await prisma.event.count({ where: { userId: stays.id } }), 1, "and no other's")
@@ -173,12 +175,12 @@ t.test(
       { data: { object: { id: person.id } } },
       'nor that the user was deleted',
     )
-    t.match(await tidy(database), { 'events of deleted users': 0 })
+    t.match(await runRetention(database), { 'events of deleted users': 0 })
   },
 )
 
 t.test('a kind that fails is reported and keeps no other from being removed', async (t) => {
-  const broken: Kind = {
+  const broken: RetentionTask = {
     name: 'files',
     step: async () => {
       throw new Error('no such bucket')
@@ -186,21 +188,21 @@ t.test('a kind that fails is reported and keeps no other from being removed', as
   }
   const [first, last] = [kindOf('first', 3), kindOf('last', 2)]
   const errors: Error[] = []
-  t.same(await tidy(database, { kinds: [first, broken, last], onError: (error) => errors.push(error) }), {
+  t.same(await runRetention(database, { tasks: [first, broken, last], onError: (error) => errors.push(error) }), {
     first: 3,
     files: 0,
     last: 2,
   })
   t.match(errors, [{ message: /files/, cause: { message: 'no such bucket' } }], 'once a round, and by name')
   await t.rejects(
-    tidy(database, { kinds: [broken] }),
+    runRetention(database, { tasks: [broken] }),
     { message: /files/ },
     'and is thrown where nobody listens',
   )
   await insertTold(1, { days: 31, endpoints: 1 })
   const told: Error[] = []
   t.match(
-    await tidy(database, { kinds: [broken, ...kindsOfWaste()], onError: (error) => told.push(error) }),
+    await runRetention(database, { tasks: [broken, ...coreRetentionTasks()], onError: (error) => told.push(error) }),
     { events: 1 },
     'the turn was given back',
   )
@@ -222,20 +224,20 @@ t.test('a statement that fails leaves its kind as it was, and the others go on',
     .query(`CREATE FUNCTION refuse () RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not these'; END $$;
     CREATE TRIGGER refuse BEFORE DELETE ON events FOR EACH ROW EXECUTE FUNCTION refuse()`)
   const errors: Error[] = []
-  t.match(await tidy(database, { onError: (error) => errors.push(error) }), { events: 0, answers: 1 })
+  t.match(await runRetention(database, { onError: (error) => errors.push(error) }), { events: 0, answers: 1 })
   t.match(errors, [{ message: /events/ }])
   t.equal(await prisma.webhookDelivery.count(), 1, 'what belongs to an event stays with it')
   await database.pool.query('DROP FUNCTION refuse CASCADE')
-  t.match(await tidy(database), { events: 1 })
+  t.match(await runRetention(database), { events: 1 })
 })
 
-t.test('kinds take turns, so that one with much to do keeps none waiting', async (t) => {
+t.test('tasks take turns, so that one with much to do keeps none waiting', async (t) => {
   const order: string[] = []
   const long = kindOf('long', 5, () => {
     order.push('long')
   })
-  await tidy(database, {
-    kinds: [
+  await runRetention(database, {
+    tasks: [
       long,
       kindOf('short', 2, () => {
         order.push('short')
@@ -250,19 +252,19 @@ t.test('of two processes one does the work', async (t) => {
   t.teardown(() => other.close())
   const idle = kindOf('idle', 1)
   const busy = kindOf('busy', 3, async () => {
-    t.same(await tidy(other, { kinds: [idle] }), { idle: 0 })
+    t.same(await runRetention(other, { tasks: [idle] }), { idle: 0 })
   })
-  t.same(await tidy(database, { kinds: [busy] }), { busy: 3 })
+  t.same(await runRetention(database, { tasks: [busy] }), { busy: 3 })
   t.equal(idle.taken, 0)
-  t.same(await tidy(other, { kinds: [idle] }), { idle: 1 }, 'until the other is through')
+  t.same(await runRetention(other, { tasks: [idle] }), { idle: 1 }, 'until the other is through')
 })
 
 t.test('rounds of different names do not wait for each other', async (t) => {
   const short = kindOf('short', 1)
   const long = kindOf('long', 1, async () => {
-    t.same(await tidy(database, { kinds: [short], round: 'short' }), { short: 1 })
+    t.same(await runRetention(database, { tasks: [short], round: 'short' }), { short: 1 })
   })
-  t.same(await tidy(database, { kinds: [long], round: 'long' }), { long: 1 })
+  t.same(await runRetention(database, { tasks: [long], round: 'long' }), { long: 1 })
 })
 
 t.test('a stop waits for the step under way and lets the rest be', async (t) => {
@@ -275,20 +277,20 @@ t.test('a stop waits for the step under way and lets the rest be', async (t) => 
     begun = true
     return ended
   })
-  const housekeeping = startHousekeeping(database, { kinds: [endless], delay: 0 })
+  const housekeeping = startRetention(database, { tasks: [endless], delay: 0 })
   await waitUntil(() => begun, 'a step')
   const stopped = housekeeping.stop()
   end()
   await stopped
   t.equal(endless.taken, 1, 'it was not cut off, and nothing more begun')
-  t.match(await tidy(database, { kinds: [kindOf('next', 1)] }), { next: 1 }, 'the turn was given back')
+  t.match(await runRetention(database, { tasks: [kindOf('next', 1)] }), { next: 1 }, 'the turn was given back')
 })
 
 t.test('rounds follow each other until the stop', async (t) => {
   const kind = kindOf('often', 1)
   const errors: Error[] = []
-  const housekeeping = startHousekeeping(database, {
-    kinds: [
+  const housekeeping = startRetention(database, {
+    tasks: [
       kind,
       {
         name: 'broken',
@@ -304,6 +306,6 @@ t.test('rounds follow each other until the stop', async (t) => {
   await waitUntil(() => kind.taken >= 3 && errors.length >= 3, 'three rounds')
   await housekeeping.stop()
   const { taken } = kind
-  await tidy(database)
+  await runRetention(database)
   t.equal(kind.taken, taken)
 })

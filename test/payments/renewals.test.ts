@@ -1,6 +1,6 @@
 // Subscriptions in time: they are renewed when they are due, to the millisecond, fail, are tried again, recover and end.
 import t, { type Test } from 'tap'
-import { tidy } from '../../services/project-purge.ts'
+import { runRetention } from '../support/retention.ts'
 import { createBilling } from '../../services/payments/worker.ts'
 import { moveClock } from '../../services/payments/clock.ts'
 import { unbalanced } from '../support/ledger-invariants.ts'
@@ -578,7 +578,7 @@ t.test('nobody pays for what is deleted', async (t) => {
       await database.pool.query("UPDATE projects SET deleted_at = now() - interval '31 days' WHERE id = $1", [
         project,
       ])
-      await tidy(database)
+      await runRetention(database)
       for (const { id, order, session } of [yearly, incomplete]) forgotten.push(id, order, session)
       t.equal((await bob.client.get(`/projects/${project}`)).status, 404)
       await advance(server, { seconds: 1 })
@@ -612,7 +612,7 @@ t.test('nobody pays for what is deleted', async (t) => {
     await carl.client.post('/payments/orders', { project_id: alone, items: [{ price_id: shop.price }] })
     await carl.client.delete(`/projects/${alone}`)
     t.equal((await server.admin.client.delete(`/users/${carl.id}`)).status, 204)
-    await tidy(database)
+    await runRetention(database)
     await advance(server, { seconds: 1 })
     t.match(
       await stateOf(inAlone.id),

@@ -1,7 +1,7 @@
 // Payments by Stripe: from the session to the paid order and its refund, told by signed events and found on the customer's return.
 import t from 'tap'
-import { tidy } from '../../services/project-purge.ts'
-import { kindsOfHeard } from '../../services/payments/stripe/events.ts'
+import { runRetention } from '../support/retention.ts'
+import { stripeEventRetentionTasks } from '../../services/payments/stripe/events.ts'
 import { openStripeShop } from '../support/stripe-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -357,7 +357,7 @@ t.test('what was heard is forgotten when Stripe does not tell it again', async (
   await pool.query("UPDATE gateway_events SET received_at = now() - interval '31 days' WHERE id <> $1", [
     before[0],
   ])
-  t.match(await tidy(server.services.database, { kinds: kindsOfHeard() }), {
+  t.match(await runRetention(server.services.database, { tasks: stripeEventRetentionTasks() }), {
     'gateway events': before.length - 1,
   })
   t.same(await left(), [before[0]])

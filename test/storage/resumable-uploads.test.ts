@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { fileExpiryTasks } from '../../services/retention-tasks.ts'
 import { statement } from '../../infra/database/database.ts'
 import { holdUpload } from '../../services/storage/uploads/lease.ts'
-import { tidy } from '../../services/project-purge.ts'
+import { runRetention } from '../support/retention.ts'
 import { finishUpload, openUpload, tidyUploads } from '../../services/storage/uploads/uploads.ts'
-import { kindsOfEnding } from '../../services/storage/retention.ts'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey, spawnServer } from '../support/process.ts'
@@ -842,7 +842,7 @@ t.test('an upload whose time is over', async (t) => {
   for (const name of [copy, orphan])
     await writeFile(join(server.services.config.storageDir, 'uploads', name), 'left by a crash')
   t.match(
-    await tidy(database, { kinds: kindsOfEnding({ storage, events }) }),
+    await runRetention(database, { tasks: fileExpiryTasks({ storage, events }) }),
     { uploads: 4 },
     'the round of every minute removes them',
   )

@@ -4,9 +4,10 @@ import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import t from 'tap'
-import { tidy, kindsOfWaste } from '../../services/project-purge.ts'
+import { runRetention } from '../support/retention.ts'
+import { coreRetentionTasks, fileExpiryTasks } from '../../services/retention-tasks.ts'
 import { newId } from '../../infra/ids.ts'
-import { createSweep, kindsOfEnding, kindsOfRemains } from '../../services/storage/retention.ts'
+import { createSweep, storageRetentionTasks } from '../../services/storage/retention.ts'
 import { startServer } from '../support/server.ts'
 import { sendFile } from '../support/transfer.ts'
 
@@ -44,7 +45,7 @@ t.test('the bytes of a deleted file go with the next round, and its usage at onc
   await server.admin.client.delete(`/storage/files/${deleted}`)
   t.match((await server.admin.client.get('/storage/usage')).body, { files: 1, bytes: 1_000 })
   t.same(await keys(), [kept, deleted].sort(), 'until then they are there')
-  t.match(await tidy(database, { kinds: kindsOfEnding(services) }), { blobs: 1 })
+  t.match(await runRetention(database, { tasks: fileExpiryTasks(services) }), { blobs: 1 })
   t.same(await keys(), [kept])
   t.equal(await prisma.doomedBlob.count(), 0)
 })
@@ -61,9 +62,9 @@ t.test('a removal that fails midway is done again', async (t) => {
       },
     }),
   }
-  await t.rejects(tidy(database, { kinds: kindsOfEnding({ ...services, storage: broken }) }))
+  await t.rejects(runRetention(database, { tasks: fileExpiryTasks({ ...services, storage: broken }) }))
   t.equal(await prisma.doomedBlob.count(), 1)
-  t.match(await tidy(database, { kinds: kindsOfEnding(services) }), { blobs: 1 })
+  t.match(await runRetention(database, { tasks: fileExpiryTasks(services) }), { blobs: 1 })
 })
 
 t.test('a blob that cannot be removed keeps no other from it, and comes again later', async (t) => {
@@ -73,17 +74,17 @@ t.test('a blob that cannot be removed keeps no other from it, and comes again la
   mkdirSync(place)
   for (const id of [stuck, other]) await server.admin.client.delete(`/storage/files/${id}`)
   const errors: Error[] = []
-  await tidy(database, { kinds: kindsOfEnding(services), onError: (error) => errors.push(error) })
+  await runRetention(database, { tasks: fileExpiryTasks(services), onError: (error) => errors.push(error) })
   t.match(
     errors.map(({ cause }) => (cause as Error).message),
     ['1 of 2 blobs cannot be removed'],
   )
   t.notOk((await keys()).includes(other))
   t.match(await prisma.doomedBlob.findMany(), [{ key: stuck }])
-  t.match(await tidy(database, { kinds: kindsOfEnding(services) }), { blobs: 0 }, 'not at once')
+  t.match(await runRetention(database, { tasks: fileExpiryTasks(services) }), { blobs: 0 }, 'not at once')
   rmSync(place, { recursive: true })
   await prisma.doomedBlob.updateMany({ data: { doomedAt: new Date() } })
-  t.match(await tidy(database, { kinds: kindsOfEnding(services) }), { blobs: 1 })
+  t.match(await runRetention(database, { tasks: fileExpiryTasks(services) }), { blobs: 1 })
 })
 
 t.test('an orphan that cannot be removed keeps the sweep from nothing else', async (t) => {
@@ -127,7 +128,7 @@ t.test('a file whose time is over is gone at once, with its event and its bytes 
     ).length,
     0,
   )
-  t.match(await tidy(database, { kinds: kindsOfEnding(services) }), { 'expired files': 1, blobs: 1 })
+  t.match(await runRetention(database, { tasks: fileExpiryTasks(services) }), { 'expired files': 1, blobs: 1 })
   const { data } = (await server.admin.client.get('/events?type=file.deleted&limit=100')).body
   t.equal(data.filter((event: any) => event.data.object.id === id).length, 1)
   t.notOk((await keys()).includes(id))
@@ -140,7 +141,7 @@ t.test('a project takes its files with it', async (t) => {
     where: { id: project },
     data: { status: 'deleted', deletedAt: new Date(Date.now() - 31 * 86_400_000) },
   })
-  t.match(await tidy(database, { kinds: [...kindsOfWaste(), ...kindsOfEnding(services)] }), {
+  t.match(await runRetention(database, { tasks: [...coreRetentionTasks(), ...fileExpiryTasks(services)] }), {
     projects: 1,
     blobs: 2,
   })
@@ -164,7 +165,7 @@ t.test('a deleted user takes the files that are in no project', async (t) => {
     'not even what was public is given any more',
   )
   t.match(
-    await tidy(database, { kinds: [...kindsOfRemains(services, config), ...kindsOfEnding(services)] }),
+    await runRetention(database, { tasks: [...storageRetentionTasks(services, config), ...fileExpiryTasks(services)] }),
     { 'files of deleted users': 1, blobs: 1 },
   )
   t.notOk((await keys()).includes(own))

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { tidy } from '../../services/project-purge.ts'
+import { runRetention } from '../support/retention.ts'
 import { createClient } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
 
@@ -108,7 +108,7 @@ t.test('users, as an operator manages them', async (t) => {
       "what nobody could restore is nobody's",
     )
     t.equal((await watching.client.get(`/projects/${alone.id}`)).status, 404)
-    t.match(await tidy(server.services.database), { projects: 1 })
+    t.match(await runRetention(server.services.database), { projects: 1 })
     t.equal(await prisma.project.findUnique({ where: { id: alone.id } }), null, 'and goes')
     t.match((await staying.client.post(`/projects/${shared.id}/restore`)).body, {
       owner_id: staying.id,
@@ -206,8 +206,8 @@ t.test('housekeeping', async (t) => {
   })
   t.equal((await client.post(`/projects/${old.id}/restore`)).status, 404, 'too late even before the purge')
   await prisma.idempotencyRecord.updateMany({ data: { createdAt: new Date(Date.now() - 25 * 3_600_000) } })
-  t.match(await tidy(server.services.database), { projects: 1, answers: 1 })
-  t.match(await tidy(server.services.database), { projects: 0, answers: 0 })
+  t.match(await runRetention(server.services.database), { projects: 1, answers: 1 })
+  t.match(await runRetention(server.services.database), { projects: 0, answers: 0 })
   t.equal(await prisma.project.findUnique({ where: { id: old.id } }), null)
   t.equal((await client.get('/projects?status=deleted')).body.pagination.total, 1)
   t.equal((await client.post(`/projects/${young.id}/restore`)).status, 200)

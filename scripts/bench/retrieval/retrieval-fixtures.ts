@@ -1,8 +1,8 @@
 // People, projects, knowledge bases and documents as retrieval finds them, put there without a server.
 import { createHash } from 'node:crypto'
-import { kindsOfRemoved } from '../../../services/ai/knowledge/retention.ts'
+import { deletedKnowledgeTasks } from '../../../services/ai/knowledge/retention.ts'
 import { statement, type Database, type Db } from '../../../infra/database/database.ts'
-import { tidy } from '../../../services/project-purge.ts'
+import { runRetention } from '../../../infra/jobs/retention.ts'
 import { replaceChunks } from '../../../services/ai/knowledge/chunk-index.ts'
 import { chunksOf } from '../../../services/ai/parsing/chunker.ts'
 import type { NewChunk } from '../../../services/ai/parsing/parse.ts'
@@ -123,6 +123,6 @@ const counted = statement<{ wrong: number }>(`
 
 /** How many counts are not what a recount gives, once the words of what was removed are discounted. */
 export async function miscounts(db: Database): Promise<number> {
-  await tidy(db, { kinds: kindsOfRemoved() })
+  await runRetention(db, { tasks: deletedKnowledgeTasks() })
   return (await db.sql(counted, []))[0].wrong
 }

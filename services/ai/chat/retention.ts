@@ -1,6 +1,6 @@
 // What is left over of chats: answers whose process died, those that were asked for without a session, the sessions of deleted
 // users, and what keys used long ago.
-import type { Kind } from '../../project-purge.ts'
+import type { RetentionTask } from '../../../infra/jobs/retention.ts'
 import { removing } from '../../../infra/database/batch-delete.ts'
 import { endSilent, type EndingServices } from './finish-answer.ts'
 
@@ -14,7 +14,7 @@ const ofDeletedUsers =
 const longAgo = "SELECT ctid FROM ai_usage WHERE day < now() - interval '400 days' LIMIT $1"
 
 /** What somebody may wait for. */
-export function kindsOfSilence({ events, upstreams }: EndingServices): Kind[] {
+export function staleAnswerTasks({ events, upstreams }: EndingServices): RetentionTask[] {
   return [
     {
       name: 'answers that nobody writes',
@@ -26,7 +26,7 @@ export function kindsOfSilence({ events, upstreams }: EndingServices): Kind[] {
   ]
 }
 
-export function kindsOfChats(): Kind[] {
+export function chatRetentionTasks(): RetentionTask[] {
   return [
     { name: 'answers without a session', step: removing('ai_messages', unstored, most.messages) },
     { name: 'sessions of deleted users', step: removing('ai_sessions', ofDeletedUsers, most.sessions) },

@@ -1,6 +1,6 @@
 // What is left over in the knowledge bases: those of deleted users, and documents that wait for a job which is not there.
 import { statement, type Db } from '../../../infra/database/database.ts'
-import { oneByOne, type Kind } from '../../project-purge.ts'
+import { deleteEach, type RetentionTask } from '../../../infra/jobs/retention.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import { discountRemoved } from './chunk-index.ts'
 import type { ReadingJob } from './documents.ts'
@@ -18,7 +18,7 @@ const forgotten = statement<ReadingJob>(`
   ) ORDER BY d.updated_at LIMIT $1 FOR UPDATE OF d SKIP LOCKED`)
 
 /** What somebody may wait for. */
-export function kindsOfWaiting(documents: Queue<ReadingJob>): Kind[] {
+export function waitingDocumentTasks(documents: Queue<ReadingJob>): RetentionTask[] {
   return [{ name: 'documents without a job', step: (db) => db.transaction((tx) => wantAgain(tx, documents)) }]
 }
 
@@ -33,9 +33,9 @@ async function wantAgain(tx: Db, documents: Queue<ReadingJob>): Promise<{ remove
 }
 
 /** What deleted documents and knowledge bases leave, beside the passages themselves. */
-export function kindsOfRemoved(): Kind[] {
+export function deletedKnowledgeTasks(): RetentionTask[] {
   return [
-    { name: 'words of removed documents', step: oneByOne({ list: listRemoved, remove: discountRemoved }) },
+    { name: 'words of removed documents', step: deleteEach({ list: listRemoved, remove: discountRemoved }) },
   ]
 }
 
@@ -53,9 +53,9 @@ async function listRemoved(db: Db, after: string | null): Promise<string[]> {
 }
 
 /** What deleted accounts leave. */
-export function kindsOfKnowledge(): Kind[] {
+export function knowledgeRetentionTasks(): RetentionTask[] {
   return [
-    { name: 'knowledge bases of deleted users', step: oneByOne({ list: listOfDeleted, remove: removeBase }) },
+    { name: 'knowledge bases of deleted users', step: deleteEach({ list: listOfDeleted, remove: removeBase }) },
   ]
 }
 

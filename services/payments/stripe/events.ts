@@ -2,7 +2,7 @@
 // Stripe is asked outside of transactions, and what it said is settled in one, with the event that gave the occasion.
 import { statement, type Db } from '../../../infra/database/database.ts'
 import { RolledBack } from '../../../infra/errors.ts'
-import type { Kind } from '../../project-purge.ts'
+import type { RetentionTask } from '../../../infra/jobs/retention.ts'
 import { removing } from '../../../infra/database/batch-delete.ts'
 import { lockDeal, settlePayment, type Told } from '../settle.ts'
 import type { SettleServices } from '../gateway.ts'
@@ -84,6 +84,6 @@ export async function settleOnce(
 const longAgo = "SELECT id FROM gateway_events WHERE received_at < now() - interval '30 days' LIMIT $1"
 
 /** Stripe tells nothing again that is older than 30 days. */
-export function kindsOfHeard(): Kind[] {
+export function stripeEventRetentionTasks(): RetentionTask[] {
   return [{ name: 'gateway events', step: removing('gateway_events', longAgo, 1_000) }]
 }

@@ -1,0 +1,43 @@
+// The retention tasks of all domains, in the order in which they run.
+import { removing } from '../infra/database/batch-delete.ts'
+import type { RetentionTask } from '../infra/jobs/retention.ts'
+import { removeDocumentsOf } from './ai/knowledge/documents.ts'
+import { eventRetentionTasks } from './events/retention.ts'
+import { projectRetentionTasks } from './project-purge.ts'
+import { expiryTasks, type StorageRetention } from './storage/retention.ts'
+import { webhookRetentionTasks } from './webhooks/retention.ts'
+
+export interface RetentionTasksOptions {
+  /** How many days events are kept. Default 30. */
+  eventDays?: number
+}
+
+const idempotencyRecordsPerStep = 5000
+
+// A key that is used again after 24 hours has its row updated, so the row is locked and read again.
+const oldIdempotencyRecords =
+  "SELECT ctid FROM idempotency_records WHERE created_at < now() - interval '24 hours' LIMIT $1 FOR UPDATE SKIP LOCKED"
+
+/** The tasks that depend on no setting of storage or AI. */
+export function coreRetentionTasks({ eventDays = 30 }: RetentionTasksOptions = {}): RetentionTask[] {
+  return [
+    ...projectRetentionTasks(),
+    {
+      name: 'answers',
+      step: removing('idempotency_records', oldIdempotencyRecords, idempotencyRecordsPerStep, {
+        key: 'ctid',
+      }),
+    },
+    ...eventRetentionTasks({ days: eventDays }),
+    ...webhookRetentionTasks(),
+  ]
+}
+
+/** Expired files and uploads; the documents that were made from a file are deleted before the file. */
+export function fileExpiryTasks({ storage, events }: StorageRetention): RetentionTask[] {
+  return expiryTasks({
+    storage,
+    events,
+    deleteDocuments: (tx, fileId) => removeDocumentsOf(tx, events, [fileId]),
+  })
+}

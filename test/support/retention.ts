@@ -1,0 +1,11 @@
+// Runs retention in tests: the core tasks unless a test names others.
+import type { Database } from '../../infra/database/database.ts'
+import { runRetention as run, type RetentionRunOptions } from '../../infra/jobs/retention.ts'
+import { coreRetentionTasks } from '../../services/retention-tasks.ts'
+
+export async function runRetention(
+  db: Database,
+  { tasks = coreRetentionTasks(), ...options }: Partial<RetentionRunOptions> = {},
+): Promise<Record<string, number>> {
+  return await run(db, { tasks, ...options })
+}
