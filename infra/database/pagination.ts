@@ -46,28 +46,44 @@ export function pageOfRows<Item extends { id: string }>(
 }
 
 export interface Listing {
+  /** The tables, as they stand after FROM. */
   from: string
   columns: string
+  /** Conditions, joined by AND. */
   filters: string[]
+  /** The values of the numbered parameters in `from`, `columns`, `filters` and `total`. */
   values: unknown[]
-  /** What it is sorted by; ties are broken by `id`. */
+  /** The sort column. Ties are broken by `id`. */
   key: string
   id: string
+  /** A query for `total`, where a rollup knows the count. Default: counts the rows that match. */
+  total?: string
+  /** Whether the best plan depends on the values, so that the statement is not prepared. Default false. */
   searches?: boolean
 }
 
-/** A page of a listing, with how many there are in all: one statement. */
+/** No list returns more items than this; a constant LIMIT lets PostgreSQL plan a prepared statement for few rows. */
+const maxLimit = 100
+
+/** One page of a list with the total number of items, in one statement. */
 export async function listPage<Item extends { id: string }>(
   db: Db,
-  { from, columns, filters, values: given, key, id, searches = false }: Listing,
+  { from, columns, filters, values: given, key, id, total, searches = false }: Listing,
   query: PageQuery & { order: 'asc' | 'desc' },
 ): Promise<Page<Item>> {
   const values = [...given]
+  const value = (v: unknown): string => `$${values.push(v)}`
   const where = filters.length === 0 ? '' : `WHERE ${filters.join(' AND ')}`
   const direction = query.order === 'asc' ? 'ASC' : 'DESC'
   const order = key === id ? `${id} ${direction}` : `${key} ${direction}, ${id} ${direction}`
-  const text = `SELECT t.total::int, x.* FROM (SELECT count(*) AS total FROM ${from} ${where}) t
-    LEFT JOIN LATERAL (SELECT ${columns} FROM ${from} ${where} ORDER BY ${order} LIMIT $${values.push(query.limit)} OFFSET $${values.push(offsetOf(query))}) x ON true`
+  const offset = query.page === 1 ? '' : `OFFSET ${value(offsetOf(query))}`
+  const text = `
+    SELECT t.total::int, x.* FROM (${total ?? `SELECT count(*) AS total FROM ${from} ${where}`}) t
+    LEFT JOIN LATERAL (
+      SELECT * FROM (
+        SELECT ${columns} FROM ${from} ${where} ORDER BY ${order} LIMIT ${maxLimit} ${offset}
+      ) page LIMIT ${value(query.limit)}
+    ) x ON true`
   return pageOfRows(await db.sql(statementOf<Item & { total: number }>(text, { searches }), values), query)
 }
 
