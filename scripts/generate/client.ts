@@ -11,7 +11,7 @@ import { banner } from './types.ts'
 
 type Json = any
 
-const readme = join(import.meta.dirname, '../../packages/client/README.md')
+const source = join(import.meta.dirname, '../../packages/client')
 const uploads = ['createUpload', 'getUpload', 'appendUpload', 'uploadFile']
 
 interface Given {
@@ -36,7 +36,8 @@ export function emitClient(
   const resumable = uploads.every((id) => operations.some((operation) => operation.id === id))
   return new Map([
     ['client/package.json', `${JSON.stringify(manifestOf(name, version, project), null, 2)}\n`],
-    ['client/README.md', readFileSync(readme, 'utf8').replaceAll('{name}', name)],
+    ['client/README.md', readFileSync(join(source, 'README.md'), 'utf8').replaceAll('{name}', name)],
+    ['client/LICENSE', readFileSync(join(source, 'LICENSE'), 'utf8')],
     ['client/types.d.ts', types],
     ['client/operations.js', table(document, operations)],
     ['client/operations.d.ts', methods(document, operations)],
@@ -52,7 +53,7 @@ function manifestOf(name: string, version: string, { license, dependencies, devD
     name,
     version,
     description: 'The typed client of the Platform API.',
-    license: license ?? 'UNLICENSED',
+    license,
     type: 'module',
     engines: { node: '>=22.12' },
     sideEffects: false,

@@ -62,7 +62,7 @@ t.test("the package has the contract's version and nothing but the client", asyn
   const contract = JSON.parse(await readFile(join(root, 'generated/openapi.json'), 'utf8'))
   t.equal(version, contract.info.version)
   t.ok(
-    files.every(({ path }) => /^([\w-]+\.js|[\w-]+\.d\.ts|README\.md|package\.json)$/.test(path)),
+    files.every(({ path }) => /^([\w-]+\.js|[\w-]+\.d\.ts|README\.md|LICENSE|package\.json)$/.test(path)),
     files.map(({ path }) => path).join(),
   )
   t.equal(files.length, (await readdir(join(root, 'generated/client'))).length)
