@@ -55,7 +55,7 @@ const cases: Record<string, Wrong> = {
     body: { message: 'Hi', model: 'two words' },
     field: 'model',
     constraint: 'pattern',
-    says: 'model must be the id of a model such as extractive-1',
+    says: 'model must be a model id such as extractive-1',
   },
   'an address that is no web address': {
     path: '/webhooks/endpoints',
