@@ -62,7 +62,7 @@ const cases: Record<string, Wrong> = {
     body: { url: 'ftp://example.com', event_types: ['*'] },
     field: 'url',
     constraint: 'pattern',
-    says: 'url must be an address that begins with http:// or https://',
+    says: 'url must be a URL that starts with http:// or https://',
   },
   'an id of something else': {
     path: '/ai/chat',
