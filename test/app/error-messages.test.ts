@@ -24,7 +24,7 @@ const cases: Record<string, Wrong> = {
     body: { path: '../secrets' },
     field: 'path',
     constraint: 'pattern',
-    says: 'path must be relative folders separated by /, none of them . or .., without \\ and control characters',
+    says: 'path must be a relative path such as reports/2026, without ., .., \\ or control characters',
   },
   'a name with a folder': {
     method: 'PUT',
@@ -32,7 +32,7 @@ const cases: Record<string, Wrong> = {
     body: { name: 'a/b' },
     field: 'name',
     constraint: 'pattern',
-    says: 'name must be a name that is neither . nor .., without /, \\ and control characters',
+    says: 'name must be a file name other than . and .., without /, \\ or control characters',
   },
   'a locale that is none': {
     method: 'PUT',
@@ -55,14 +55,14 @@ const cases: Record<string, Wrong> = {
     body: { message: 'Hi', model: 'two words' },
     field: 'model',
     constraint: 'pattern',
-    says: 'model must be the id of a model such as extractive-1',
+    says: 'model must be a model id such as extractive-1',
   },
   'an address that is no web address': {
     path: '/webhooks/endpoints',
     body: { url: 'ftp://example.com', event_types: ['*'] },
     field: 'url',
     constraint: 'pattern',
-    says: 'url must be an address that begins with http:// or https://',
+    says: 'url must be a URL that starts with http:// or https://',
   },
   'an id of something else': {
     path: '/ai/chat',
@@ -138,7 +138,7 @@ t.test('a digest in capitals, in the form and in the header', async (t) => {
     } = await client.call('POST', '/storage/upload', { raw: form as never, headers })
     t.equal(status, 400)
     t.match(error.details.errors, [
-      { field, constraint: 'pattern', message: `${field} must be 64 lower-case hexadecimal digits` },
+      { field, constraint: 'pattern', message: `${field} must be 64 lowercase hexadecimal digits` },
     ])
   }
 })
