@@ -1532,7 +1532,7 @@ return errors === 0;
 validate_spec_AvatarId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema_spec_AvatarVariant = {"type":"object","additionalProperties":false,"required":["size","url","bytes","sha256"],"properties":{"size":{"type":"integer","enum":[64,128,256]},"url":{"type":"string"},"bytes":{"type":"integer","minimum":1},"sha256":{"$ref":"spec:Sha256"}},"$id":"spec:AvatarVariant"};
-const schema_spec_Sha256 = {"type":"string","pattern":"^[0-9a-f]{64}$","x-pattern-says":"64 lower-case hexadecimal digits","$id":"spec:Sha256"};
+const schema_spec_Sha256 = {"type":"string","pattern":"^[0-9a-f]{64}$","x-pattern-says":"64 lowercase hexadecimal digits","$id":"spec:Sha256"};
 const pattern_34517ed6 = new RegExp("^[0-9a-f]{64}$", "u");
 
 function validate_spec_Sha256(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1548,7 +1548,7 @@ evaluated0.items = undefined;
 }
 if(typeof data === "string"){
 if(!pattern_34517ed6.test(data)){
-const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{64}$", says: "64 lower-case hexadecimal digits"},message:"must match pattern \""+"^[0-9a-f]{64}$"+"\""};
+const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{64}$", says: "64 lowercase hexadecimal digits"},message:"must match pattern \""+"^[0-9a-f]{64}$"+"\""};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5198,7 +5198,7 @@ return errors === 0;
 }
 validate_spec_FileId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_FileName = {"type":"string","minLength":1,"maxLength":255,"pattern":"^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$","x-pattern-says":"a name that is neither . nor .., without /, \\ and control characters","$id":"spec:FileName"};
+const schema_spec_FileName = {"type":"string","minLength":1,"maxLength":255,"pattern":"^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$","x-pattern-says":"a file name other than . and .., without /, \\ or control characters","$id":"spec:FileName"};
 const pattern_43b47864 = new RegExp("^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$", "u");
 
 function validate_spec_FileName(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -5234,7 +5234,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!pattern_43b47864.test(data)){
-const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$", says: "a name that is neither . nor .., without /, \\ and control characters"},message:"must match pattern \""+"^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$"+"\""};
+const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$", says: "a file name other than . and .., without /, \\ or control characters"},message:"must match pattern \""+"^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$"+"\""};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5259,7 +5259,7 @@ return errors === 0;
 }
 validate_spec_FileName.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_FilePath = {"type":"string","maxLength":1024,"pattern":"^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$","x-pattern-says":"relative folders separated by /, none of them . or .., without \\ and control characters","$id":"spec:FilePath"};
+const schema_spec_FilePath = {"type":"string","maxLength":1024,"pattern":"^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$","x-pattern-says":"a relative path such as reports/2026, without ., .., \\ or control characters","$id":"spec:FilePath"};
 const pattern_424d8927 = new RegExp("^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$", "u");
 
 function validate_spec_FilePath(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -5285,7 +5285,7 @@ vErrors.push(err0);
 errors++;
 }
 if(!pattern_424d8927.test(data)){
-const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$", says: "relative folders separated by /, none of them . or .., without \\ and control characters"},message:"must match pattern \""+"^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$"+"\""};
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$", says: "a relative path such as reports/2026, without ., .., \\ or control characters"},message:"must match pattern \""+"^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$"+"\""};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7784,7 +7784,7 @@ return errors === 0;
 }
 validate_spec_MessageId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_ModelId = {"type":"string","minLength":1,"maxLength":200,"pattern":"^[!-~]+$","x-pattern-says":"the id of a model such as extractive-1","$id":"spec:ModelId"};
+const schema_spec_ModelId = {"type":"string","minLength":1,"maxLength":200,"pattern":"^[!-~]+$","x-pattern-says":"a model id such as extractive-1","$id":"spec:ModelId"};
 const pattern_5e6e5233 = new RegExp("^[!-~]+$", "u");
 
 function validate_spec_ModelId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -7820,7 +7820,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!pattern_5e6e5233.test(data)){
-const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$", says: "the id of a model such as extractive-1"},message:"must match pattern \""+"^[!-~]+$"+"\""};
+const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$", says: "a model id such as extractive-1"},message:"must match pattern \""+"^[!-~]+$"+"\""};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -15926,7 +15926,7 @@ return errors === 0;
 }
 validate_spec_WebhookEndpointId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_WebhookUrl = {"type":"string","format":"uri","pattern":"^https?://","x-pattern-says":"an address that begins with http:// or https://","maxLength":2048,"$id":"spec:WebhookUrl"};
+const schema_spec_WebhookUrl = {"type":"string","format":"uri","pattern":"^https?://","x-pattern-says":"a URL that starts with http:// or https://","maxLength":2048,"$id":"spec:WebhookUrl"};
 const pattern_ccaba4eb = new RegExp("^https?://", "u");
 
 function validate_spec_WebhookUrl(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -15962,7 +15962,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!pattern_ccaba4eb.test(data)){
-const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^https?://", says: "an address that begins with http:// or https://"},message:"must match pattern \""+"^https?://"+"\""};
+const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^https?://", says: "a URL that starts with http:// or https://"},message:"must match pattern \""+"^https?://"+"\""};
 if(vErrors === null){
 vErrors = [err2];
 }

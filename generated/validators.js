@@ -1236,7 +1236,7 @@ return errors === 0;
 validate_pathGetFileLink.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.pathDownloadByLink = validate_pathDownloadByLink;
-const schema_pathDownloadByLink = {"type":"object","additionalProperties":false,"properties":{"token":{"type":"string","pattern":"^[0-9A-Za-z_-]{43}$","x-pattern-says":"the 43 letters, digits, - and _ that end the url of a link"}},"required":["token"],"$id":"pathDownloadByLink"};
+const schema_pathDownloadByLink = {"type":"object","additionalProperties":false,"properties":{"token":{"type":"string","pattern":"^[0-9A-Za-z_-]{43}$","x-pattern-says":"the 43 characters (letters, digits, - and _) at the end of a link's url"}},"required":["token"],"$id":"pathDownloadByLink"};
 const pattern_df6ff55c = new RegExp("^[0-9A-Za-z_-]{43}$", "u");
 
 function validate_pathDownloadByLink(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1312,7 +1312,7 @@ data["token"] = coerced0;
 }
 if(typeof data0 === "string"){
 if(!pattern_df6ff55c.test(data0)){
-const err3 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Za-z_-]{43}$", says: "the 43 letters, digits, - and _ that end the url of a link"},message:"must match pattern \""+"^[0-9A-Za-z_-]{43}$"+"\""};
+const err3 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Za-z_-]{43}$", says: "the 43 characters (letters, digits, - and _) at the end of a link's url"},message:"must match pattern \""+"^[0-9A-Za-z_-]{43}$"+"\""};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5702,7 +5702,7 @@ validate_queryListFiles.evaluated = {"props":true,"dynamicProps":false,"dynamicI
 
 exports.queryDispositionFilename = validate_queryDispositionFilename;
 const schema_queryDispositionFilename = {"type":"object","additionalProperties":false,"properties":{"disposition":{"type":"string","enum":["inline","attachment"],"default":"attachment"},"filename":{"$ref":"spec:FileName"}},"required":[],"$id":"queryDispositionFilename"};
-const schema_spec_FileName = {"type":"string","minLength":1,"maxLength":255,"pattern":"^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$","x-pattern-says":"a name that is neither . nor .., without /, \\ and control characters","$id":"spec:FileName"};
+const schema_spec_FileName = {"type":"string","minLength":1,"maxLength":255,"pattern":"^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$","x-pattern-says":"a file name other than . and .., without /, \\ or control characters","$id":"spec:FileName"};
 const pattern_43b47864 = new RegExp("^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$", "u");
 
 function validate_spec_FileName(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -5773,7 +5773,7 @@ vErrors.push(err2);
 errors++;
 }
 if(!pattern_43b47864.test(data)){
-const err3 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$", says: "a name that is neither . nor .., without /, \\ and control characters"},message:"must match pattern \""+"^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$"+"\""};
+const err3 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$", says: "a file name other than . and .., without /, \\ or control characters"},message:"must match pattern \""+"^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$"+"\""};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10516,7 +10516,7 @@ validate_headerIfNoneMatchRangeIfRangeIfModifiedSince.evaluated = {"props":{"if-
 
 exports.headerUploadFile = validate_headerUploadFile;
 const schema_headerUploadFile = {"type":"object","properties":{"idempotency-key":{"type":"string","minLength":1,"maxLength":255,"pattern":"^[\\x21-\\x7e]+$","x-pattern-says":"printable ASCII characters without blanks"},"x-content-sha256":{"$ref":"spec:Sha256"}},"required":[],"$id":"headerUploadFile"};
-const schema_spec_Sha256 = {"type":"string","pattern":"^[0-9a-f]{64}$","x-pattern-says":"64 lower-case hexadecimal digits","$id":"spec:Sha256"};
+const schema_spec_Sha256 = {"type":"string","pattern":"^[0-9a-f]{64}$","x-pattern-says":"64 lowercase hexadecimal digits","$id":"spec:Sha256"};
 const pattern_34517ed6 = new RegExp("^[0-9a-f]{64}$", "u");
 
 function validate_spec_Sha256(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -10567,7 +10567,7 @@ parentData[parentDataProperty] = coerced0;
 }
 if(typeof data === "string"){
 if(!pattern_34517ed6.test(data)){
-const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{64}$", says: "64 lower-case hexadecimal digits"},message:"must match pattern \""+"^[0-9a-f]{64}$"+"\""};
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{64}$", says: "64 lowercase hexadecimal digits"},message:"must match pattern \""+"^[0-9a-f]{64}$"+"\""};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10688,7 +10688,7 @@ return errors === 0;
 validate_headerUploadFile.evaluated = {"props":{"idempotency-key":true,"x-content-sha256":true},"dynamicProps":false,"dynamicItems":false};
 
 exports.headerCreateUpload = validate_headerCreateUpload;
-const schema_headerCreateUpload = {"type":"object","properties":{"idempotency-key":{"type":"string","minLength":1,"maxLength":255,"pattern":"^[\\x21-\\x7e]+$","x-pattern-says":"printable ASCII characters without blanks"},"tus-resumable":{"type":"string","maxLength":100},"upload-checksum":{"type":"string","pattern":"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$","x-pattern-says":"sha1 or sha256, a blank, and the digest in Base64"},"upload-length":{"type":"integer","minimum":0},"upload-metadata":{"type":"string","minLength":1,"maxLength":12000}},"required":["upload-length","upload-metadata"],"$id":"headerCreateUpload"};
+const schema_headerCreateUpload = {"type":"object","properties":{"idempotency-key":{"type":"string","minLength":1,"maxLength":255,"pattern":"^[\\x21-\\x7e]+$","x-pattern-says":"printable ASCII characters without blanks"},"tus-resumable":{"type":"string","maxLength":100},"upload-checksum":{"type":"string","pattern":"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$","x-pattern-says":"sha1 or sha256, a space, and the digest in Base64"},"upload-length":{"type":"integer","minimum":0},"upload-metadata":{"type":"string","minLength":1,"maxLength":12000}},"required":["upload-length","upload-metadata"],"$id":"headerCreateUpload"};
 const pattern_4b04c497 = new RegExp("^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$", "u");
 
 function validate_headerCreateUpload(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -10882,7 +10882,7 @@ data["upload-checksum"] = coerced2;
 }
 if(typeof data2 === "string"){
 if(!pattern_4b04c497.test(data2)){
-const err9 = {instancePath:instancePath+"/upload-checksum",schemaPath:"#/properties/upload-checksum/pattern",keyword:"pattern",params:{pattern: "^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$", says: "sha1 or sha256, a blank, and the digest in Base64"},message:"must match pattern \""+"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$"+"\""};
+const err9 = {instancePath:instancePath+"/upload-checksum",schemaPath:"#/properties/upload-checksum/pattern",keyword:"pattern",params:{pattern: "^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$", says: "sha1 or sha256, a space, and the digest in Base64"},message:"must match pattern \""+"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$"+"\""};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -11300,7 +11300,7 @@ return errors === 0;
 validate_headerIfMatchTusResumable.evaluated = {"props":{"if-match":true,"tus-resumable":true},"dynamicProps":false,"dynamicItems":false};
 
 exports.headerAppendUpload = validate_headerAppendUpload;
-const schema_headerAppendUpload = {"type":"object","properties":{"tus-resumable":{"type":"string","maxLength":100},"upload-checksum":{"type":"string","pattern":"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$","x-pattern-says":"sha1 or sha256, a blank, and the digest in Base64"},"upload-offset":{"type":"integer","minimum":0}},"required":["upload-offset"],"$id":"headerAppendUpload"};
+const schema_headerAppendUpload = {"type":"object","properties":{"tus-resumable":{"type":"string","maxLength":100},"upload-checksum":{"type":"string","pattern":"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$","x-pattern-says":"sha1 or sha256, a space, and the digest in Base64"},"upload-offset":{"type":"integer","minimum":0}},"required":["upload-offset"],"$id":"headerAppendUpload"};
 
 function validate_headerAppendUpload(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="headerAppendUpload" */;
@@ -11413,7 +11413,7 @@ data["upload-checksum"] = coerced1;
 }
 if(typeof data1 === "string"){
 if(!pattern_4b04c497.test(data1)){
-const err4 = {instancePath:instancePath+"/upload-checksum",schemaPath:"#/properties/upload-checksum/pattern",keyword:"pattern",params:{pattern: "^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$", says: "sha1 or sha256, a blank, and the digest in Base64"},message:"must match pattern \""+"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$"+"\""};
+const err4 = {instancePath:instancePath+"/upload-checksum",schemaPath:"#/properties/upload-checksum/pattern",keyword:"pattern",params:{pattern: "^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$", says: "sha1 or sha256, a space, and the digest in Base64"},message:"must match pattern \""+"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$"+"\""};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -14067,7 +14067,7 @@ validate_spec_MemberUpdate.evaluated = {"props":true,"dynamicProps":false,"dynam
 
 exports.bodyUploadFile = validate_bodyUploadFile;
 const schema_bodyUploadFile = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:FileName"},"project_id":{"$ref":"spec:ProjectId"},"path":{"$ref":"spec:FilePath"},"visibility":{"$ref":"spec:Visibility"},"metadata":{"$ref":"spec:Metadata"},"tags":{"$ref":"spec:FileTags"},"expires_at":{"type":"string","format":"date-time"},"sha256":{"$ref":"spec:Sha256"}},"required":[],"$id":"bodyUploadFile"};
-const schema_spec_FileName = {"type":"string","minLength":1,"maxLength":255,"pattern":"^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$","x-pattern-says":"a name that is neither . nor .., without /, \\ and control characters","$id":"spec:FileName"};
+const schema_spec_FileName = {"type":"string","minLength":1,"maxLength":255,"pattern":"^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$","x-pattern-says":"a file name other than . and .., without /, \\ or control characters","$id":"spec:FileName"};
 const pattern_43b47864 = new RegExp("^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$", "u");
 
 function validate_spec_FileName(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -14103,7 +14103,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!pattern_43b47864.test(data)){
-const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$", says: "a name that is neither . nor .., without /, \\ and control characters"},message:"must match pattern \""+"^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$"+"\""};
+const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$", says: "a file name other than . and .., without /, \\ or control characters"},message:"must match pattern \""+"^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$"+"\""};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -14128,7 +14128,7 @@ return errors === 0;
 }
 validate_spec_FileName.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_FilePath = {"type":"string","maxLength":1024,"pattern":"^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$","x-pattern-says":"relative folders separated by /, none of them . or .., without \\ and control characters","$id":"spec:FilePath"};
+const schema_spec_FilePath = {"type":"string","maxLength":1024,"pattern":"^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$","x-pattern-says":"a relative path such as reports/2026, without ., .., \\ or control characters","$id":"spec:FilePath"};
 const pattern_424d8927 = new RegExp("^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$", "u");
 
 function validate_spec_FilePath(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -14154,7 +14154,7 @@ vErrors.push(err0);
 errors++;
 }
 if(!pattern_424d8927.test(data)){
-const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$", says: "relative folders separated by /, none of them . or .., without \\ and control characters"},message:"must match pattern \""+"^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$"+"\""};
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$", says: "a relative path such as reports/2026, without ., .., \\ or control characters"},message:"must match pattern \""+"^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$"+"\""};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -14313,7 +14313,7 @@ return errors === 0;
 }
 validate_spec_FileTags.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_Sha256 = {"type":"string","pattern":"^[0-9a-f]{64}$","x-pattern-says":"64 lower-case hexadecimal digits","$id":"spec:Sha256"};
+const schema_spec_Sha256 = {"type":"string","pattern":"^[0-9a-f]{64}$","x-pattern-says":"64 lowercase hexadecimal digits","$id":"spec:Sha256"};
 const pattern_34517ed6 = new RegExp("^[0-9a-f]{64}$", "u");
 
 function validate_spec_Sha256(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -14329,7 +14329,7 @@ evaluated0.items = undefined;
 }
 if(typeof data === "string"){
 if(!pattern_34517ed6.test(data)){
-const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{64}$", says: "64 lower-case hexadecimal digits"},message:"must match pattern \""+"^[0-9a-f]{64}$"+"\""};
+const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{64}$", says: "64 lowercase hexadecimal digits"},message:"must match pattern \""+"^[0-9a-f]{64}$"+"\""};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -14675,7 +14675,7 @@ validate_spec_FileLinkCreate.evaluated = {"props":true,"dynamicProps":false,"dyn
 
 exports.bodyChatRequest = validate_spec_ChatRequest;
 const schema_spec_ChatRequest = {"type":"object","additionalProperties":false,"oneOf":[{"required":["message"]},{"required":["messages"]}],"properties":{"model":{"$ref":"spec:ModelId"},"message":{"$ref":"spec:MessageContent"},"messages":{"type":"array","minItems":1,"maxItems":500,"items":{"type":"object","additionalProperties":false,"required":["role","content"],"properties":{"role":{"$ref":"spec:Role-2"},"content":{"$ref":"spec:MessageContent"}}}},"session_id":{"$ref":"spec:SessionId"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"temperature":{"type":"number","minimum":0,"maximum":2},"max_tokens":{"type":"integer","minimum":1,"maximum":1000000},"stop":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"string","minLength":1,"maxLength":100}},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ChatRequest"};
-const schema_spec_ModelId = {"type":"string","minLength":1,"maxLength":200,"pattern":"^[!-~]+$","x-pattern-says":"the id of a model such as extractive-1","$id":"spec:ModelId"};
+const schema_spec_ModelId = {"type":"string","minLength":1,"maxLength":200,"pattern":"^[!-~]+$","x-pattern-says":"a model id such as extractive-1","$id":"spec:ModelId"};
 const pattern_5e6e5233 = new RegExp("^[!-~]+$", "u");
 
 function validate_spec_ModelId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -14711,7 +14711,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!pattern_5e6e5233.test(data)){
-const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$", says: "the id of a model such as extractive-1"},message:"must match pattern \""+"^[!-~]+$"+"\""};
+const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$", says: "a model id such as extractive-1"},message:"must match pattern \""+"^[!-~]+$"+"\""};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -15505,7 +15505,7 @@ return errors === 0;
 validate_spec_SessionCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodySessionUpdate = validate_spec_SessionUpdate;
-const schema_spec_SessionUpdate = {"type":"object","additionalProperties":false,"properties":{"title":{"type":["string","null"],"minLength":1,"maxLength":200,"pattern":"\\S"},"model":{"type":["string","null"],"minLength":1,"maxLength":200,"pattern":"^[!-~]+$","x-pattern-says":"the id of a model such as extractive-1"},"system_prompt":{"$ref":"spec:SystemPrompt"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"status":{"$ref":"spec:SessionStatus"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:SessionUpdate"};
+const schema_spec_SessionUpdate = {"type":"object","additionalProperties":false,"properties":{"title":{"type":["string","null"],"minLength":1,"maxLength":200,"pattern":"\\S"},"model":{"type":["string","null"],"minLength":1,"maxLength":200,"pattern":"^[!-~]+$","x-pattern-says":"a model id such as extractive-1"},"system_prompt":{"$ref":"spec:SystemPrompt"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"status":{"$ref":"spec:SessionStatus"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:SessionUpdate"};
 const schema_spec_SessionStatus = {"type":"string","enum":["active","archived"],"$id":"spec:SessionStatus"};
 
 function validate_spec_SessionStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -15648,7 +15648,7 @@ vErrors.push(err7);
 errors++;
 }
 if(!pattern_5e6e5233.test(data1)){
-const err8 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$", says: "the id of a model such as extractive-1"},message:"must match pattern \""+"^[!-~]+$"+"\""};
+const err8 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$", says: "a model id such as extractive-1"},message:"must match pattern \""+"^[!-~]+$"+"\""};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -18809,7 +18809,7 @@ validate_spec_ConfirmationForm.evaluated = {"props":true,"dynamicProps":false,"d
 
 exports.bodyWebhookEndpointCreate = validate_spec_WebhookEndpointCreate;
 const schema_spec_WebhookEndpointCreate = {"type":"object","additionalProperties":false,"required":["url","event_types"],"properties":{"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"],"maxLength":500},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean","default":true}},"$id":"spec:WebhookEndpointCreate"};
-const schema_spec_WebhookUrl = {"type":"string","format":"uri","pattern":"^https?://","x-pattern-says":"an address that begins with http:// or https://","maxLength":2048,"$id":"spec:WebhookUrl"};
+const schema_spec_WebhookUrl = {"type":"string","format":"uri","pattern":"^https?://","x-pattern-says":"a URL that starts with http:// or https://","maxLength":2048,"$id":"spec:WebhookUrl"};
 const formats_1d78ee08 = formats.uri;
 const pattern_ccaba4eb = new RegExp("^https?://", "u");
 
@@ -18846,7 +18846,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!pattern_ccaba4eb.test(data)){
-const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^https?://", says: "an address that begins with http:// or https://"},message:"must match pattern \""+"^https?://"+"\""};
+const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^https?://", says: "a URL that starts with http:// or https://"},message:"must match pattern \""+"^https?://"+"\""};
 if(vErrors === null){
 vErrors = [err2];
 }

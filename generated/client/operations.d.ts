@@ -81,19 +81,19 @@ export interface Methods {
   listFiles: ListMethod<Declared['listFiles']>
   /** Upload a file: `POST /v1/storage/upload` */
   uploadFile: FormMethod<Declared['uploadFile'], 'file'>
-  /** Begin a resumable upload: `POST /v1/storage/uploads` */
+  /** Create a resumable upload: `POST /v1/storage/uploads` */
   createUpload: BytesMethod<Declared['createUpload']>
-  /** Get what of tus the server can do: `OPTIONS /v1/storage/uploads` */
+  /** Get tus capabilities: `OPTIONS /v1/storage/uploads` */
   getUploadOptions: Method<Declared['getUploadOptions']>
-  /** Get how far an upload is: `GET /v1/storage/uploads/{id}` */
+  /** Get the progress of an upload: `GET /v1/storage/uploads/{id}` */
   getUpload: Method<Declared['getUpload']>
-  /** Give an upload up: `DELETE /v1/storage/uploads/{id}` */
+  /** Delete an upload: `DELETE /v1/storage/uploads/{id}` */
   deleteUpload: Method<Declared['deleteUpload']>
-  /** Send bytes of an upload: `PATCH /v1/storage/uploads/{id}` */
+  /** Append bytes to an upload: `PATCH /v1/storage/uploads/{id}` */
   appendUpload: BytesMethod<Declared['appendUpload']>
-  /** Get what is known of a file: `GET /v1/storage/files/{id}` */
+  /** Get a file: `GET /v1/storage/files/{id}` */
   getFile: Method<Declared['getFile']>
-  /** Change what is known of a file: `PUT /v1/storage/files/{id}` */
+  /** Update a file: `PUT /v1/storage/files/{id}` */
   updateFile: Method<Declared['updateFile']>
   /** Delete a file: `DELETE /v1/storage/files/{id}` */
   deleteFile: Method<Declared['deleteFile']>
@@ -101,31 +101,31 @@ export interface Methods {
   downloadFile: DownloadMethod<Declared['downloadFile']>
   /** List the links of a file: `GET /v1/storage/files/{id}/links` */
   listFileLinks: ListMethod<Declared['listFileLinks']>
-  /** Make a link to a file: `POST /v1/storage/files/{id}/links` */
+  /** Create a link to a file: `POST /v1/storage/files/{id}/links` */
   createFileLink: Method<Declared['createFileLink']>
   /** Get a link: `GET /v1/storage/files/{id}/links/{link_id}` */
   getFileLink: Method<Declared['getFileLink']>
   /** Revoke a link: `DELETE /v1/storage/files/{id}/links/{link_id}` */
   revokeFileLink: Method<Declared['revokeFileLink']>
-  /** Download by a link: `GET /v1/storage/links/{token}` */
+  /** Download a file by link: `GET /v1/storage/links/{token}` */
   downloadByLink: DownloadMethod<Declared['downloadByLink']>
-  /** Get what your files take: `GET /v1/storage/usage` */
+  /** Get storage usage: `GET /v1/storage/usage` */
   getStorageUsage: Method<Declared['getStorageUsage']>
-  /** List the models: `GET /v1/ai/models` */
+  /** List models: `GET /v1/ai/models` */
   listModels: ListMethod<Declared['listModels']>
-  /** Get what your key has used today: `GET /v1/ai/usage` */
+  /** Get AI usage for today: `GET /v1/ai/usage` */
   getAiUsage: Method<Declared['getAiUsage']>
-  /** Chat: `POST /v1/ai/chat` */
+  /** Create a chat completion: `POST /v1/ai/chat` */
   createChat: Method<Declared['createChat']>
-  /** Chat, and read the answer as it is written: `POST /v1/ai/chat/stream` */
+  /** Stream a chat completion: `POST /v1/ai/chat/stream` */
   streamChat: StreamMethod<Declared['streamChat'], { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['Error'] }>
   /** List sessions: `GET /v1/ai/sessions` */
   listSessions: ListMethod<Declared['listSessions']>
-  /** Begin a session: `POST /v1/ai/sessions` */
+  /** Create a session: `POST /v1/ai/sessions` */
   createSession: Method<Declared['createSession']>
   /** Get a session: `GET /v1/ai/sessions/{id}` */
   getSession: Method<Declared['getSession']>
-  /** Change a session: `PUT /v1/ai/sessions/{id}` */
+  /** Update a session: `PUT /v1/ai/sessions/{id}` */
   updateSession: Method<Declared['updateSession']>
   /** Delete a session: `DELETE /v1/ai/sessions/{id}` */
   deleteSession: Method<Declared['deleteSession']>
@@ -133,21 +133,21 @@ export interface Methods {
   listSessionMessages: ListMethod<Declared['listSessionMessages']>
   /** Get a message: `GET /v1/ai/messages/{id}` */
   getMessage: Method<Declared['getMessage']>
-  /** Edit a message of a user: `PUT /v1/ai/messages/{id}` */
+  /** Update a user message: `PUT /v1/ai/messages/{id}` */
   updateMessage: Method<Declared['updateMessage']>
-  /** Stop an answer that is being written: `POST /v1/ai/messages/{id}/cancel` */
+  /** Cancel an answer: `POST /v1/ai/messages/{id}/cancel` */
   cancelMessage: Method<Declared['cancelMessage']>
-  /** Answer a message anew: `POST /v1/ai/messages/{id}/regenerate` */
+  /** Regenerate an answer: `POST /v1/ai/messages/{id}/regenerate` */
   regenerateMessage: Method<Declared['regenerateMessage']>
-  /** Follow an answer that is being written, or was: `GET /v1/ai/messages/{id}/stream` */
+  /** Stream an answer: `GET /v1/ai/messages/{id}/stream` */
   streamMessage: StreamMethod<Declared['streamMessage'], { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['Error'] }>
   /** List knowledge bases: `GET /v1/ai/knowledge` */
   listKnowledgeBases: ListMethod<Declared['listKnowledgeBases']>
-  /** Make a knowledge base: `POST /v1/ai/knowledge` */
+  /** Create a knowledge base: `POST /v1/ai/knowledge` */
   createKnowledgeBase: Method<Declared['createKnowledgeBase']>
   /** Get a knowledge base: `GET /v1/ai/knowledge/{id}` */
   getKnowledgeBase: Method<Declared['getKnowledgeBase']>
-  /** Change a knowledge base: `PUT /v1/ai/knowledge/{id}` */
+  /** Update a knowledge base: `PUT /v1/ai/knowledge/{id}` */
   updateKnowledgeBase: Method<Declared['updateKnowledgeBase']>
   /** Delete a knowledge base: `DELETE /v1/ai/knowledge/{id}` */
   deleteKnowledgeBase: Method<Declared['deleteKnowledgeBase']>
@@ -159,51 +159,51 @@ export interface Methods {
   createDocument: FormMethod<Declared['createDocument'], 'file'>
   /** Get a document: `GET /v1/ai/knowledge/{id}/documents/{document_id}` */
   getDocument: Method<Declared['getDocument']>
-  /** Change a document: `PUT /v1/ai/knowledge/{id}/documents/{document_id}` */
+  /** Update a document: `PUT /v1/ai/knowledge/{id}/documents/{document_id}` */
   updateDocument: Method<Declared['updateDocument']>
   /** Delete a document: `DELETE /v1/ai/knowledge/{id}/documents/{document_id}` */
   deleteDocument: Method<Declared['deleteDocument']>
   /** Get the text of a document: `GET /v1/ai/knowledge/{id}/documents/{document_id}/text` */
   getDocumentText: Method<Declared['getDocumentText']>
-  /** Read a document anew: `POST /v1/ai/knowledge/{id}/documents/{document_id}/retry` */
+  /** Retry indexing a document: `POST /v1/ai/knowledge/{id}/documents/{document_id}/retry` */
   retryDocument: Method<Declared['retryDocument']>
   /** List products: `GET /v1/payments/products` */
   listProducts: ListMethod<Declared['listProducts']>
-  /** Add a product: `POST /v1/payments/products` */
+  /** Create a product: `POST /v1/payments/products` */
   createProduct: Method<Declared['createProduct']>
   /** Get a product: `GET /v1/payments/products/{id}` */
   getProduct: Method<Declared['getProduct']>
-  /** Change a product: `PUT /v1/payments/products/{id}` */
+  /** Update a product: `PUT /v1/payments/products/{id}` */
   updateProduct: Method<Declared['updateProduct']>
   /** List prices: `GET /v1/payments/prices` */
   listPrices: ListMethod<Declared['listPrices']>
-  /** Add a price to a product: `POST /v1/payments/prices` */
+  /** Create a price: `POST /v1/payments/prices` */
   createPrice: Method<Declared['createPrice']>
   /** Get a price: `GET /v1/payments/prices/{id}` */
   getPrice: Method<Declared['getPrice']>
-  /** Archive a price, or take it out of the archive: `PUT /v1/payments/prices/{id}` */
+  /** Archive or restore a price: `PUT /v1/payments/prices/{id}` */
   updatePrice: Method<Declared['updatePrice']>
   /** List orders: `GET /v1/payments/orders` */
   listOrders: ListMethod<Declared['listOrders']>
-  /** Order: `POST /v1/payments/orders` */
+  /** Create an order: `POST /v1/payments/orders` */
   createOrder: Method<Declared['createOrder']>
   /** Get an order: `GET /v1/payments/orders/{id}` */
   getOrder: Method<Declared['getOrder']>
-  /** Cancel an order that is not paid: `POST /v1/payments/orders/{id}/cancel` */
+  /** Cancel a pending order: `POST /v1/payments/orders/{id}/cancel` */
   cancelOrder: Method<Declared['cancelOrder']>
-  /** Get the receipt of a paid order: `GET /v1/payments/orders/{id}/receipt` */
+  /** Get the receipt of an order: `GET /v1/payments/orders/{id}/receipt` */
   getReceipt: DownloadMethod<Declared['getReceipt']>
   /** List the refunds of an order: `GET /v1/payments/orders/{id}/refunds` */
   listRefunds: ListMethod<Declared['listRefunds']>
-  /** Give back what was paid for an order: `POST /v1/payments/orders/{id}/refunds` */
+  /** Refund an order: `POST /v1/payments/orders/{id}/refunds` */
   createRefund: Method<Declared['createRefund']>
   /** Get a refund: `GET /v1/payments/orders/{id}/refunds/{refund_id}` */
   getRefund: Method<Declared['getRefund']>
-  /** Begin a checkout session: `POST /v1/payments/checkout` */
+  /** Create a checkout session: `POST /v1/payments/checkout` */
   createCheckout: Method<Declared['createCheckout']>
   /** Get a checkout session: `GET /v1/payments/checkout/{id}` */
   getCheckout: Method<Declared['getCheckout']>
-  /** Expire a checkout session that is open: `POST /v1/payments/checkout/{id}/expire` */
+  /** Expire a checkout session: `POST /v1/payments/checkout/{id}/expire` */
   expireCheckout: Method<Declared['expireCheckout']>
   /** List subscriptions: `GET /v1/payments/subscriptions` */
   listSubscriptions: ListMethod<Declared['listSubscriptions']>
@@ -211,29 +211,29 @@ export interface Methods {
   getSubscription: Method<Declared['getSubscription']>
   /** Cancel a subscription: `POST /v1/payments/subscriptions/{id}/cancel` */
   cancelSubscription: Method<Declared['cancelSubscription']>
-  /** Take back that a subscription ends with its period: `POST /v1/payments/subscriptions/{id}/resume` */
+  /** Resume a subscription: `POST /v1/payments/subscriptions/{id}/resume` */
   resumeSubscription: Method<Declared['resumeSubscription']>
-  /** Get the time of the sandbox: `GET /v1/payments/test-clock` */
+  /** Get the test clock: `GET /v1/payments/test-clock` */
   getTestClock: Method<Declared['getTestClock']>
-  /** Move the time of the sandbox forward: `POST /v1/payments/test-clock/advance` */
+  /** Advance the test clock: `POST /v1/payments/test-clock/advance` */
   advanceTestClock: Method<Declared['advanceTestClock']>
-  /** Hear of Stripe: `POST /v1/payments/webhooks/stripe` */
+  /** Receive a Stripe webhook: `POST /v1/payments/webhooks/stripe` */
   receiveStripeEvent: Method<Declared['receiveStripeEvent']>
-  /** The page by which a checkout session is paid: `GET /pay/{id}` */
+  /** Show the payment page: `GET /pay/{id}` */
   showPayPage: Method<Declared['showPayPage']>
-  /** Pay, as the form of the page does: `POST /pay/{id}` */
+  /** Submit a payment: `POST /pay/{id}` */
   payCheckout: Method<Declared['payCheckout']>
-  /** Confirm a payment or not, as the form of the confirmation step does: `POST /pay/{id}/confirm` */
+  /** Confirm or reject a payment: `POST /pay/{id}/confirm` */
   confirmPayment: Method<Declared['confirmPayment']>
-  /** Where a gateway's own page sends the browser when it is done: `GET /pay/{id}/return` */
+  /** Return from the gateway's payment page: `GET /pay/{id}/return` */
   returnFromGateway: Method<Declared['returnFromGateway']>
   /** List events: `GET /v1/events` */
   listEvents: ListMethod<Declared['listEvents']>
-  /** Follow events as they happen: `GET /v1/events/stream` */
+  /** Stream events: `GET /v1/events/stream` */
   streamEvents: StreamMethod<Declared['streamEvents'], { 'message': components['schemas']['Event'], 'end': components['schemas']['StreamEnd'] }>
   /** Get an event: `GET /v1/events/{id}` */
   getEvent: Method<Declared['getEvent']>
-  /** List your webhook endpoints: `GET /v1/webhooks/endpoints` */
+  /** List webhook endpoints: `GET /v1/webhooks/endpoints` */
   listWebhookEndpoints: ListMethod<Declared['listWebhookEndpoints']>
   /** Create a webhook endpoint: `POST /v1/webhooks/endpoints` */
   createWebhookEndpoint: Method<Declared['createWebhookEndpoint']>
@@ -245,15 +245,15 @@ export interface Methods {
   deleteWebhookEndpoint: Method<Declared['deleteWebhookEndpoint']>
   /** Rotate the secret of a webhook endpoint: `POST /v1/webhooks/endpoints/{id}/rotate-secret` */
   rotateWebhookSecret: Method<Declared['rotateWebhookSecret']>
-  /** Send a test event to a webhook endpoint: `POST /v1/webhooks/endpoints/{id}/test` */
+  /** Send a test event: `POST /v1/webhooks/endpoints/{id}/test` */
   testWebhookEndpoint: Method<Declared['testWebhookEndpoint']>
-  /** Send again what failed: `POST /v1/webhooks/endpoints/{id}/recover` */
+  /** Resend failed deliveries: `POST /v1/webhooks/endpoints/{id}/recover` */
   recoverWebhookEndpoint: Method<Declared['recoverWebhookEndpoint']>
   /** List the deliveries of a webhook endpoint: `GET /v1/webhooks/endpoints/{id}/deliveries` */
   listWebhookDeliveries: ListMethod<Declared['listWebhookDeliveries']>
-  /** Get a delivery: `GET /v1/webhooks/deliveries/{id}` */
+  /** Get a webhook delivery: `GET /v1/webhooks/deliveries/{id}` */
   getWebhookDelivery: Method<Declared['getWebhookDelivery']>
-  /** Send a delivery again: `POST /v1/webhooks/deliveries/{id}/redeliver` */
+  /** Resend a webhook delivery: `POST /v1/webhooks/deliveries/{id}/redeliver` */
   redeliverWebhookDelivery: Method<Declared['redeliverWebhookDelivery']>
   /** Is the process alive?: `GET /healthz` */
   getHealth: Method<Declared['getHealth']>

@@ -472,7 +472,7 @@ export interface paths {
         };
         /**
          * List files
-         * @description With `project_id` the files of that project, else your own files that are in none.
+         * @description Returns the files of a project, or your own files outside any project if `project_id` is omitted.
          */
         get: operations["listFiles"];
         put?: never;
@@ -494,9 +494,7 @@ export interface paths {
         put?: never;
         /**
          * Upload a file
-         * @description One part `file`, after all other parts. What is answered is whole and durable; an upload that is refused, cut off or
-         *     too large leaves nothing behind. Its type is found from the bytes. 413 with the constraint `quota` when the owner,
-         *     or the project, would have more than it may.
+         * @description Uploads a file in one multipart request; the part `file` must come last. The server detects the content type from the bytes. Uploads are atomic and durable: a rejected or interrupted upload leaves nothing behind. Returns 413 with the constraint `quota` if the file would exceed the storage quota of the user or project.
          */
         post: operations["uploadFile"];
         delete?: never;
@@ -515,19 +513,28 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Begin a resumable upload
-         * @description The creation of tus 1.0.0, with the first bytes as the body if you like. `Upload-Metadata` takes the fields of
-         *     `uploadFile`: `filename` (or `name`), `filetype` (or `type`), `project_id`, `path`, `visibility`, `metadata` (JSON),
-         *     `tags` (JSON, or separated by commas), `expires_at` and `sha256`; other keys are kept and say nothing. The length has
-         *     to be known, and there must be room for it beside all files and unfinished uploads. A length of 0 is a file at once.
-         *     A user, or a project, has at most 1000 that are unfinished: 409 with the constraint `unfinished`. When the bytes that
-         *     come with it are refused or cut off nothing is begun, unless there is an `Idempotency-Key` to ask again with; when
-         *     they are not what `Upload-Checksum` says it is begun without them.
-         *     Uploads are not put together from several: `Upload-Concat` and `Upload-Defer-Length` are refused with 400.
+         * Create a resumable upload
+         * @description Creates a tus 1.0.0 upload. The request body may contain the first bytes; send the rest to the URL in
+         *     `Location`. An upload of length 0 creates the file immediately.
+         *
+         *     `Upload-Metadata` accepts the fields of `uploadFile`: `filename` (or `name`), `filetype` (or `type`),
+         *     `project_id`, `path`, `visibility`, `metadata` (JSON), `tags` (JSON or comma-separated), `expires_at`
+         *     and `sha256`. Other keys are stored and returned, but have no effect.
+         *
+         *     The upload reserves its length in the storage quota until it is finished, deleted or expired; 413 with
+         *     the constraint `quota` means that there is not enough space. A user or project can have up to 1,000
+         *     unfinished uploads; after that, the request returns 409 with the constraint `unfinished`.
+         *
+         *     If the first bytes are rejected or interrupted, no upload is created, unless the request has an
+         *     `Idempotency-Key` to retry with. If they do not match `Upload-Checksum`, the upload is created without
+         *     them. `Upload-Concat` and `Upload-Defer-Length` are not supported and return 400.
          */
         post: operations["createUpload"];
         delete?: never;
-        /** Get what of tus the server can do */
+        /**
+         * Get tus capabilities
+         * @description Returns the tus version, extensions, checksum algorithms and maximum file size that the server supports, as response headers. No API key required.
+         */
         options: operations["getUploadOptions"];
         head?: never;
         patch?: never;
@@ -538,32 +545,37 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the upload. */
                 id: components["parameters"]["UploadId"];
             };
             cookie?: never;
         };
         /**
-         * Get how far an upload is
-         * @description With HEAD this is how a client of tus finds where to go on. With `Tus-Resumable` a request that still holds the upload,
-         *     but sends nothing any more, is ended first. When it is finished it has a `file_id`.
+         * Get the progress of an upload
+         * @description Returns the offset at which to resume; tus clients send HEAD. If the request has `Tus-Resumable`, the server first ends a stalled request that still holds the upload, so that the offset is current. `file_id` is set when the upload is finished. Returns 410 when the upload has expired.
          */
         get: operations["getUpload"];
         put?: never;
         post?: never;
         /**
-         * Give an upload up
-         * @description Its bytes go at once. A file that it has become stays. A POST with `X-HTTP-Method-Override: DELETE` is one too.
+         * Delete an upload
+         * @description Cancels the upload and deletes its bytes immediately. If the upload is finished, its file is kept. Clients that cannot send DELETE can send POST with `X-HTTP-Method-Override: DELETE`.
          */
         delete: operations["deleteUpload"];
         options?: never;
         head?: never;
         /**
-         * Send bytes of an upload
-         * @description From `Upload-Offset` on, which has to be where the upload is: 409 otherwise. What is acknowledged is durable; when the
-         *     connection breaks, what has come is kept. With `Upload-Checksum` it is kept as a whole or, with 460, not at all.
-         *     The last byte makes the file, and until there is one `Upload-Offset` is less than the length: send that byte again. One
-         *     request at a time: another one ends the first if it sends nothing any more, or else waits and then gets 409.
-         *     Where there is no PATCH, a POST with `X-HTTP-Method-Override: PATCH` is one.
+         * Append bytes to an upload
+         * @description Appends the body at `Upload-Offset`, which must be the current offset of the upload; otherwise the
+         *     request returns 409. Acknowledged bytes are durable, and bytes received before a broken connection are
+         *     kept. With `Upload-Checksum`, the body is stored completely or, on a mismatch (460), not at all.
+         *
+         *     The last byte creates the file. Until the file exists, `Upload-Offset` stays below the length; send
+         *     the last byte again.
+         *
+         *     Only one request at a time writes to an upload. A new request ends a stalled one; otherwise it waits
+         *     and then returns 409. Clients that cannot send PATCH can send POST with
+         *     `X-HTTP-Method-Override: PATCH`.
          */
         patch: operations["appendUpload"];
         trace?: never;
@@ -573,21 +585,25 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the file. */
                 id: components["parameters"]["FileId"];
             };
             cookie?: never;
         };
-        /** Get what is known of a file */
+        /**
+         * Get a file
+         * @description Returns the metadata of a file. Use `downloadFile` to get its content.
+         */
         get: operations["getFile"];
         /**
-         * Change what is known of a file
-         * @description Its bytes never change.
+         * Update a file
+         * @description Changes the metadata of a file; its content never changes. Omitted fields stay as they are. `metadata` and `tags` are replaced as a whole.
          */
         put: operations["updateFile"];
         post?: never;
         /**
          * Delete a file
-         * @description At once and for good, with its links. Downloads that have begun end well.
+         * @description Deletes a file, its links and the documents created from it, immediately and permanently. Downloads in progress complete.
          */
         delete: operations["deleteFile"];
         options?: never;
@@ -600,15 +616,14 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the file. */
                 id: components["parameters"]["FileId"];
             };
             cookie?: never;
         };
         /**
          * Download a file
-         * @description Its bytes, or one range of them. What a browser could run is always an attachment. A file that is `public` needs no
-         *     key. Where the server is set to, 302 to an address of its own store that is good for some minutes, and there nothing
-         *     but pictures, sound and film is ever shown inline.
+         * @description Returns the content of a file, or one range of its bytes. Files with the visibility `public` need no API key. Content that a browser could execute is always sent as an attachment. A server that stores files in S3 may answer 302 with a presigned URL that is valid for five minutes; there, only images, audio and video are shown inline.
          */
         get: operations["downloadFile"];
         put?: never;
@@ -624,19 +639,20 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the file. */
                 id: components["parameters"]["FileId"];
             };
             cookie?: never;
         };
         /**
          * List the links of a file
-         * @description Expired and used up ones too, until they are removed.
+         * @description Returns the links of a file, including expired, revoked and used-up links until they are removed.
          */
         get: operations["listFileLinks"];
         put?: never;
         /**
-         * Make a link to a file
-         * @description Whoever has its `url` can download the file without a key. The address is in this answer and never again.
+         * Create a link to a file
+         * @description Creates a URL with which anyone can download the file without an API key. The `url` is returned only in this response.
          */
         post: operations["createFileLink"];
         delete?: never;
@@ -650,18 +666,23 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the file. */
                 id: components["parameters"]["FileId"];
+                /** @description The id of the link. */
                 link_id: components["schemas"]["FileLinkId"];
             };
             cookie?: never;
         };
-        /** Get a link */
+        /**
+         * Get a link
+         * @description Returns a link without its `url`, which is returned only when the link is created.
+         */
         get: operations["getFileLink"];
         put?: never;
         post?: never;
         /**
          * Revoke a link
-         * @description Counts from the next request on.
+         * @description Disables a link for all requests that start after this one. Idempotent.
          */
         delete: operations["revokeFileLink"];
         options?: never;
@@ -674,15 +695,14 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @description The secret in a link's `url`. */
+                /** @description The secret at the end of the link's `url`. */
                 token: string;
             };
             cookie?: never;
         };
         /**
-         * Download by a link
-         * @description No key needed. Every answer with bytes counts against `max_downloads`, ranges too. 410 when the link is expired,
-         *     revoked or used up.
+         * Download a file by link
+         * @description Returns the content of the linked file, or one range of its bytes. No API key required. Every response with content counts toward `max_downloads`, including ranges. Returns 410 when the link is expired, revoked or used up.
          */
         get: operations["downloadByLink"];
         put?: never;
@@ -701,8 +721,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get what your files take
-         * @description With `project_id` the files of that project, else your own files that are in none.
+         * Get storage usage
+         * @description Returns the number of files, their size and the quota of a project, or of your own files outside any project if `project_id` is omitted.
          */
         get: operations["getStorageUsage"];
         put?: never;
@@ -721,9 +741,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the models
-         * @description Those of the configured servers, and `extractive-1`, which is always there: no language model, it finds the sentences
-         *     of your knowledge bases that bear on a question, quotes and cites them, and says when there are none.
+         * List models
+         * @description Returns the models of the configured providers and the built-in `extractive-1`. `extractive-1` is not a language model: it quotes and cites the sentences of your knowledge bases that match a question, and says so if there are none.
          */
         get: operations["listModels"];
         put?: never;
@@ -742,8 +761,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get what your key has used today
-         * @description Days are those of UTC. Streams that were cut off count too.
+         * Get AI usage for today
+         * @description Returns the requests, tokens and cost of the current API key since midnight UTC. Interrupted streams count too.
          */
         get: operations["getAiUsage"];
         put?: never;
@@ -764,15 +783,21 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Chat
-         * @description Answers with the whole message. Either `message`, which is added to the session and answered in its light; without
-         *     `session_id` a new one is begun, unless your settings say not to store history. Or `messages`, the whole conversation, of which
-         *     nothing is stored but the answer, for a day. Answers draw on `knowledge_base_ids`, or else those of the session, as far as
-         *     you may read them at that moment, and cite what they use. Where neither names any, `extractive-1` draws on all knowledge
-         *     bases of the session's project, or of your own that are in no project, the newest hundred of them; other models on none.
+         * Create a chat completion
+         * @description Generates an answer and returns it when it is complete. To receive the answer as it is generated, use
+         *     `streamChat`.
          *
-         *     A client that leaves stops it; what was written so far is kept as `cancelled`. A server of models that is busy is 429, one that fails
-         *     503. A session takes one message at a time: 409.
+         *     Send either `message` or `messages`. `message` is added to the session, which provides the context.
+         *     Without `session_id`, a new session is created, unless your settings disable chat history. `messages`
+         *     is a whole conversation; only the answer is stored, for 24 hours.
+         *
+         *     Answers cite passages from `knowledge_base_ids`, or from the knowledge bases of the session, as far as
+         *     you can read them. If neither names any, `extractive-1` searches the 100 newest knowledge bases of the
+         *     session's project, or your own outside any project; other models search none.
+         *
+         *     Generation stops when the client disconnects; the partial answer is stored with the status
+         *     `cancelled`. Returns 409 while the session is generating another answer, 429 if the provider is busy
+         *     and 503 if it fails.
          */
         post: operations["createChat"];
         delete?: never;
@@ -791,9 +816,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Chat, and read the answer as it is written
-         * @description The same as server-sent events, each with a growing `id`. `message.completed` or `error` is the last. When the
-         *     connection breaks the writing stops, unless somebody else follows it; `GET /ai/messages/{id}/stream` with `Last-Event-ID` has what was missed.
+         * Stream a chat completion
+         * @description Same as `createChat`, but returns the answer as server-sent events while it is generated, each with an increasing `id`. The last event is `message.completed` or `error`. If the connection breaks, generation stops unless another client follows the answer; resume with `streamMessage` and `Last-Event-ID`.
          */
         post: operations["streamChat"];
         delete?: never;
@@ -811,11 +835,14 @@ export interface paths {
         };
         /**
          * List sessions
-         * @description With `project_id` the sessions of that project, else your own that are in none.
+         * @description Returns the sessions of a project, or your own sessions outside any project if `project_id` is omitted.
          */
         get: operations["listSessions"];
         put?: never;
-        /** Begin a session */
+        /**
+         * Create a session
+         * @description Creates an empty session, in a project or for yourself. Add messages with `createChat` or `streamChat`.
+         */
         post: operations["createSession"];
         delete?: never;
         options?: never;
@@ -828,21 +855,25 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the session. */
                 id: components["parameters"]["SessionId"];
             };
             cookie?: never;
         };
-        /** Get a session */
+        /**
+         * Get a session
+         * @description Returns a session without its messages. Use `listSessionMessages` to get them.
+         */
         get: operations["getSession"];
         /**
-         * Change a session
-         * @description An archived one takes no messages.
+         * Update a session
+         * @description Changes the fields that are sent. An archived session accepts no messages.
          */
         put: operations["updateSession"];
         post?: never;
         /**
          * Delete a session
-         * @description With its messages. An answer that is being written stops.
+         * @description Deletes a session and its messages permanently. If an answer is being generated, generation stops.
          */
         delete: operations["deleteSession"];
         options?: never;
@@ -855,11 +886,15 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the session. */
                 id: components["parameters"]["SessionId"];
             };
             cookie?: never;
         };
-        /** List the messages of a session */
+        /**
+         * List the messages of a session
+         * @description Returns the messages of a session in the order of the conversation, newest first by default.
+         */
         get: operations["listSessionMessages"];
         put?: never;
         post?: never;
@@ -874,15 +909,19 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the message. */
                 id: components["parameters"]["MessageId"];
             };
             cookie?: never;
         };
-        /** Get a message */
+        /**
+         * Get a message
+         * @description Returns a message of a session, or the answer of a chat without a session. Such an answer is deleted after 24 hours.
+         */
         get: operations["getMessage"];
         /**
-         * Edit a message of a user
-         * @description What came after it in its session is removed; `regenerate` then answers it anew.
+         * Update a user message
+         * @description Changes the content or metadata of a user message. New content deletes all later messages of the session; call `regenerateMessage` to generate a new answer. Returns 409 for the content of other messages and while the session is generating an answer.
          */
         put: operations["updateMessage"];
         post?: never;
@@ -897,6 +936,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the message. */
                 id: components["parameters"]["MessageId"];
             };
             cookie?: never;
@@ -904,8 +944,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Stop an answer that is being written
-         * @description What was written so far stays, with the status `cancelled`. One that is finished already is 409, but for one that is cancelled, when asked with an Idempotency-Key.
+         * Cancel an answer
+         * @description Stops an answer that is being generated. The partial content is stored with the status `cancelled`. Returns 409 if the answer has already ended; with an `Idempotency-Key`, a `cancelled` answer is returned instead.
          */
         post: operations["cancelMessage"];
         delete?: never;
@@ -919,6 +959,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the message. */
                 id: components["parameters"]["MessageId"];
             };
             cookie?: never;
@@ -926,9 +967,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Answer a message anew
-         * @description Of a session: the message of the user, or the answer to it. The answer that it had is replaced, and what came after it
-         *     removed.
+         * Regenerate an answer
+         * @description Generates a new answer to a user message of a session; send the id of the message or of its answer. The old answer and all later messages are deleted.
          */
         post: operations["regenerateMessage"];
         delete?: never;
@@ -942,13 +982,14 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the message. */
                 id: components["parameters"]["MessageId"];
             };
             cookie?: never;
         };
         /**
-         * Follow an answer that is being written, or was
-         * @description The same events as when it was asked for, from the beginning or after `Last-Event-ID`; what was written already comes in one piece. A message that is no answer is 409.
+         * Stream an answer
+         * @description Returns an answer as server-sent events, with the same events as `streamChat`: from the beginning, or after `Last-Event-ID`. Content generated earlier arrives as one event. Returns 409 for a message that is not an answer.
          */
         get: operations["streamMessage"];
         put?: never;
@@ -968,11 +1009,14 @@ export interface paths {
         };
         /**
          * List knowledge bases
-         * @description With `project_id` those of that project, else your own that are in none.
+         * @description Returns the knowledge bases of a project, or your own outside any project if `project_id` is omitted.
          */
         get: operations["listKnowledgeBases"];
         put?: never;
-        /** Make a knowledge base */
+        /**
+         * Create a knowledge base
+         * @description Creates an empty knowledge base, in a project or for yourself. Add content with `createDocument`.
+         */
         post: operations["createKnowledgeBase"];
         delete?: never;
         options?: never;
@@ -985,21 +1029,25 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the knowledge base. */
                 id: components["parameters"]["KnowledgeBaseId"];
             };
             cookie?: never;
         };
-        /** Get a knowledge base */
+        /**
+         * Get a knowledge base
+         * @description Returns a knowledge base and the number of its documents in each status.
+         */
         get: operations["getKnowledgeBase"];
         /**
-         * Change a knowledge base
-         * @description Another `chunking` counts for documents that are added, or retried, from then on.
+         * Update a knowledge base
+         * @description Changes the fields that are sent. A new `chunking` applies to documents that are added, changed or retried afterward.
          */
         put: operations["updateKnowledgeBase"];
         post?: never;
         /**
          * Delete a knowledge base
-         * @description With its documents. Files in storage stay.
+         * @description Deletes a knowledge base and its documents permanently. Files in storage are kept.
          */
         delete: operations["deleteKnowledgeBase"];
         options?: never;
@@ -1012,6 +1060,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the knowledge base. */
                 id: components["parameters"]["KnowledgeBaseId"];
             };
             cookie?: never;
@@ -1020,8 +1069,7 @@ export interface paths {
         put?: never;
         /**
          * Search a knowledge base
-         * @description The passages that bear on the query best, by words in any of the languages and, where the server has embeddings, by meaning.
-         *     Takes no model. It changes nothing, so it is asked anew each time, with an Idempotency-Key too.
+         * @description Returns the passages that match the query best: by words, in any language, and by meaning if the server has an embedding model. Does not use a chat model. The search has no side effects, so an `Idempotency-Key` does not replay an earlier result.
          */
         post: operations["searchKnowledgeBase"];
         delete?: never;
@@ -1035,17 +1083,20 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the knowledge base. */
                 id: components["parameters"]["KnowledgeBaseId"];
             };
             cookie?: never;
         };
-        /** List the documents of a knowledge base */
+        /**
+         * List the documents of a knowledge base
+         * @description Returns the documents of a knowledge base, without their text.
+         */
         get: operations["listDocuments"];
         put?: never;
         /**
          * Add a document to a knowledge base
-         * @description From `text`, from a file in storage by `file_id` (scope `storage:read`), or from a form with a `file`, which becomes a file in storage first (scope `storage:write`). It is read soon
-         *     after: text, Markdown, HTML, CSV, JSON, PDF and DOCX, by what the bytes are. The same bytes again are the document that is there already: 200.
+         * @description Adds `text`, a stored file by `file_id` (requires the scope `storage:read`), or an uploaded `file`, which is stored first (requires the scope `storage:write`). Indexing is asynchronous; poll `status`. Supported formats are plain text, Markdown, HTML, CSV, JSON, PDF and DOCX, detected from the bytes. If the knowledge base already has a document with the same bytes, that document is returned with 200.
          */
         post: operations["createDocument"];
         delete?: never;
@@ -1059,22 +1110,27 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the knowledge base. */
                 id: components["parameters"]["KnowledgeBaseId"];
+                /** @description The id of the document. */
                 document_id: components["parameters"]["DocumentId"];
             };
             cookie?: never;
         };
-        /** Get a document */
+        /**
+         * Get a document
+         * @description Returns a document and its indexing status. Use `getDocumentText` to get its text.
+         */
         get: operations["getDocument"];
         /**
-         * Change a document
-         * @description Another `text`, for one that was made from text, is read anew; citations of the old one are then `stale`.
+         * Update a document
+         * @description Changes the name, the metadata or, for a document created from text, the `text`. New text is indexed again, and citations of the old text become `stale`. Returns 409 for the `text` of a document created from a file, and if another document has the same text.
          */
         put: operations["updateDocument"];
         post?: never;
         /**
          * Delete a document
-         * @description From the next answer on nothing draws on it. Its file in storage stays.
+         * @description Deletes a document from the knowledge base; later answers no longer use it. Its file in storage is kept.
          */
         delete: operations["deleteDocument"];
         options?: never;
@@ -1087,14 +1143,16 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the knowledge base. */
                 id: components["parameters"]["KnowledgeBaseId"];
+                /** @description The id of the document. */
                 document_id: components["parameters"]["DocumentId"];
             };
             cookie?: never;
         };
         /**
          * Get the text of a document
-         * @description As it was read, which `start_index` and `end_index` of citations count in. 409 INVALID_STATE while it is not `ready`.
+         * @description Returns the extracted text, to which `start_index` and `end_index` of citations refer. Returns 409 with the code INVALID_STATE until the document is `ready`.
          */
         get: operations["getDocumentText"];
         put?: never;
@@ -1110,7 +1168,9 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the knowledge base. */
                 id: components["parameters"]["KnowledgeBaseId"];
+                /** @description The id of the document. */
                 document_id: components["parameters"]["DocumentId"];
             };
             cookie?: never;
@@ -1118,8 +1178,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Read a document anew
-         * @description One that is `failed` or `ready`; what it had stays searchable until it is read.
+         * Retry indexing a document
+         * @description Indexes a `failed` or `ready` document again, with the current `chunking`. The existing index of a `ready` document stays searchable until the new one is complete. Returns 409 while the document is `queued` or `processing`.
          */
         post: operations["retryDocument"];
         delete?: never;
@@ -1135,10 +1195,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List products */
+        /**
+         * List products
+         * @description Returns all products, including inactive ones.
+         */
         get: operations["listProducts"];
         put?: never;
-        /** Add a product */
+        /**
+         * Create a product
+         * @description Creates an active product. To sell it, add a price with `createPrice`. Requires the scope `admin`.
+         */
         post: operations["createProduct"];
         delete?: never;
         options?: never;
@@ -1151,15 +1217,19 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the product. */
                 id: components["schemas"]["ProductId"];
             };
             cookie?: never;
         };
-        /** Get a product */
+        /**
+         * Get a product
+         * @description Returns a product, active or not. Use `listPrices` to get its prices.
+         */
         get: operations["getProduct"];
         /**
-         * Change a product
-         * @description Of one that is not active nothing is sold; subscriptions that there are go on.
+         * Update a product
+         * @description Changes the fields that are sent. An inactive product cannot be ordered; existing subscriptions continue. Requires the scope `admin`.
          */
         put: operations["updateProduct"];
         post?: never;
@@ -1176,12 +1246,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List prices */
+        /**
+         * List prices
+         * @description Returns all prices, including inactive ones.
+         */
         get: operations["listPrices"];
         put?: never;
         /**
-         * Add a price to a product
-         * @description A price never changes. For another amount add another price, and archive this one.
+         * Create a price
+         * @description Adds a price to a product. The amount, currency and interval of a price never change; to change them, create another price and archive the old one. Requires the scope `admin`.
          */
         post: operations["createPrice"];
         delete?: never;
@@ -1195,15 +1268,19 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the price. */
                 id: components["schemas"]["PriceId"];
             };
             cookie?: never;
         };
-        /** Get a price */
+        /**
+         * Get a price
+         * @description Returns a price, active or not.
+         */
         get: operations["getPrice"];
         /**
-         * Archive a price, or take it out of the archive
-         * @description Nothing else of a price ever changes. What was ordered at it stays, and subscriptions go on.
+         * Archive or restore a price
+         * @description Sets `active`, the only field of a price that can change. An archived price cannot be ordered; existing orders and subscriptions keep it. Requires the scope `admin`.
          */
         put: operations["updatePrice"];
         post?: never;
@@ -1222,14 +1299,13 @@ export interface paths {
         };
         /**
          * List orders
-         * @description With `project_id` the orders of that project, else your own that are in none.
+         * @description Returns the orders of a project, or your own orders outside any project if `project_id` is omitted.
          */
         get: operations["listOrders"];
         put?: never;
         /**
-         * Order
-         * @description Its amounts are computed from the prices, which must be active, of one currency, and not recurring (what is recurring is
-         *     subscribed to by a checkout). It is paid by a checkout session.
+         * Create an order
+         * @description Creates a pending order; pay it with a checkout session. The amounts are computed from the prices, which must be active, one-time and in the same currency. For recurring prices, create a checkout session with `mode: subscription`.
          */
         post: operations["createOrder"];
         delete?: never;
@@ -1243,11 +1319,15 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the order. */
                 id: components["parameters"]["OrderId"];
             };
             cookie?: never;
         };
-        /** Get an order */
+        /**
+         * Get an order
+         * @description Returns an order with its items and its payment status.
+         */
         get: operations["getOrder"];
         put?: never;
         post?: never;
@@ -1262,6 +1342,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the order. */
                 id: components["parameters"]["OrderId"];
             };
             cookie?: never;
@@ -1269,9 +1350,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Cancel an order that is not paid
-         * @description Its open checkout session expires with it. A payment that was on its way is given back. An order of a subscription is
-         *     cancelled with the subscription: 409.
+         * Cancel a pending order
+         * @description Cancels an unpaid order and expires its open checkout session. A payment that arrives afterward is refunded. Returns 409 for an order that is not pending and for an order of a subscription; cancel the subscription instead.
          */
         post: operations["cancelOrder"];
         delete?: never;
@@ -1285,13 +1365,14 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the order. */
                 id: components["parameters"]["OrderId"];
             };
             cookie?: never;
         };
         /**
-         * Get the receipt of a paid order
-         * @description A page to be read or printed, or a PDF. 409 while the order is not paid.
+         * Get the receipt of an order
+         * @description Returns the receipt of a paid order as an HTML page or a PDF. Returns 409 while the order is not paid.
          */
         get: operations["getReceipt"];
         put?: never;
@@ -1307,17 +1388,20 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the order. */
                 id: components["parameters"]["OrderId"];
             };
             cookie?: never;
         };
-        /** List the refunds of an order */
+        /**
+         * List the refunds of an order
+         * @description Returns the refunds of an order, including failed ones.
+         */
         get: operations["listRefunds"];
         put?: never;
         /**
-         * Give back what was paid for an order
-         * @description All that is left of it, or `amount`. For operators: whoever bought something does not decide alone to have the money back.
-         *     With some gateways it is `pending` until they confirm it.
+         * Refund an order
+         * @description Refunds a paid order in full or in part. With some gateways, the refund is `pending` until the gateway confirms it. Requires the scope `admin`; buyers cannot refund their own orders.
          */
         post: operations["createRefund"];
         delete?: never;
@@ -1331,12 +1415,17 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the order. */
                 id: components["parameters"]["OrderId"];
+                /** @description The id of the refund. */
                 refund_id: components["schemas"]["RefundId"];
             };
             cookie?: never;
         };
-        /** Get a refund */
+        /**
+         * Get a refund
+         * @description Returns a refund of an order.
+         */
         get: operations["getRefund"];
         put?: never;
         post?: never;
@@ -1356,10 +1445,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Begin a checkout session
-         * @description Answers with the `url` of the page to send the customer to. Either `order_id`, a pending order, or `items`, of which an
-         *     order is made with the session and cancelled when it expires. With `mode: subscription` there is one item, at a
-         *     recurring price; the subscription begins when its first order is paid. An order has one open session at a time: 409.
+         * Create a checkout session
+         * @description Creates a payment page and returns its `url`; redirect the customer there. Send either `order_id`, a pending order, or `items`, for which an order is created that is canceled when the session expires. With `mode: subscription`, send one item with a recurring price; the subscription starts when its first order is paid. An order can have one open session; a second one returns 409.
          */
         post: operations["createCheckout"];
         delete?: never;
@@ -1373,11 +1460,15 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the checkout session. */
                 id: components["parameters"]["CheckoutId"];
             };
             cookie?: never;
         };
-        /** Get a checkout session */
+        /**
+         * Get a checkout session
+         * @description Returns a checkout session and whether it is paid.
+         */
         get: operations["getCheckout"];
         put?: never;
         post?: never;
@@ -1392,6 +1483,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the checkout session. */
                 id: components["parameters"]["CheckoutId"];
             };
             cookie?: never;
@@ -1399,8 +1491,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Expire a checkout session that is open
-         * @description Nobody can pay by it any more. An order that was made with it is cancelled.
+         * Expire a checkout session
+         * @description Closes an open checkout session, so that it can no longer be paid. An order or subscription that was created with the session is canceled. Returns 409 if the session is not open.
          */
         post: operations["expireCheckout"];
         delete?: never;
@@ -1418,7 +1510,7 @@ export interface paths {
         };
         /**
          * List subscriptions
-         * @description With `project_id` the subscriptions of that project, else your own that are in none.
+         * @description Returns the subscriptions of a project, or your own subscriptions outside any project if `project_id` is omitted.
          */
         get: operations["listSubscriptions"];
         put?: never;
@@ -1434,11 +1526,15 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the subscription. */
                 id: components["parameters"]["SubscriptionId"];
             };
             cookie?: never;
         };
-        /** Get a subscription */
+        /**
+         * Get a subscription
+         * @description Returns a subscription. Use `listOrders` with `subscription_id` to get its orders.
+         */
         get: operations["getSubscription"];
         put?: never;
         post?: never;
@@ -1453,6 +1549,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the subscription. */
                 id: components["parameters"]["SubscriptionId"];
             };
             cookie?: never;
@@ -1461,8 +1558,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a subscription
-         * @description At the end of the period that is paid, until which it can be resumed; or at once, with `at_period_end: false`. What was paid is not given back
-         *     by this. One whose first order or renewal is not paid ends at once in either case.
+         * @description Cancels a subscription at the end of the paid period, until which it can be resumed, or immediately with `at_period_end: false`. A subscription whose first order or renewal is unpaid is always canceled immediately, with that order. Payments are not refunded. Returns 409 if the subscription is already canceled.
          */
         post: operations["cancelSubscription"];
         delete?: never;
@@ -1476,13 +1572,17 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the subscription. */
                 id: components["parameters"]["SubscriptionId"];
             };
             cookie?: never;
         };
         get?: never;
         put?: never;
-        /** Take back that a subscription ends with its period */
+        /**
+         * Resume a subscription
+         * @description Withdraws a cancellation at the end of the period, so that the subscription renews. Returns 409 if the subscription has ended or is not set to cancel.
+         */
         post: operations["resumeSubscription"];
         delete?: never;
         options?: never;
@@ -1498,8 +1598,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the time of the sandbox
-         * @description With another gateway there is none; 404.
+         * Get the test clock
+         * @description Returns the current time of the sandbox, by which subscriptions renew and checkout sessions expire. Returns 404 with another gateway. Requires the scope `admin`.
          */
         get: operations["getTestClock"];
         put?: never;
@@ -1520,10 +1620,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Move the time of the sandbox forward
-         * @description For all payments of this sandbox: renewals, expiries and retries that are due until then happen before it answers, one after the
-         *     other, each at its own time. It never moves back. At most 1000 things happen in one call: where there is more to do the answer's
-         *     `now` is before `to`; ask again.
+         * Advance the test clock
+         * @description Moves the time of the sandbox forward, for all payments. Renewals, expirations and retries that become due are processed before the response, in order and each at its own time. One call processes up to 1,000 of them; if `now` is still before `to`, repeat the request. The clock never moves back: an earlier `to` returns 409. Requires the scope `admin`.
          */
         post: operations["advanceTestClock"];
         delete?: never;
@@ -1542,9 +1640,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Hear of Stripe
-         * @description The address to give to Stripe as a webhook endpoint. Its signature is checked, over the bytes as they came and within five minutes; what was
-         *     heard before has no effect. 404 unless the gateway is Stripe.
+         * Receive a Stripe webhook
+         * @description Webhook endpoint for Stripe; no API key required. The signature is verified over the raw body and must not be older than five minutes. Idempotent: an event that was received before has no effect. Returns 404 unless Stripe is the configured gateway.
          */
         post: operations["receiveStripeEvent"];
         delete?: never;
@@ -1558,19 +1655,20 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the checkout session. */
                 id: components["parameters"]["CheckoutId"];
             };
             cookie?: never;
         };
         /**
-         * The page by which a checkout session is paid
-         * @description Of the sandbox. With another gateway, or when there is nothing left to pay, the browser is sent on.
+         * Show the payment page
+         * @description HTML page on which the customer pays a checkout session of the sandbox; no API key required. With another gateway, or when there is nothing left to pay, the browser is redirected.
          */
         get: operations["showPayPage"];
         put?: never;
         /**
-         * Pay, as the form of the page does
-         * @description A card that is declined, or needs a confirmation, is told of by the page that the browser is sent on to.
+         * Submit a payment
+         * @description Submits the form of the payment page. The browser is redirected to the page that shows the result: paid, declined or confirmation required. No API key required.
          */
         post: operations["payCheckout"];
         delete?: never;
@@ -1584,13 +1682,17 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the checkout session. */
                 id: components["parameters"]["CheckoutId"];
             };
             cookie?: never;
         };
         get?: never;
         put?: never;
-        /** Confirm a payment or not, as the form of the confirmation step does */
+        /**
+         * Confirm or reject a payment
+         * @description Submits the form of the confirmation step, the sandbox's version of 3-D Secure. The browser is redirected to the payment page. No API key required.
+         */
         post: operations["confirmPayment"];
         delete?: never;
         options?: never;
@@ -1603,13 +1705,14 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the checkout session. */
                 id: components["parameters"]["CheckoutId"];
             };
             cookie?: never;
         };
         /**
-         * Where a gateway's own page sends the browser when it is done
-         * @description Asks the gateway how it went, so that the order is paid when the customer comes back, and sends on to `success_url` or back to pay.
+         * Return from the gateway's payment page
+         * @description The gateway redirects the browser here after a payment. The server fetches the state of the payment, so that the order is paid when the customer returns, and redirects to the payment page, which leads to `success_url` or back to the payment. No API key required.
          */
         get: operations["returnFromGateway"];
         put?: never;
@@ -1629,11 +1732,7 @@ export interface paths {
         };
         /**
          * List events
-         * @description What has happened to everything that your key may read at this moment (each webhook below says which scope that
-         *     takes; of what stands in no project but is your own only those that are for all projects), in one order that never changes: an event
-         *     that you have not seen yet always has a higher `sequence` than those you have. Ask again with the last answer's
-         *     `next_after` for what came since. Events are kept for 30 days unless configured otherwise; 410 when events after
-         *     `after` have been removed already, so that none is missed without a word.
+         * @description Returns events that the API key can read now, oldest first. Each webhook in this document names the scope that its event requires; events of your own resources outside any project require a key for all projects. To get new events, repeat the request with `after` set to `next_after`: a new event always has a higher `sequence`. Events are kept for 30 days by default; if events after `after` were already removed, the request returns 410.
          */
         get: operations["listEvents"];
         put?: never;
@@ -1652,13 +1751,17 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow events as they happen
-         * @description Server-sent events: each event is a `message` whose `id` is its `sequence` and whose `data` is the event. Without
-         *     `Last-Event-ID` or `after` the stream begins now. With one it begins right after it, with none lost or
-         *     repeated; clients of server-sent events send it by themselves when they connect again (one that can send
-         *     `Authorization`, which a browser's own EventSource cannot). The first piece, and a comment every few seconds,
-         *     have the position in the log as `id`. The last message of a stream that the server ends is an `end` with the reason.
-         *     A client that does not read is cut off.
+         * Stream events
+         * @description Returns events as they happen, as server-sent events of the type `message`, with `sequence` as the
+         *     `id` and the event as `data`. `Last-Event-ID` or `after` resumes the stream without loss or
+         *     duplicates; without them it starts with new events.
+         *
+         *     SSE clients send `Last-Event-ID` automatically when they reconnect. Use a client that can send
+         *     `Authorization`; the `EventSource` of browsers cannot.
+         *
+         *     The first message and a comment every few seconds have the current position in the log as `id`. When
+         *     the server ends the stream, the last message is `end` with the reason. Clients that read too slowly
+         *     are disconnected, and too many open streams return 429.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -1674,11 +1777,15 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the event. */
                 id: components["schemas"]["EventId"];
             };
             cookie?: never;
         };
-        /** Get an event */
+        /**
+         * Get an event
+         * @description Returns an event. Returns 403 if the API key cannot read it, and 404 if it does not exist or was removed.
+         */
         get: operations["getEvent"];
         put?: never;
         post?: never;
@@ -1695,14 +1802,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List your webhook endpoints */
+        /**
+         * List webhook endpoints
+         * @description Returns your webhook endpoints, without their secrets.
+         */
         get: operations["listWebhookEndpoints"];
         put?: never;
         /**
          * Create a webhook endpoint
-         * @description It is told of what your key may read, and no more: the scopes and projects of the key that makes it are its own
-         *     from then on. Messages are signed as Standard Webhooks 1.0 says; `secret` is in this answer only.
-         *     At most 50 endpoints a user, unless configured otherwise.
+         * @description Creates an endpoint that receives events as signed POST requests (Standard Webhooks 1.0). It receives only events that the current API key can read: the endpoint keeps the scopes and projects of this key. The `secret` is returned only in this response. A user can have up to 50 endpoints by default; after that, the request returns 409.
          */
         post: operations["createWebhookEndpoint"];
         delete?: never;
@@ -1716,21 +1824,25 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the webhook endpoint. */
                 id: components["parameters"]["EndpointId"];
             };
             cookie?: never;
         };
-        /** Get a webhook endpoint */
+        /**
+         * Get a webhook endpoint
+         * @description Returns a webhook endpoint without its secret. To get a new secret, use `rotateWebhookSecret`.
+         */
         get: operations["getWebhookEndpoint"];
         /**
          * Update a webhook endpoint
-         * @description `enabled: true` starts an endpoint again that was disabled. What had failed waits for `recover`; what happened meanwhile was not sent to it, and stands in the log.
+         * @description Changes the fields that are sent. `enabled: true` re-enables a disabled endpoint. Failed deliveries are not retried automatically; use `recoverWebhookEndpoint`. Events that happened while the endpoint was disabled are not delivered; use `listEvents`.
          */
         put: operations["updateWebhookEndpoint"];
         post?: never;
         /**
          * Delete a webhook endpoint
-         * @description With its deliveries; what has not been sent yet is not sent any more.
+         * @description Deletes an endpoint and its deliveries. Pending deliveries are not sent.
          */
         delete: operations["deleteWebhookEndpoint"];
         options?: never;
@@ -1743,6 +1855,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the webhook endpoint. */
                 id: components["parameters"]["EndpointId"];
             };
             cookie?: never;
@@ -1751,8 +1864,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate the secret of a webhook endpoint
-         * @description For `overlap_seconds` messages are signed with both secrets, so that the receiver can change over in between.
-         *     `secret` is in this answer only.
+         * @description Creates a new secret. For `overlap_seconds`, requests are signed with both secrets, so that the receiver can switch without downtime. The new `secret` is returned only in this response.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -1766,6 +1878,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the webhook endpoint. */
                 id: components["parameters"]["EndpointId"];
             };
             cookie?: never;
@@ -1773,8 +1886,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a test event to a webhook endpoint
-         * @description A `webhook_endpoint.tested` event, for this endpoint only. 409 INVALID_STATE when it is disabled.
+         * Send a test event
+         * @description Sends an event of the type `webhook_endpoint.tested` to this endpoint only. Returns 409 with the code INVALID_STATE if the endpoint is disabled.
          */
         post: operations["testWebhookEndpoint"];
         delete?: never;
@@ -1788,6 +1901,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the webhook endpoint. */
                 id: components["parameters"]["EndpointId"];
             };
             cookie?: never;
@@ -1795,9 +1909,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send again what failed
-         * @description All deliveries that have failed for good, of events since a time; the oldest 10,000 of them at once, and
-         *     `has_more` when there are others. 409 INVALID_STATE when the endpoint is disabled.
+         * Resend failed deliveries
+         * @description Resends the failed deliveries created at or after `since`, oldest first. One call resends up to 10,000 deliveries; repeat it while `has_more` is `true`. Returns 409 with the code INVALID_STATE if the endpoint is disabled.
          */
         post: operations["recoverWebhookEndpoint"];
         delete?: never;
@@ -1811,11 +1924,15 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the webhook endpoint. */
                 id: components["parameters"]["EndpointId"];
             };
             cookie?: never;
         };
-        /** List the deliveries of a webhook endpoint */
+        /**
+         * List the deliveries of a webhook endpoint
+         * @description Returns the deliveries of an endpoint with their attempts, newest first by default.
+         */
         get: operations["listWebhookDeliveries"];
         put?: never;
         post?: never;
@@ -1830,11 +1947,15 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the webhook delivery. */
                 id: components["parameters"]["DeliveryId"];
             };
             cookie?: never;
         };
-        /** Get a delivery */
+        /**
+         * Get a webhook delivery
+         * @description Returns a delivery with its latest attempts and the last request that was sent.
+         */
         get: operations["getWebhookDelivery"];
         put?: never;
         post?: never;
@@ -1849,6 +1970,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the webhook delivery. */
                 id: components["parameters"]["DeliveryId"];
             };
             cookie?: never;
@@ -1856,10 +1978,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a delivery again
-         * @description The same message with the same `webhook-id`, now, and if it fails by the same schedule as the first time.
-         *     409 INVALID_STATE while it is pending, which it is until it has succeeded or was given up, or when its endpoint is
-         *     disabled.
+         * Resend a webhook delivery
+         * @description Sends the same message again, with the same `webhook-id`, and restarts the retry schedule. Returns 409 with the code INVALID_STATE if the delivery is pending or its endpoint is disabled.
          */
         post: operations["redeliverWebhookDelivery"];
         delete?: never;
@@ -4882,7 +5002,7 @@ export interface components {
         /** @example avt_01jd6y8m5qe8btc4y5w1r0n3fz */
         AvatarId: string;
         /**
-         * @description SHA-256 in lower-case hex.
+         * @description SHA-256 digest in lowercase hexadecimal.
          * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
          */
         Sha256: string;
@@ -5292,75 +5412,92 @@ export interface components {
             role?: components["schemas"]["Role"];
         };
         /**
-         * @description A `public` file can be downloaded by anyone who knows its id.
+         * @description Who can download the file: `private` for users with access to it, `public` for anyone who knows its id.
          * @enum {string}
          */
         Visibility: "private" | "public";
         /** @example file_01jd6y8m5qe8btc4y5w1r0n3fz */
         FileId: string;
         /**
-         * @description No folders, no control characters, and none that change the direction of writing.
+         * @description File name without folders, control characters or bidirectional formatting characters.
          * @example report.pdf
          */
         FileName: string;
         /**
-         * @description The folder that it is shown in, such as `reports/2026`; empty for none.
+         * @description Virtual folder of the file, for example `reports/2026`. Empty for no folder.
          * @example reports/2026
          */
         FilePath: string;
         /**
+         * @description Labels to filter files by. At most 20.
          * @example [
          *       "q4"
          *     ]
          */
         FileTags: string[];
+        /** @description A stored file. */
         File: {
+            /** @description The id of the file. */
             id: components["schemas"]["FileId"];
-            /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The project that the file belongs to. `null` for a user's own file.
+             * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             project_id: string | null;
+            /** @description The name of the file. */
             name: components["schemas"]["FileName"];
             path: components["schemas"]["FilePath"];
             /**
-             * @description Found from the bytes.
+             * @description Media type, detected from the bytes.
              * @example application/pdf
              */
             content_type: string;
             /**
-             * @description What the upload said it was.
+             * @description Media type that the client declared at upload. `null` if it declared none.
              * @example application/pdf
              */
             declared_content_type: string | null;
-            /** @example 48213 */
+            /**
+             * @description Size in bytes.
+             * @example 48213
+             */
             bytes: number;
+            /** @description SHA-256 of the content, in lowercase hexadecimal. */
             sha256: components["schemas"]["Sha256"];
             /**
-             * @description The `ETag` of its download.
+             * @description The `ETag` of the content, for conditional downloads.
              * @example "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
              */
             etag: string;
             visibility: components["schemas"]["Visibility"];
+            /** @description The user who uploaded the file. */
             owner_id: components["schemas"]["UserId"];
             metadata: components["schemas"]["Metadata"];
             tags: components["schemas"]["FileTags"];
             /**
-             * @description Downloads that have begun, some seconds late. It has no part in the `ETag`.
+             * @description Number of downloads started. Updated with a delay of some seconds; not part of the `ETag`.
              * @example 0
              */
             download_count: number;
             /**
              * Format: date-time
-             * @description When it ends: from then on it is not there.
+             * @description When the file is deleted. `null` if it does not expire.
              * @example null
              */
             expires_at: string | null;
+            /** @description When the file was uploaded. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description When the metadata last changed. */
             updated_at: components["schemas"]["Timestamp"];
         };
+        /** @description A page of files. */
         FileList: {
+            /** @description The files of this page. */
             data: components["schemas"]["File"][];
             pagination: components["schemas"]["Pagination"];
         };
         /**
+         * @description A file and its metadata, as form fields.
          * @example {
          *       "file": "report.pdf",
          *       "project_id": "prj_01jd6y8m5qe8btc4y5w1r0n3fz",
@@ -5373,47 +5510,65 @@ export interface components {
         FileUpload: {
             /**
              * Format: binary
-             * @description The bytes, as the last part. Its filename is the name, unless `name` says another.
+             * @description The content. Must be the last part. Its filename is the name of the file, unless `name` is set.
              */
             file: string;
+            /** @description The name of the file. Defaults to the filename of the part `file`. */
             name?: components["schemas"]["FileName"];
+            /** @description The project to upload to. If omitted, the file belongs to you and to no project. */
             project_id?: components["schemas"]["ProjectId"];
             path?: components["schemas"]["FilePath"];
+            /** @description Who can download the file. Defaults to `private`. */
             visibility?: components["schemas"]["Visibility"];
             metadata?: components["schemas"]["Metadata"];
             tags?: components["schemas"]["FileTags"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When to delete the file. Must be in the future. By default the file does not expire.
+             */
             expires_at?: string;
+            /** @description Expected SHA-256 of the content. A mismatch returns 400. */
             sha256?: components["schemas"]["Sha256"];
         };
         /** @example upl_01jd6y8m5qe8btc4y5w1r0n3fz */
         UploadId: string;
+        /** @description A resumable upload. */
         Upload: {
+            /** @description The id of the upload. */
             id: components["schemas"]["UploadId"];
-            /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The project that the file will belong to. `null` for a user's own file.
+             * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             project_id: string | null;
             /**
-             * @description The file that it has become.
+             * @description The file that the finished upload created. `null` until then.
              * @example null
              */
             file_id: string | null;
+            /** @description The name of the file. */
             name: components["schemas"]["FileName"];
-            /** @example 1000 */
+            /**
+             * @description Size of the whole file in bytes.
+             * @example 1000
+             */
             length: number;
             /**
-             * @description How many bytes are kept.
+             * @description Number of bytes received, and the `Upload-Offset` of the next request.
              * @example 0
              */
             offset: number;
             /**
              * Format: date-time
-             * @description When it is removed, finished or not.
+             * @description When the upload is removed, finished or not.
              * @example 2026-12-21T09:30:00.000Z
              */
             expires_at: string;
+            /** @description When the upload was created. */
             created_at: components["schemas"]["Timestamp"];
         };
         /**
+         * @description The fields to change. Omitted fields stay as they are.
          * @example {
          *       "name": "final.pdf",
          *       "path": "reports/2026",
@@ -5422,141 +5577,223 @@ export interface components {
          *     }
          */
         FileUpdate: {
+            /** @description The new name of the file. */
             name?: components["schemas"]["FileName"];
             path?: components["schemas"]["FilePath"];
+            /** @description Who can download the file. */
             visibility?: components["schemas"]["Visibility"];
             metadata?: components["schemas"]["Metadata"];
             tags?: components["schemas"]["FileTags"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When to delete the file. Must be in the future; `null` for never.
+             */
             expires_at?: string | null;
         };
         /** @example lnk_01jd6y8m5qe8btc4y5w1r0n3fz */
         FileLinkId: string;
+        /** @description A link with which anyone can download a file. */
         FileLink: {
+            /** @description The id of the link. */
             id: components["schemas"]["FileLinkId"];
+            /** @description The file that the link downloads. */
             file_id: components["schemas"]["FileId"];
-            /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The project of the file. `null` for a user's own file.
+             * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             project_id: string | null;
-            /** @enum {string} */
+            /**
+             * @description `used_up` means that `max_downloads` is reached.
+             * @enum {string}
+             */
             status: "active" | "expired" | "revoked" | "used_up";
-            /** @example 5 */
+            /**
+             * @description Maximum number of downloads. `null` for no limit.
+             * @example 5
+             */
             max_downloads: number | null;
-            /** @example 0 */
+            /**
+             * @description Number of downloads started.
+             * @example 0
+             */
             download_count: number;
+            /** @description The user who created the link. */
             created_by: components["schemas"]["UserId"];
+            /** @description When the link stops working. */
             expires_at: components["schemas"]["Timestamp"];
+            /** @description When the link was created. */
             created_at: components["schemas"]["Timestamp"];
         };
+        /** @description A page of links. */
         FileLinkList: {
+            /** @description The links of this page. */
             data: components["schemas"]["FileLink"][];
             pagination: components["schemas"]["Pagination"];
         };
         /**
+         * @description The limits of a new link.
          * @example {
          *       "expires_in_seconds": 3600,
          *       "max_downloads": 5
          *     }
          */
         FileLinkCreate: {
-            /** @description Default a day, at most a year. */
+            /** @description Lifetime in seconds. Defaults to one day (86,400); at most one year. */
             expires_in_seconds?: number;
+            /** @description Maximum number of downloads. By default, and with `null`, there is no limit. */
             max_downloads?: number | null;
         };
+        /** @description A new link with its secret `url`. */
         FileLinkWithUrl: {
+            /** @description The id of the link. */
             id: components["schemas"]["FileLinkId"];
+            /** @description The file that the link downloads. */
             file_id: components["schemas"]["FileId"];
-            /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The project of the file. `null` for a user's own file.
+             * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             project_id: string | null;
-            /** @enum {string} */
+            /**
+             * @description `used_up` means that `max_downloads` is reached.
+             * @enum {string}
+             */
             status: "active" | "expired" | "revoked" | "used_up";
-            /** @example 5 */
+            /**
+             * @description Maximum number of downloads. `null` for no limit.
+             * @example 5
+             */
             max_downloads: number | null;
-            /** @example 0 */
+            /**
+             * @description Number of downloads started.
+             * @example 0
+             */
             download_count: number;
+            /** @description The user who created the link. */
             created_by: components["schemas"]["UserId"];
+            /** @description When the link stops working. */
             expires_at: components["schemas"]["Timestamp"];
+            /** @description When the link was created. */
             created_at: components["schemas"]["Timestamp"];
             /**
              * Format: uri
-             * @description The address to give away. It is shown here only.
+             * @description The URL to share. Returned only in this response.
              * @example http://localhost:3000/v1/storage/links/Jb0dG7pX2sYwQ4mKfZ8vN1cR6tH9uLeA3iBoEy5gPaU
              */
             url: string;
         };
+        /** @description Files and bytes in use, and the quota. */
         StorageUsage: {
-            /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The project reported on. `null` for your own files outside any project.
+             * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             project_id: string | null;
-            /** @example 12 */
+            /**
+             * @description Number of files.
+             * @example 12
+             */
             files: number;
-            /** @example 578556 */
+            /**
+             * @description Total size of the files in bytes.
+             * @example 578556
+             */
             bytes: number;
             /**
-             * @description What `bytes` may be at most.
+             * @description Maximum of `bytes`.
              * @example 10737418240
              */
             quota_bytes: number;
         };
+        /** @description A model that can answer chats. */
         Model: {
             /**
-             * @description What `model` of a chat takes.
+             * @description The id to send as `model` in a chat.
              * @example extractive-1
              */
             id: string;
             /**
-             * @description The name of the configured server; `builtin` for what needs none.
+             * @description The name of the configured provider. `builtin` for `extractive-1`.
              * @example builtin
              */
             provider: string;
             /**
-             * @description An `extractive` one quotes and is no language model.
+             * @description `language` for a language model; `extractive` for a model that only quotes documents.
              * @example extractive
              * @enum {string}
              */
             kind: "language" | "extractive";
             /**
-             * @description Tokens; the oldest messages are left out where a session has more.
+             * @description Maximum number of tokens of prompt and answer. Older messages of a session that do not fit are omitted. `null` if there is no configured limit.
              * @example null
              */
             context_window: number | null;
-            /** @example null */
+            /**
+             * @description Maximum number of tokens of an answer. `null` if there is no configured limit.
+             * @example null
+             */
             max_output_tokens: number | null;
-            /** @description Whether a chat that names none takes it. */
+            /** @description Whether a chat uses this model if nothing else selects one. */
             is_default: boolean;
         };
+        /** @description A page of models. */
         ModelList: {
+            /** @description The models of this page. */
             data: components["schemas"]["Model"][];
             pagination: components["schemas"]["Pagination"];
         };
+        /** @description The AI usage of an API key on one day. */
         AiUsage: {
             /**
              * Format: date
+             * @description The day, in UTC.
              * @example 2026-11-21
              */
             day: string;
-            /** @example 3 */
+            /**
+             * @description Number of answers generated.
+             * @example 3
+             */
             requests: number;
-            /** @example 444 */
+            /**
+             * @description Number of prompt tokens.
+             * @example 444
+             */
             prompt_tokens: number;
-            /** @example 36 */
+            /**
+             * @description Number of generated tokens.
+             * @example 36
+             */
             completion_tokens: number;
-            /** @example 480 */
+            /**
+             * @description Sum of `prompt_tokens` and `completion_tokens`.
+             * @example 480
+             */
             total_tokens: number;
             /**
-             * @description From which on chats are 429 until the day is over; `0` for no limit.
+             * @description Daily token limit of the key. Chats return 429 once it is reached. `0` for no limit.
              * @example 0
              */
             limit_tokens: number;
             /**
-             * @description By the configured prices, in millionths of their currency.
+             * @description Cost in millionths of the currency in which the model prices are configured.
              * @example 0
              */
             cost_micros: number;
         };
-        /** @example extractive-1 */
+        /**
+         * @description The id of a model. `listModels` returns the available models.
+         * @example extractive-1
+         */
         ModelId: string;
-        /** @example How long are events kept? */
+        /**
+         * @description The text of the message.
+         * @example How long are events kept?
+         */
         MessageContent: string;
         /**
+         * @description The author of a message. `assistant` messages are answers.
          * @example assistant
          * @enum {string}
          */
@@ -5566,12 +5803,14 @@ export interface components {
         /** @example kb_01jd6y8m5qe8btc4y5w1r0n3fz */
         KnowledgeBaseId: string;
         /**
+         * @description Ids of knowledge bases.
          * @example [
          *       "kb_01jd6y8m5qe8btc4y5w1r0n3fz"
          *     ]
          */
         KnowledgeBaseIds: components["schemas"]["KnowledgeBaseId"][];
         /**
+         * @description A chat: either `message` or `messages` is required.
          * @example {
          *       "message": "How long are events kept?",
          *       "knowledge_base_ids": [
@@ -5580,21 +5819,27 @@ export interface components {
          *     }
          */
         ChatRequest: {
+            /** @description The model to use. Defaults to the model of the session, then of your settings, then of the server. */
             model?: components["schemas"]["ModelId"];
+            /** @description A user message to answer, in the context of the session. */
             message?: components["schemas"]["MessageContent"];
+            /** @description A whole conversation, oldest message first. The last message must have the role `user`. Not allowed with `session_id`. */
             messages?: {
                 role: components["schemas"]["Role-2"];
+                /** @description The text of the message. */
                 content: components["schemas"]["MessageContent"];
             }[];
-            /** @description Only with `message`. */
+            /** @description The session to continue. Only with `message`. */
             session_id?: components["schemas"]["SessionId"];
-            /** @description What the answer draws on; by default those of the session, and else, for `extractive-1` only, all of the session's project, or of your own in none. */
+            /** @description The knowledge bases to search. Defaults to those of the session. */
             knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
+            /** @description Sampling temperature; higher values make answers more random. Defaults to the setting of the provider. Ignored by `extractive-1`. */
             temperature?: number;
-            /** @description At most so many tokens of an answer; one that is cut off there is `incomplete`, with the reason `length`. */
+            /** @description Maximum number of tokens to generate. A truncated answer has the status `incomplete` and the finish reason `length`. */
             max_tokens?: number;
-            /** @description Texts that an answer ends before. */
+            /** @description Texts at which generation stops. The answer does not include them. */
             stop?: string[];
+            /** @description Stored with the user message or, without a session, with the answer. */
             metadata?: components["schemas"]["Metadata"];
         } & (unknown | unknown);
         /** @example msg_01jd6y8m5qe8btc4y5w1r0n3fz */
@@ -5603,163 +5848,244 @@ export interface components {
         DocumentId: string;
         /** @example chunk_01jd6y8m5qe8btc4y5w1r0n3fz */
         ChunkId: string;
+        /** @description A quote from a document. */
         Citation: {
+            /** @description The document that is quoted. */
             document_id: components["schemas"]["DocumentId"];
-            /** @example null */
+            /**
+             * @description The file of the document. `null` for a document created from text.
+             * @example null
+             */
             file_id: string | null;
+            /** @description The passage that contains the quote. */
             chunk_id: components["schemas"]["ChunkId"];
             /**
-             * @description The document's name.
+             * @description The name of the document.
              * @example events.md
              */
             name: string;
-            /** @example null */
+            /**
+             * @description Page of the quote, from 1. `null` for a document without pages.
+             * @example null
+             */
             page: number | null;
             /**
-             * @description Where the quote begins in the text of the document, in UTF-16 code units.
+             * @description Start of the quote in the text of the document, in UTF-16 code units.
              * @example 10
              */
             start_index: number;
             /**
-             * @description Right behind it.
+             * @description End of the quote in the text of the document, exclusive, in UTF-16 code units.
              * @example 38
              */
             end_index: number;
-            /** @example Events are kept for 30 days. */
+            /**
+             * @description The quoted text.
+             * @example Events are kept for 30 days.
+             */
             quote: string;
             /**
-             * @description How well it bears on the question.
+             * @description Relevance of the quote to the question, from 0 to 1.
              * @example 0.93
              */
             score: number;
             /**
-             * @description Whether the document has changed or is gone since.
+             * @description Whether the document has changed or was deleted since.
              * @example false
              */
             stale: boolean;
         };
         /**
-         * @description `incomplete` is one that was cut off at `max_tokens` or by a filter.
+         * @description `incomplete` means truncated at `max_tokens` or by a content filter.
          * @example completed
          * @enum {string}
          */
         MessageStatus: "in_progress" | "completed" | "incomplete" | "cancelled" | "failed";
-        /** @enum {string|null} */
+        /**
+         * @description Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages.
+         * @enum {string|null}
+         */
         FinishReason: "stop" | "length" | "content_filter" | null;
+        /** @description Number of tokens used. */
         Usage: {
-            /** @example 148 */
+            /**
+             * @description Number of prompt tokens.
+             * @example 148
+             */
             prompt_tokens: number;
-            /** @example 12 */
+            /**
+             * @description Number of generated tokens.
+             * @example 12
+             */
             completion_tokens: number;
-            /** @example 160 */
+            /**
+             * @description Sum of `prompt_tokens` and `completion_tokens`.
+             * @example 160
+             */
             total_tokens: number;
         };
+        /** @description A finished answer. */
         ChatResponse: {
+            /** @description The id of the answer, a message. */
             id: components["schemas"]["MessageId"];
-            /** @example cs_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The session of the answer. `null` without a session.
+             * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             session_id: string | null;
+            /** @description The model that generated the answer. */
             model: components["schemas"]["ModelId"];
+            /** @description The answer as a message. */
             message: {
+                /** @description The id of the answer, same as the outer `id`. */
                 id: components["schemas"]["MessageId"];
                 role: components["schemas"]["Role-2"];
-                /** @example Events are kept for 30 days. */
+                /**
+                 * @description The text of the answer.
+                 * @example Events are kept for 30 days.
+                 */
                 content: string;
+                /** @description The quotes from documents that the answer is based on. */
                 citations: components["schemas"]["Citation"][];
             };
             status: components["schemas"]["MessageStatus"];
             finish_reason: components["schemas"]["FinishReason"];
             usage: components["schemas"]["Usage"];
+            /** @description When generation started. */
             created_at: components["schemas"]["Timestamp"];
         };
+        /** @description A message of a conversation. */
         Message: {
+            /** @description The id of the message. */
             id: components["schemas"]["MessageId"];
             /**
-             * @description Of its session.
+             * @description The project of the session. `null` for your own session and without a session.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
-            /** @example cs_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The session of the message. `null` without a session.
+             * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             session_id: string | null;
             role: components["schemas"]["Role-2"];
-            /** @example Events are kept for 30 days. */
+            /**
+             * @description The text of the message. Partial while the status is `in_progress`.
+             * @example Events are kept for 30 days.
+             */
             content: string;
             status: components["schemas"]["MessageStatus"];
             /**
-             * @description Of an answer.
+             * @description The model that generated the answer. `null` for other messages.
              * @example extractive-1
              */
             model: string | null;
             finish_reason: components["schemas"]["FinishReason"];
+            /** @description Number of tokens used. Zero for messages that are not answers. */
             usage: components["schemas"]["Usage"];
+            /** @description The quotes from documents that the answer is based on. Only those that you can read. */
             citations: components["schemas"]["Citation"][];
             /**
-             * @description Why it `failed`.
+             * @description Why generation failed. `null` unless the status is `failed`.
              * @example null
              */
             error: {
+                /** @description Error code, for example `UNAVAILABLE`. */
                 code: string;
+                /** @description Description of the error, for people. */
                 message: string;
             } | null;
             metadata: components["schemas"]["Metadata"];
+            /** @description When the message was created. */
             created_at: components["schemas"]["Timestamp"];
         };
+        /** @description A piece of an answer. */
         MessageDelta: {
             /**
-             * @description What is added to the content.
+             * @description Text to append to the content.
              * @example Events are kept for 30 days.
              */
             delta: string;
         };
-        /** @enum {string} */
+        /**
+         * @description An `archived` session accepts no messages.
+         * @enum {string}
+         */
         SessionStatus: "active" | "archived";
-        /** @example Be brief. */
+        /**
+         * @description Instructions to the model, sent before all messages. `null` for none.
+         * @example Be brief.
+         */
         SystemPrompt: string | null;
+        /** @description A stored conversation. */
         Session: {
+            /** @description The id of the session. */
             id: components["schemas"]["SessionId"];
-            /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The project of the session. `null` for your own session.
+             * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             project_id: string | null;
             /**
-             * @description Made from the first exchange, unless it is given.
+             * @description The title. Generated from the first message if not set; `null` until then.
              * @example Questions about events
              */
             title: string | null;
-            /** @example extractive-1 */
+            /**
+             * @description The default model of the session. `null` for the default of your settings or of the server.
+             * @example extractive-1
+             */
             model: string | null;
             system_prompt: components["schemas"]["SystemPrompt"];
+            /** @description The knowledge bases that answers search by default. */
             knowledge_base_ids: components["schemas"]["KnowledgeBaseIds"];
             status: components["schemas"]["SessionStatus"];
-            /** @example 2 */
+            /**
+             * @description Number of messages.
+             * @example 2
+             */
             message_count: number;
             /**
              * Format: date-time
+             * @description When the last message was added or completed. `null` for an empty session.
              * @example 2026-11-21T09:30:00.000Z
              */
             last_message_at: string | null;
+            /** @description Tokens used by all answers of the session. */
             usage: components["schemas"]["Usage"];
             metadata: components["schemas"]["Metadata"];
+            /** @description When the session was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description When the session or its messages last changed. */
             updated_at: components["schemas"]["Timestamp"];
         };
+        /** @description A page of sessions. */
         SessionList: {
+            /** @description The sessions of this page. */
             data: components["schemas"]["Session"][];
             pagination: components["schemas"]["Pagination"];
         };
         /**
+         * @description A new session.
          * @example {
          *       "title": "Questions about events",
          *       "model": "extractive-1"
          *     }
          */
         SessionCreate: {
+            /** @description The project of the session. If omitted, the session is your own. */
             project_id?: components["schemas"]["ProjectId"];
+            /** @description The title. Generated from the first message if omitted. */
             title?: string;
+            /** @description The default model of the session. If omitted, the default of your settings or of the server. */
             model?: components["schemas"]["ModelId"];
             system_prompt?: components["schemas"]["SystemPrompt"];
-            /** @description What its answers draw on, where a chat names none. Of a session of a project they are of that project. */
+            /** @description The knowledge bases that answers search by default. In a project, they must belong to the same project. */
             knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
             metadata?: components["schemas"]["Metadata"];
         };
         /**
+         * @description The fields to change. Omitted fields stay as they are.
          * @example {
          *       "title": "Questions",
          *       "model": null,
@@ -5767,219 +6093,342 @@ export interface components {
          *     }
          */
         SessionUpdate: {
+            /** @description The title. `null` to generate it from the next message. */
             title?: string | null;
+            /** @description The default model of the session. `null` for the default of your settings or of the server. */
             model?: string | null;
             system_prompt?: components["schemas"]["SystemPrompt"];
-            /** @description What its answers draw on, where a chat names none. Of a session of a project they are of that project. */
+            /** @description The knowledge bases that answers search by default. In a project, they must belong to the same project. */
             knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
             status?: components["schemas"]["SessionStatus"];
             metadata?: components["schemas"]["Metadata"];
         };
+        /** @description A page of messages. */
         MessageList: {
+            /** @description The messages of this page. */
             data: components["schemas"]["Message"][];
             pagination: components["schemas"]["Pagination"];
         };
         /**
+         * @description The fields to change. Omitted fields stay as they are.
          * @example {
          *       "content": "How long are events kept, and by whom are they removed?"
          *     }
          */
         MessageUpdate: {
+            /** @description The new text. Only for user messages; deletes all later messages of the session. */
             content?: components["schemas"]["MessageContent"];
             metadata?: components["schemas"]["Metadata"];
         };
         /**
+         * @description Options for the new answer.
          * @example {
          *       "temperature": 0.2
          *     }
          */
         RegenerateRequest: {
+            /** @description The model to use. Defaults to the model of the session, then of your settings, then of the server. */
             model?: components["schemas"]["ModelId"];
-            /** @description As of a chat. */
+            /** @description The knowledge bases to search. Defaults to those of the session. */
             knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
+            /** @description Sampling temperature; higher values make answers more random. Defaults to the setting of the provider. Ignored by `extractive-1`. */
             temperature?: number;
+            /** @description Maximum number of tokens to generate. A truncated answer has the status `incomplete` and the finish reason `length`. */
             max_tokens?: number;
+            /** @description Texts at which generation stops. The answer does not include them. */
             stop?: string[];
         };
         /**
-         * @description How documents are cut into passages, in tokens.
+         * @description How documents are split into passages.
          * @example {
          *       "max_tokens": 400,
          *       "overlap_tokens": 60
          *     }
          */
         Chunking: {
+            /** @description Maximum number of tokens of a passage. */
             max_tokens: number;
-            /** @description At most half of `max_tokens`. */
+            /** @description Number of tokens that consecutive passages share. At most half of `max_tokens`. */
             overlap_tokens: number;
         };
+        /** @description A collection of documents that answers can cite. */
         KnowledgeBase: {
+            /** @description The id of the knowledge base. */
             id: components["schemas"]["KnowledgeBaseId"];
-            /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The project of the knowledge base. `null` for your own.
+             * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             project_id: string | null;
-            /** @example Handbook */
+            /**
+             * @description The name of the knowledge base.
+             * @example Handbook
+             */
             name: string;
-            /** @example How we work */
+            /**
+             * @description What the knowledge base is about. For people; it does not affect answers.
+             * @example How we work
+             */
             description: string | null;
             chunking: components["schemas"]["Chunking"];
+            /** @description Number of documents in each status. */
             document_counts: {
-                /** @example 0 */
+                /**
+                 * @description Documents waiting to be indexed.
+                 * @example 0
+                 */
                 queued: number;
-                /** @example 0 */
+                /**
+                 * @description Documents being indexed.
+                 * @example 0
+                 */
                 processing: number;
-                /** @example 1 */
+                /**
+                 * @description Documents that are indexed.
+                 * @example 1
+                 */
                 ready: number;
-                /** @example 0 */
+                /**
+                 * @description Documents that could not be indexed.
+                 * @example 0
+                 */
                 failed: number;
             };
             metadata: components["schemas"]["Metadata"];
+            /** @description When the knowledge base was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description When the knowledge base last changed. Changes of its documents do not count. */
             updated_at: components["schemas"]["Timestamp"];
         };
+        /** @description A page of knowledge bases. */
         KnowledgeBaseList: {
+            /** @description The knowledge bases of this page. */
             data: components["schemas"]["KnowledgeBase"][];
             pagination: components["schemas"]["Pagination"];
         };
         /**
+         * @description A new knowledge base.
          * @example {
          *       "name": "Handbook"
          *     }
          */
         KnowledgeBaseCreate: {
+            /** @description The project of the knowledge base. If omitted, the knowledge base is your own. */
             project_id?: components["schemas"]["ProjectId"];
+            /** @description The name of the knowledge base. */
             name: string;
+            /** @description What the knowledge base is about. For people; it does not affect answers. */
             description?: string | null;
+            /** @description How documents are split into passages. Defaults to 400 tokens with an overlap of 60. */
             chunking?: components["schemas"]["Chunking"];
             metadata?: components["schemas"]["Metadata"];
         };
         /**
+         * @description The fields to change. Omitted fields stay as they are.
          * @example {
          *       "name": "Handbook 2026",
          *       "description": null
          *     }
          */
         KnowledgeBaseUpdate: {
+            /** @description The name of the knowledge base. */
             name?: string;
+            /** @description What the knowledge base is about. `null` to remove it. */
             description?: string | null;
+            /** @description How documents are split into passages. Applies to documents that are indexed afterward. */
             chunking?: components["schemas"]["Chunking"];
             metadata?: components["schemas"]["Metadata"];
         };
         /**
+         * @description A search query.
          * @example {
          *       "query": "how long are events kept",
          *       "limit": 5
          *     }
          */
         KnowledgeSearch: {
+            /** @description What to search for: a question or keywords. */
             query: string;
-            /** @default 10 */
+            /**
+             * @description Maximum number of passages to return.
+             * @default 10
+             */
             limit?: number;
+            /** @description Restricts the search to some documents. */
             filters?: {
+                /** @description Only these documents. */
                 document_ids?: components["schemas"]["DocumentId"][];
-                /** @description Only documents whose metadata has all of these pairs. */
+                /** @description Only documents whose metadata contains all of these pairs. */
                 metadata?: components["schemas"]["Metadata"];
             };
         };
+        /** @description A passage of a document that matches a query. */
         Passage: {
+            /** @description The id of the passage. */
             chunk_id: components["schemas"]["ChunkId"];
+            /** @description The document of the passage. */
             document_id: components["schemas"]["DocumentId"];
-            /** @example null */
+            /**
+             * @description The file of the document. `null` for a document created from text.
+             * @example null
+             */
             file_id: string | null;
-            /** @example events.md */
+            /**
+             * @description The name of the document.
+             * @example events.md
+             */
             name: string;
             /**
-             * @description The headings that it stands under, outermost first.
+             * @description The headings above the passage, outermost first. `null` if there are none.
              * @example Events
              */
             heading: string | null;
-            /** @example null */
+            /**
+             * @description Page on which the passage starts, from 1. `null` for a document without pages.
+             * @example null
+             */
             page: number | null;
-            /** @example 10 */
+            /**
+             * @description Start of the passage in the text of the document, in UTF-16 code units.
+             * @example 10
+             */
             start_index: number;
-            /** @example 38 */
+            /**
+             * @description End of the passage in the text of the document, exclusive, in UTF-16 code units.
+             * @example 38
+             */
             end_index: number;
-            /** @example Events are kept for 30 days. */
+            /**
+             * @description The text of the passage.
+             * @example Events are kept for 30 days.
+             */
             text: string;
-            /** @example 0.93 */
+            /**
+             * @description Relevance to the query, from 0 to 1. Comparable only within one search.
+             * @example 0.93
+             */
             score: number;
+            /** @description The metadata of the document. */
             metadata: components["schemas"]["Metadata"];
         };
+        /** @description The passages that match a query. */
         PassageList: {
+            /** @description The passages, best match first. */
             data: components["schemas"]["Passage"][];
         };
         /**
+         * @description Indexing status. The text is available when the document is `ready`.
          * @example ready
          * @enum {string}
          */
         DocumentStatus: "queued" | "processing" | "ready" | "failed";
-        /** @example events.md */
+        /**
+         * @description The name of the document.
+         * @example events.md
+         */
         DocumentName: string;
+        /** @description A document of a knowledge base. */
         Document: {
+            /** @description The id of the document. */
             id: components["schemas"]["DocumentId"];
+            /** @description The knowledge base of the document. */
             knowledge_base_id: components["schemas"]["KnowledgeBaseId"];
-            /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The project of the knowledge base. `null` for your own.
+             * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             project_id: string | null;
             name: components["schemas"]["DocumentName"];
+            /** @description What the document was created from. */
             source: {
-                /** @enum {string} */
+                /**
+                 * @description `text` for text sent with the request, `file` for a file in storage.
+                 * @enum {string}
+                 */
                 type: "text" | "file";
-                /** @example null */
+                /**
+                 * @description The file in storage. `null` for text.
+                 * @example null
+                 */
                 file_id: string | null;
             };
             /**
-             * @description How it is read.
+             * @description The media type as which the document is read.
              * @example text/markdown
              */
             content_type: string;
             status: components["schemas"]["DocumentStatus"];
             /**
-             * @description Why it `failed`.
+             * @description Why indexing failed. `null` unless the status is `failed`.
              * @example null
              */
             error: {
-                /** @enum {string} */
+                /**
+                 * @description Reason for the failure. `unavailable` is temporary; retry the document.
+                 * @enum {string}
+                 */
                 code: "unsupported" | "encrypted" | "damaged" | "empty" | "too_large" | "too_slow" | "too_much_memory" | "unavailable";
+                /** @description Description of the error, for people. */
                 message: string;
             } | null;
-            /** @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
+            /**
+             * @description SHA-256 of the bytes, in lowercase hexadecimal.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
             sha256: string;
-            /** @example 11 */
+            /**
+             * @description Number of tokens of the text.
+             * @example 11
+             */
             tokens: number;
-            /** @example 1 */
+            /**
+             * @description Number of passages in the index.
+             * @example 1
+             */
             chunk_count: number;
             metadata: components["schemas"]["Metadata"];
+            /** @description When the document was added. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description When the document last changed. */
             updated_at: components["schemas"]["Timestamp"];
             /**
              * Format: date-time
+             * @description When the document was last indexed. `null` if it is not indexed.
              * @example 2026-11-21T09:30:00.000Z
              */
             indexed_at: string | null;
         };
+        /** @description A page of documents. */
         DocumentList: {
+            /** @description The documents of this page. */
             data: components["schemas"]["Document"][];
             pagination: components["schemas"]["Pagination"];
         };
+        /** @description The text of a document. */
         DocumentSourceText: string;
         /**
+         * @description A new document: either `text` or `file_id` is required.
          * @example {
          *       "name": "events.md",
          *       "text": "# Events\n\nEvents are kept for 30 days."
          *     }
          */
         DocumentCreate: {
+            /** @description The text of the document. */
             text?: components["schemas"]["DocumentSourceText"];
             /**
-             * @description Of `text`; by default it is Markdown.
+             * @description The media type of `text`. Defaults to `text/markdown`. Not allowed with `file_id`.
              * @enum {string}
              */
             content_type?: "text/plain" | "text/markdown" | "text/html" | "text/csv" | "application/json";
+            /** @description A file in storage. It must belong to the same project as the knowledge base or, for your own knowledge base, to no project. */
             file_id?: components["schemas"]["FileId"];
-            /** @description By default the file's, or the first words of the text. */
+            /** @description The name of the document. Defaults to the name of the file, or to the first words of the text. */
             name?: components["schemas"]["DocumentName"];
             metadata?: components["schemas"]["Metadata"];
         } & (unknown | unknown);
         /**
+         * @description A document to upload, as form fields.
          * @example {
          *       "file": "handbook.md",
          *       "metadata": {
@@ -5988,13 +6437,17 @@ export interface components {
          *     }
          */
         DocumentUpload: {
-            /** Format: binary */
+            /**
+             * Format: binary
+             * @description The content of the document. Must be the last part.
+             */
             file: string;
-            /** @description Of the document and of the file; by default the filename. */
+            /** @description The name of the document and of the stored file. Defaults to the filename of the part `file`. */
             name?: components["schemas"]["FileName"];
             metadata?: components["schemas"]["Metadata"];
         };
         /**
+         * @description The fields to change. Omitted fields stay as they are.
          * @example {
          *       "name": "events.md",
          *       "metadata": {
@@ -6004,62 +6457,86 @@ export interface components {
          */
         DocumentUpdate: {
             name?: components["schemas"]["DocumentName"];
+            /** @description The new text. Only for a document created from text. */
             text?: components["schemas"]["DocumentSourceText"];
             metadata?: components["schemas"]["Metadata"];
         };
+        /** @description The text of a document. */
         DocumentText: {
+            /** @description The id of the document. */
             document_id: components["schemas"]["DocumentId"];
-            /** @example Events are kept for 30 days. */
+            /**
+             * @description The extracted text.
+             * @example Events are kept for 30 days.
+             */
             text: string;
             /**
-             * @description Where each page begins in the text, in UTF-16 code units; null for a document without pages.
+             * @description Start of each page in the text, in UTF-16 code units. `null` for a document without pages.
              * @example null
              */
             pages: number[] | null;
         };
         /** @example prod_01jd6y8m5qe8btc4y5w1r0n3fz */
         ProductId: string;
+        /** @description Something that is sold, at one or more prices. */
         Product: {
+            /** @description The id of the product. */
             id: components["schemas"]["ProductId"];
-            /** @example Team plan */
+            /**
+             * @description The name of the product, as shown on orders and receipts.
+             * @example Team plan
+             */
             name: string;
-            /** @example Ten seats and their support. */
+            /**
+             * @description Description of the product, for people. `null` for none.
+             * @example Ten seats and their support.
+             */
             description: string | null;
-            /** @description Whether it is sold. */
+            /** @description Whether the product can be ordered. */
             active: boolean;
             metadata: components["schemas"]["Metadata"];
+            /** @description When the product was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description When the product last changed. */
             updated_at: components["schemas"]["Timestamp"];
         };
+        /** @description A page of products. */
         ProductList: {
+            /** @description The products of this page. */
             data: components["schemas"]["Product"][];
             pagination: components["schemas"]["Pagination"];
         };
         /**
+         * @description A new product.
          * @example {
          *       "name": "Team plan",
          *       "description": "Ten seats and their support."
          *     }
          */
         ProductCreate: {
-            /** @description What an order and its receipt call it. */
+            /** @description The name of the product, as shown on orders and receipts. */
             name: string;
+            /** @description Description of the product, for people. */
             description?: string;
             metadata?: components["schemas"]["Metadata"];
         };
         /**
+         * @description The fields to change. Omitted fields stay as they are.
          * @example {
          *       "active": false
          *     }
          */
         ProductUpdate: {
+            /** @description The name of the product, for new orders. Existing orders keep the old name. */
             name?: string;
+            /** @description Description of the product, for people. `null` to remove it. */
             description?: string | null;
+            /** @description Whether the product can be ordered. */
             active?: boolean;
             metadata?: components["schemas"]["Metadata"];
         };
         /**
-         * @description ISO 4217, in lower case.
+         * @description ISO 4217 currency code in lowercase.
          * @example eur
          * @enum {string}
          */
@@ -6067,38 +6544,50 @@ export interface components {
         /** @example prc_01jd6y8m5qe8btc4y5w1r0n3fz */
         PriceId: string;
         /**
-         * @description In minor units: 1999 is 19.99 USD, and 1999 JPY.
+         * @description Amount in the minor unit of the currency: 1999 is 19.99 USD or 1999 JPY.
          * @example 1999
          */
         Amount: number;
         /**
+         * @description The billing period of a recurring price.
          * @example {
          *       "interval": "month",
          *       "interval_count": 1
          *     }
          */
         Recurring: {
-            /** @enum {string} */
+            /**
+             * @description The unit of the billing period.
+             * @enum {string}
+             */
             interval: "day" | "week" | "month" | "year";
-            /** @description How many of them a period has, at most three years. */
+            /** @description Number of intervals in a billing period. A period can be at most three years: 1095 days, 156 weeks, 36 months or 3 years. */
             interval_count: number;
         };
+        /** @description An amount for which a product is sold, once or per billing period. */
         Price: {
+            /** @description The id of the price. */
             id: components["schemas"]["PriceId"];
+            /** @description The product that is sold. */
             product_id: components["schemas"]["ProductId"];
+            /** @description Amount per unit, in the minor unit of the currency. */
             unit_amount: components["schemas"]["Amount"];
             currency: components["schemas"]["Currency"];
-            /** @description How often it is paid; null where it is paid once. */
+            /** @description The billing period. `null` for a one-time price. */
             recurring: components["schemas"]["Recurring"] | null;
-            /** @description Whether something is sold at it. */
+            /** @description Whether the price can be ordered. */
             active: boolean;
+            /** @description When the price was created. */
             created_at: components["schemas"]["Timestamp"];
         };
+        /** @description A page of prices. */
         PriceList: {
+            /** @description The prices of this page. */
             data: components["schemas"]["Price"][];
             pagination: components["schemas"]["Pagination"];
         };
         /**
+         * @description A new price.
          * @example {
          *       "product_id": "prod_01jd6y8m5qe8btc4y5w1r0n3fz",
          *       "unit_amount": 1999,
@@ -6110,21 +6599,26 @@ export interface components {
          *     }
          */
         PriceCreate: {
+            /** @description The product to sell. */
             product_id: components["schemas"]["ProductId"];
-            /** @description In minor units: 1999 is 19.99 USD, and 1999 JPY. */
+            /** @description Amount per unit, in the minor unit of the currency: 1999 is 19.99 USD or 1999 JPY. */
             unit_amount: number;
             currency: components["schemas"]["Currency"];
+            /** @description The billing period. Omit for a one-time price. */
             recurring?: components["schemas"]["Recurring"];
         };
         /**
+         * @description The field to change.
          * @example {
          *       "active": false
          *     }
          */
         PriceUpdate: {
+            /** @description Whether the price can be ordered. `false` archives the price. */
             active?: boolean;
         };
         /**
+         * @description `pending` orders are not paid yet. `partially_refunded` and `refunded` orders were paid.
          * @example paid
          * @enum {string}
          */
@@ -6133,54 +6627,81 @@ export interface components {
         SubscriptionId: string;
         /** @example ord_01jd6y8m5qe8btc4y5w1r0n3fz */
         OrderId: string;
+        /** @description A product on an order. */
         OrderItem: {
+            /** @description The price at which the product was ordered. */
             price_id: components["schemas"]["PriceId"];
             /**
              * @description The name of the product when it was ordered.
              * @example Team plan
              */
             description: string;
-            /** @example 1 */
+            /**
+             * @description Number of units.
+             * @example 1
+             */
             quantity: number;
+            /** @description Amount per unit, in the minor unit of the currency. */
             unit_amount: components["schemas"]["Amount"];
+            /** @description `unit_amount` times `quantity`. */
             amount: components["schemas"]["Amount"];
         };
         /** @example chk_01jd6y8m5qe8btc4y5w1r0n3fz */
         CheckoutId: string;
+        /** @description A purchase, paid once. Each period of a subscription has its own order. */
         Order: {
+            /** @description The id of the order. */
             id: components["schemas"]["OrderId"];
             /**
-             * @description For people, as on the receipt.
+             * @description Order number for people, as printed on the receipt.
              * @example 261121-7K3M9-QX2FT
              */
             number: string;
+            /** @description The project of the order. `null` for your own order. */
             project_id: components["schemas"]["ProjectId"] | null;
             status: components["schemas"]["OrderStatus"];
+            /** @description The products ordered. */
             items: components["schemas"]["OrderItem"][];
+            /** @description Sum of the items, in the minor unit of the currency. */
             subtotal_amount: components["schemas"]["Amount"];
+            /** @description Amount to pay, in the minor unit of the currency. */
             total_amount: components["schemas"]["Amount"];
-            /** @example 0 */
+            /**
+             * @description Amount refunded so far, in the minor unit of the currency. Pending refunds do not count.
+             * @example 0
+             */
             refunded_amount: components["schemas"]["Amount"];
             currency: components["schemas"]["Currency"];
-            /** @description The session by which it is or was to be paid, the last of them. */
+            /** @description The latest checkout session of the order. `null` if there was none. */
             checkout_id: components["schemas"]["CheckoutId"] | null;
-            /** @example null */
+            /**
+             * @description The subscription that the order belongs to. `null` for a one-time order.
+             * @example null
+             */
             subscription_id: components["schemas"]["SubscriptionId"] | null;
             metadata: components["schemas"]["Metadata"];
+            /** @description When the order was paid. `null` until then. */
             paid_at: components["schemas"]["Timestamp"] | null;
+            /** @description When the order was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description When the order last changed. */
             updated_at: components["schemas"]["Timestamp"];
         };
+        /** @description A page of orders. */
         OrderList: {
+            /** @description The orders of this page. */
             data: components["schemas"]["Order"][];
             pagination: components["schemas"]["Pagination"];
         };
+        /** @description The products to order. */
         OrderItems: {
+            /** @description The price at which to order. */
             price_id: components["schemas"]["PriceId"];
-            /** @description Default 1. */
+            /** @description Number of units. Defaults to 1. */
             quantity?: number;
         }[];
         /**
+         * @description A new order.
          * @example {
          *       "items": [
          *         {
@@ -6191,54 +6712,77 @@ export interface components {
          *     }
          */
         OrderCreate: {
+            /** @description The project of the order. If omitted, the order is your own. */
             project_id?: components["schemas"]["ProjectId"];
+            /** @description The products to order. All prices must be one-time and in the same currency. */
             items: components["schemas"]["OrderItems"];
             metadata?: components["schemas"]["Metadata"];
         };
         /** @example ref_01jd6y8m5qe8btc4y5w1r0n3fz */
         RefundId: string;
+        /** @description A full or partial refund of an order. */
         Refund: {
+            /** @description The id of the refund. */
             id: components["schemas"]["RefundId"];
+            /** @description The order that is refunded. */
             order_id: components["schemas"]["OrderId"];
+            /** @description The project of the order. `null` for your own order. */
             project_id: components["schemas"]["ProjectId"] | null;
-            /** @example 500 */
+            /**
+             * @description Refunded amount, in the minor unit of the currency.
+             * @example 500
+             */
             amount: components["schemas"]["Amount"];
             currency: components["schemas"]["Currency"];
             /**
+             * @description `pending` until the gateway confirms the refund.
              * @example succeeded
              * @enum {string}
              */
             status: "pending" | "succeeded" | "failed";
-            /** @example One of two arrived broken. */
+            /**
+             * @description Why the order was refunded. `null` if not given.
+             * @example One of two arrived broken.
+             */
             reason: string | null;
             metadata: components["schemas"]["Metadata"];
+            /** @description When the refund was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description When the status last changed. */
             updated_at: components["schemas"]["Timestamp"];
         };
+        /** @description A page of refunds. */
         RefundList: {
+            /** @description The refunds of this page. */
             data: components["schemas"]["Refund"][];
             pagination: components["schemas"]["Pagination"];
         };
         /**
+         * @description A new refund.
          * @example {
          *       "amount": 500,
          *       "reason": "One of two arrived broken."
          *     }
          */
         RefundCreate: {
-            /** @description Default: all that is left. */
+            /** @description Amount to refund, in the minor unit of the currency. Defaults to the amount that is not refunded yet. */
             amount?: number;
+            /** @description Why the order is refunded, for people. */
             reason?: string;
             metadata?: components["schemas"]["Metadata"];
         };
-        /** @enum {string} */
+        /**
+         * @description `payment` for a one-time order, `subscription` to start a subscription.
+         * @enum {string}
+         */
         CheckoutMode: "payment" | "subscription";
         /**
-         * @description Where the customer goes; `{CHECKOUT_SESSION_ID}` in it stands for the id of the session.
+         * @description Absolute URL to redirect the customer to. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session.
          * @example https://shop.example/thanks?session={CHECKOUT_SESSION_ID}
          */
         PageUrl: string;
         /**
+         * @description A new checkout session: either `order_id` or `items` is required.
          * @example {
          *       "items": [
          *         {
@@ -6251,108 +6795,163 @@ export interface components {
          *     }
          */
         CheckoutCreate: {
+            /** @description `payment` for a one-time order (the default), `subscription` to start a subscription. */
             mode?: components["schemas"]["CheckoutMode"];
+            /** @description The project of the new order. Only with `items`. If omitted, the order is your own. */
             project_id?: components["schemas"]["ProjectId"];
+            /** @description The pending order to pay. Not allowed with `items`, `project_id` or the mode `subscription`. */
             order_id?: components["schemas"]["OrderId"];
+            /** @description The products to order. With the mode `subscription`, one item with a recurring price. */
             items?: components["schemas"]["OrderItems"];
+            /** @description Where to redirect the customer after the payment. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session. */
             success_url: components["schemas"]["PageUrl"];
+            /** @description Where to redirect the customer to leave without paying. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session. */
             cancel_url: components["schemas"]["PageUrl"];
-            /** @description Default a day. */
+            /** @description Lifetime of the session in seconds, from 30 minutes to 24 hours. Defaults to 24 hours (86,400). */
             expires_in_seconds?: number;
             metadata?: components["schemas"]["Metadata"];
         };
+        /** @description A payment page for one order. */
         Checkout: {
+            /** @description The id of the checkout session. */
             id: components["schemas"]["CheckoutId"];
             /**
-             * @description The page to send the customer to. Whoever has it can pay.
+             * @description The payment page; redirect the customer there. Anyone with this URL can pay.
              * @example http://localhost:3000/pay/chk_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             url: string;
             mode: components["schemas"]["CheckoutMode"];
-            /** @enum {string} */
+            /**
+             * @description `complete` sessions are paid; `expired` sessions can no longer be paid.
+             * @enum {string}
+             */
             status: "open" | "complete" | "expired";
-            /** @enum {string} */
+            /**
+             * @description Whether the order was paid by this session.
+             * @enum {string}
+             */
             payment_status: "unpaid" | "paid";
+            /** @description The order to pay. */
             order_id: components["schemas"]["OrderId"] | null;
-            /** @example null */
+            /**
+             * @description The subscription that starts with the payment. `null` with the mode `payment`.
+             * @example null
+             */
             subscription_id: components["schemas"]["SubscriptionId"] | null;
+            /** @description The project of the order. `null` for your own order. */
             project_id: components["schemas"]["ProjectId"] | null;
+            /** @description Amount to pay, in the minor unit of the currency. */
             amount_total: components["schemas"]["Amount"];
             currency: components["schemas"]["Currency"];
-            /** @example https://shop.example/thanks */
+            /**
+             * @description Where the customer is redirected after the payment.
+             * @example https://shop.example/thanks
+             */
             success_url: string;
-            /** @example https://shop.example/cart */
+            /**
+             * @description Where the customer is redirected to leave without paying.
+             * @example https://shop.example/cart
+             */
             cancel_url: string;
+            /** @description When the session expires if it is not paid. */
             expires_at: components["schemas"]["Timestamp"];
             metadata: components["schemas"]["Metadata"];
+            /** @description When the session was created. */
             created_at: components["schemas"]["Timestamp"];
         };
         /**
+         * @description `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end.
          * @example active
          * @enum {string}
          */
         SubscriptionStatus: "incomplete" | "active" | "past_due" | "canceled";
+        /** @description A recurring purchase. */
         Subscription: {
+            /** @description The id of the subscription. */
             id: components["schemas"]["SubscriptionId"];
+            /** @description The project of the subscription. `null` for your own. */
             project_id: components["schemas"]["ProjectId"] | null;
             status: components["schemas"]["SubscriptionStatus"];
+            /** @description The recurring price. */
             price_id: components["schemas"]["PriceId"];
-            /** @example 1 */
+            /**
+             * @description Number of units per billing period.
+             * @example 1
+             */
             quantity: number;
-            /** @description null until its first order is paid. */
+            /** @description Start of the current billing period. `null` until the first order is paid. */
             current_period_start: components["schemas"]["Timestamp"] | null;
+            /** @description End of the current billing period, when the subscription renews. `null` until the first order is paid. */
             current_period_end: components["schemas"]["Timestamp"] | null;
-            /** @example false */
+            /**
+             * @description Whether the subscription ends at `current_period_end` instead of renewing.
+             * @example false
+             */
             cancel_at_period_end: boolean;
             /**
-             * @description When it was asked to end.
+             * @description When the cancellation was requested. `null` if it was not, or was withdrawn.
              * @example null
              */
             canceled_at: components["schemas"]["Timestamp"] | null;
-            /** @example null */
+            /**
+             * @description When the subscription ended. `null` until then.
+             * @example null
+             */
             ended_at: components["schemas"]["Timestamp"] | null;
+            /** @description The order of the current or first billing period. */
             latest_order_id: components["schemas"]["OrderId"];
             metadata: components["schemas"]["Metadata"];
+            /** @description When the subscription was created. */
             created_at: components["schemas"]["Timestamp"];
         };
+        /** @description A page of subscriptions. */
         SubscriptionList: {
+            /** @description The subscriptions of this page. */
             data: components["schemas"]["Subscription"][];
             pagination: components["schemas"]["Pagination"];
         };
         /**
+         * @description How to cancel the subscription.
          * @example {
          *       "at_period_end": false
          *     }
          */
         SubscriptionCancel: {
-            /** @description Default true. */
+            /** @description Whether to cancel at the end of the paid period (`true`, the default) or immediately. */
             at_period_end?: boolean;
         };
+        /** @description The clock of the sandbox. */
         TestClock: {
+            /** @description The current time of the sandbox. */
             now: components["schemas"]["Timestamp"];
             /**
-             * @description How far it is ahead of other clocks.
+             * @description How many seconds the clock is ahead of real time.
              * @example 86400
              */
             offset_seconds: number;
         };
         /**
-         * @description Either `to` or `seconds`.
+         * @description How far to advance the clock: either `to` or `seconds` is required.
          * @example {
          *       "seconds": 86400
          *     }
          */
         TestClockAdvance: {
+            /** @description The time to advance to. */
             to?: components["schemas"]["Timestamp"];
-            /** @description At most two years at once. */
+            /** @description Number of seconds to advance by, at most two years. */
             seconds?: number;
         };
+        /** @description Confirms that the event was accepted. */
         Heard: {
-            /** @constant */
+            /**
+             * @description Always `true`.
+             * @constant
+             */
             received: true;
         };
         /**
-         * @description The card, as it is typed.
+         * @description The card that the customer types. The sandbox accepts test cards only.
          * @example {
          *       "number": "4242 4242 4242 4242",
          *       "expiry": "12 / 34",
@@ -6361,60 +6960,72 @@ export interface components {
          *     }
          */
         CardForm: {
+            /** @description Number of a test card. Spaces and dashes are ignored. */
             number?: string;
+            /** @description Expiry date, as month and year. Any date in the future. */
             expiry?: string;
+            /** @description Security code. Any 3 or 4 digits. */
             cvc?: string;
+            /** @description Name on the card. Any name. */
             name?: string;
         };
         /** @example pay_01jd6y8m5qe8btc4y5w1r0n3fz */
         PaymentId: string;
         /**
+         * @description The decision of the customer in the confirmation step.
          * @example {
          *       "payment": "pay_01jd6y8m5qe8btc4y5w1r0n3fz",
          *       "decision": "confirm"
          *     }
          */
         ConfirmationForm: {
+            /** @description The id of the payment. */
             payment: components["schemas"]["PaymentId"];
-            /** @enum {string} */
+            /**
+             * @description Whether to confirm or reject the payment.
+             * @enum {string}
+             */
             decision: "confirm" | "reject";
         };
         /**
-         * @description What happened.
+         * @description The type of an event, `resource.action`.
          * @example member.updated
          * @enum {string}
          */
         EventType: "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.cancelled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
         /** @example evt_01jd6y8m5qe8btc4y5w1r0n3fz */
         EventId: string;
-        /** @description Something that happened. The webhooks of this document say what `data` holds for each type. */
+        /** @description Something that happened. `data` depends on `type`; see the webhooks of this document. */
         Event: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             type: components["schemas"]["EventType"];
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
                 /**
-                 * @description The resource as it was right after; after a deletion, as it was before.
+                 * @description The resource after the event; for deletions, the resource before it.
                  * @example {
                  *       "id": "mem_01jd6y8m5qe8btc4y5w1r0n3fz",
                  *       "project_id": "prj_01jd6y8m5qe8btc4y5w1r0n3fz",
@@ -6425,7 +7036,7 @@ export interface components {
                     [key: string]: unknown;
                 };
                 /**
-                 * @description The former values of the fields that an update changed; else empty.
+                 * @description Previous values of the fields that an update changed. Empty for other events.
                  * @example {
                  *       "role": "viewer"
                  *     }
@@ -6435,22 +7046,25 @@ export interface components {
                 };
             };
         };
+        /** @description A page of the event log. */
         EventList: {
+            /** @description The events, oldest first. */
             data: components["schemas"]["Event"][];
             /**
-             * @description Whether to ask again at once. A page may be short, even empty, and there still be more.
+             * @description Whether there are more events. A page can have fewer events than `limit`, or none, although there are more.
              * @example false
              */
             has_more: boolean;
             /**
-             * @description The `after` to go on with.
+             * @description The value of `after` for the next page.
              * @example 42
              */
             next_after: number;
         };
+        /** @description The last message of an event stream that the server ends. */
         StreamEnd: {
             /**
-             * @description `shutdown`: connect again; `unauthorized`: the key is no longer good; `removed`: the events that would follow are no longer kept.
+             * @description `shutdown`: reconnect. `unauthorized`: the API key is no longer valid. `removed`: the next events are no longer stored.
              * @enum {string}
              */
             reason: "shutdown" | "unauthorized" | "removed";
@@ -6459,44 +7073,56 @@ export interface components {
         WebhookEndpointId: string;
         /**
          * Format: uri
-         * @description Where the messages go, by POST. http or https; only addresses on the public internet, unless configured
-         *     otherwise. No redirect is followed.
+         * @description URL to which events are sent by POST. Must be http or https, and resolve to public addresses unless the server allows others. Redirects are not followed.
          * @example https://example.com/webhooks
          */
         WebhookUrl: string;
         /**
-         * @description A type of event, or `*` for all that the endpoint may be told of.
+         * @description A type of event, or `*` for all events that the endpoint can receive.
          * @example project.created
          * @enum {string}
          */
         EventSelector: "*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.cancelled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+        /** @description The types of events to send. */
         EventSelectors: components["schemas"]["EventSelector"][];
+        /** @description A URL that receives events. */
         WebhookEndpoint: {
+            /** @description The id of the webhook endpoint. */
             id: components["schemas"]["WebhookEndpointId"];
             url: components["schemas"]["WebhookUrl"];
-            /** @example Tells the shop. */
+            /**
+             * @description Your own description. `null` for none.
+             * @example Notifies the shop.
+             */
             description: string | null;
             event_types: components["schemas"]["EventSelectors"];
-            /** @example true */
+            /**
+             * @description Whether events are sent to the endpoint.
+             * @example true
+             */
             enabled: boolean;
             /**
-             * @description Why the platform disabled it: it answered 410 (`gone`), or failed for five days (`failing`).
+             * @description Why the platform disabled the endpoint: it returned 410 (`gone`) or failed for five days (`failing`). `null` otherwise.
              * @example null
              * @enum {string|null}
              */
             disabled_reason: "gone" | "failing" | null;
             /**
-             * @description The projects it is told of, when the key that made it was for some only.
+             * @description The projects whose events the endpoint receives. `null` for all projects that you can read.
              * @example null
              */
             project_ids: components["schemas"]["ProjectId"][] | null;
+            /** @description When the endpoint was created. */
             created_at: components["schemas"]["Timestamp"];
         };
+        /** @description A page of webhook endpoints. */
         WebhookEndpointList: {
+            /** @description The endpoints of this page. */
             data: components["schemas"]["WebhookEndpoint"][];
             pagination: components["schemas"]["Pagination"];
         };
         /**
+         * @description A new webhook endpoint.
          * @example {
          *       "url": "https://example.com/webhooks",
          *       "event_types": [
@@ -6507,55 +7133,76 @@ export interface components {
          */
         WebhookEndpointCreate: {
             url: components["schemas"]["WebhookUrl"];
+            /** @description Your own description. */
             description?: string | null;
             event_types: components["schemas"]["EventSelectors"];
-            /** @default true */
+            /**
+             * @description Whether to send events to the endpoint.
+             * @default true
+             */
             enabled?: boolean;
         };
+        /** @description A webhook endpoint with its signing secret. */
         WebhookEndpointWithSecret: {
+            /** @description The id of the webhook endpoint. */
             id: components["schemas"]["WebhookEndpointId"];
             url: components["schemas"]["WebhookUrl"];
-            /** @example Tells the shop. */
+            /**
+             * @description Your own description. `null` for none.
+             * @example Notifies the shop.
+             */
             description: string | null;
             event_types: components["schemas"]["EventSelectors"];
-            /** @example true */
+            /**
+             * @description Whether events are sent to the endpoint.
+             * @example true
+             */
             enabled: boolean;
             /**
+             * @description Why the platform disabled the endpoint: it returned 410 (`gone`) or failed for five days (`failing`). `null` otherwise.
              * @example null
              * @enum {string|null}
              */
             disabled_reason: "gone" | "failing" | null;
-            /** @example null */
+            /**
+             * @description The projects whose events the endpoint receives. `null` for all projects that you can read.
+             * @example null
+             */
             project_ids: components["schemas"]["ProjectId"][] | null;
+            /** @description When the endpoint was created. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description Signs the messages. Shown this once.
+             * @description The secret that signs the requests. Returned only in this response.
              * @example whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD
              */
             secret: string;
         };
         /**
+         * @description The fields to change. Omitted fields stay as they are.
          * @example {
          *       "event_types": [
          *         "*"
          *       ],
-         *       "description": "Tells the shop."
+         *       "description": "Notifies the shop."
          *     }
          */
         WebhookEndpointUpdate: {
             url?: components["schemas"]["WebhookUrl"];
+            /** @description Your own description. `null` to remove it. */
             description?: string | null;
             event_types?: components["schemas"]["EventSelectors"];
+            /** @description Whether to send events to the endpoint. `true` also clears `disabled_reason`. */
             enabled?: boolean;
         };
         /**
+         * @description Options for the rotation.
          * @example {
          *       "overlap_seconds": 3600
          *     }
          */
         WebhookSecretRotation: {
             /**
-             * @description How long the old secret signs too.
+             * @description How long requests are also signed with the old secret, in seconds. Defaults to 24 hours (86,400); at most seven days.
              * @default 86400
              */
             overlap_seconds?: number;
@@ -6563,47 +7210,64 @@ export interface components {
         /** @example whd_01jd6y8m5qe8btc4y5w1r0n3fz */
         WebhookDeliveryId: string;
         /**
-         * @description `pending`: to be sent, or sent again after a failure; `failed`: given up.
+         * @description `pending` deliveries are being sent or wait for a retry. `failed` deliveries are not retried any more.
          * @example succeeded
          * @enum {string}
          */
         WebhookDeliveryStatus: "pending" | "succeeded" | "failed";
+        /** @description One request to an endpoint. */
         WebhookAttempt: {
+            /** @description When the attempt started. */
             started_at: components["schemas"]["Timestamp"];
-            /** @example 84 */
+            /**
+             * @description Duration in milliseconds.
+             * @example 84
+             */
             duration_ms: number;
-            /** @example 204 */
+            /**
+             * @description HTTP status of the response. `null` if there was none.
+             * @example 204
+             */
             response_status: number | null;
             /**
-             * @description The first 1 KiB of the answer.
+             * @description The first 1 KiB of the response body. `null` if there was no response.
              * @example
              */
             response_body: string | null;
             /**
-             * @description Why there was no answer, or none that counts.
+             * @description Why the attempt failed. `null` if it succeeded.
              * @example null
              */
             error: string | null;
         };
+        /** @description The delivery of one event to one endpoint. */
         WebhookDelivery: {
+            /** @description The id of the delivery. */
             id: components["schemas"]["WebhookDeliveryId"];
+            /** @description The endpoint that receives the event. */
             endpoint_id: components["schemas"]["WebhookEndpointId"];
+            /** @description The event that is delivered. */
             event_id: components["schemas"]["EventId"];
+            /** @description The type of the event. */
             event_type: components["schemas"]["EventType"];
             status: components["schemas"]["WebhookDeliveryStatus"];
-            /** @description What was tried so far, oldest first; the last 20. */
+            /** @description The latest 20 attempts, oldest first. */
             attempts: components["schemas"]["WebhookAttempt"][];
             /**
              * Format: date-time
-             * @description When it is tried next, while it is pending.
+             * @description When the next attempt is due. `null` unless the delivery is pending.
              * @example null
              */
             next_attempt_at: string | null;
-            /** @description What was sent last; null before the first attempt, and when you may no longer read the event. */
+            /** @description The last request that was sent. `null` before the first attempt and if you can no longer read the event. */
             request: {
-                /** @example https://example.com/webhooks */
+                /**
+                 * @description The URL to which the request was sent.
+                 * @example https://example.com/webhooks
+                 */
                 url: string;
                 /**
+                 * @description The headers of the request, with the signature.
                  * @example {
                  *       "webhook-id": "evt_01jd6y8m5qe8btc4y5w1r0n3fz"
                  *     }
@@ -6611,22 +7275,37 @@ export interface components {
                 headers: {
                     [key: string]: string;
                 };
+                /** @description The event that was sent. */
                 body: components["schemas"]["Event"];
             } | null;
+            /** @description When the delivery was created. */
             created_at: components["schemas"]["Timestamp"];
         };
+        /** @description Which deliveries to resend. */
         WebhookRecover: {
+            /** @description Only deliveries created at or after this time. */
             since: components["schemas"]["Timestamp"];
         };
+        /** @description The result of resending failed deliveries. */
         WebhookRecovery: {
+            /** @description The id of the webhook endpoint. */
             endpoint_id: components["schemas"]["WebhookEndpointId"];
+            /** @description The time from which deliveries were selected. */
             since: components["schemas"]["Timestamp"];
-            /** @example 3 */
+            /**
+             * @description Number of deliveries that are being resent.
+             * @example 3
+             */
             recovered: number;
-            /** @example false */
+            /**
+             * @description Whether there are more failed deliveries.
+             * @example false
+             */
             has_more: boolean;
         };
+        /** @description A page of webhook deliveries. */
         WebhookDeliveryList: {
+            /** @description The deliveries of this page. */
             data: components["schemas"]["WebhookDelivery"][];
             pagination: components["schemas"]["Pagination"];
         };
@@ -6648,10 +7327,14 @@ export interface components {
                 [key: string]: "ok" | "unavailable";
             };
         };
-        /** @description What is left to say of a deleted user. */
+        /** @description Payload of `user.deleted`. */
         DeletedUser: {
+            /** @description The id of the deleted user. */
             id: components["schemas"]["UserId"];
-            /** @enum {boolean} */
+            /**
+             * @description Always `true`.
+             * @enum {boolean}
+             */
             deleted: true;
         };
         /** @description The former values of the fields that an update changed; else empty. */
@@ -6674,27 +7357,29 @@ export interface components {
         };
         /** @description Your profile was changed. */
         ProfileUpdatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "profile.updated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -6728,27 +7413,29 @@ export interface components {
         };
         /** @description Your settings were changed. */
         SettingsUpdatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "settings.updated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -6798,27 +7485,29 @@ export interface components {
         };
         /** @description An API key of yours was made. */
         ApiKeyCreatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "api_key.created";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -6829,27 +7518,29 @@ export interface components {
         };
         /** @description An API key of yours was replaced by this one; `previous_attributes` has the id of the old one. */
         ApiKeyRotatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "api_key.rotated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -6860,27 +7551,29 @@ export interface components {
         };
         /** @description An API key of yours was revoked. */
         ApiKeyRevokedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "api_key.revoked";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -6914,27 +7607,29 @@ export interface components {
         };
         /** @description A user was made. */
         UserCreatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "user.created";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -6945,27 +7640,29 @@ export interface components {
         };
         /** @description A user was changed by an admin. */
         UserUpdatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "user.updated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -6976,33 +7673,39 @@ export interface components {
         };
         /** @description The former values of the fields that an update changed; else empty. */
         DeletedUserBefore: {
+            /** @description The id of the deleted user. */
             id?: components["schemas"]["UserId"];
-            /** @enum {boolean} */
+            /**
+             * @description Always `true`.
+             * @enum {boolean}
+             */
             deleted?: true;
         };
         /** @description A user was deleted. */
         UserDeletedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "user.deleted";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7068,27 +7771,29 @@ export interface components {
         };
         /** @description A project was created. */
         ProjectCreatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "project.created";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7099,27 +7804,29 @@ export interface components {
         };
         /** @description A project was changed. */
         ProjectUpdatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "project.updated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7130,27 +7837,29 @@ export interface components {
         };
         /** @description A project was archived. */
         ProjectArchivedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "project.archived";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7161,27 +7870,29 @@ export interface components {
         };
         /** @description A project was taken out of the archive. */
         ProjectUnarchivedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "project.unarchived";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7192,27 +7903,29 @@ export interface components {
         };
         /** @description A project was deleted; it can be restored for 30 days. */
         ProjectDeletedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "project.deleted";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7223,27 +7936,29 @@ export interface components {
         };
         /** @description A deleted project was restored. */
         ProjectRestoredEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "project.restored";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7267,27 +7982,29 @@ export interface components {
         };
         /** @description Someone became a member, added or by accepting an invitation. */
         MemberAddedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "member.added";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7298,27 +8015,29 @@ export interface components {
         };
         /** @description A member has another role. */
         MemberUpdatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "member.updated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7329,27 +8048,29 @@ export interface components {
         };
         /** @description A member was removed, left, or was deleted. */
         MemberRemovedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "member.removed";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7373,27 +8094,29 @@ export interface components {
         };
         /** @description An address was invited. */
         InvitationCreatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "invitation.created";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7404,27 +8127,29 @@ export interface components {
         };
         /** @description An invitation was revoked. */
         InvitationRevokedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "invitation.revoked";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7458,27 +8183,29 @@ export interface components {
         };
         /** @description You have another avatar. */
         AvatarUpdatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "avatar.updated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7489,27 +8216,29 @@ export interface components {
         };
         /** @description Your avatar was deleted. */
         AvatarDeletedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "avatar.deleted";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7520,70 +8249,84 @@ export interface components {
         };
         /** @description The former values of the fields that an update changed; else empty. */
         FileBefore: {
+            /** @description The id of the file. */
             id?: components["schemas"]["FileId"];
-            /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The project that the file belongs to. `null` for a user's own file.
+             * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             project_id?: string | null;
+            /** @description The name of the file. */
             name?: components["schemas"]["FileName"];
             path?: components["schemas"]["FilePath"];
             /**
-             * @description Found from the bytes.
+             * @description Media type, detected from the bytes.
              * @example application/pdf
              */
             content_type?: string;
             /**
-             * @description What the upload said it was.
+             * @description Media type that the client declared at upload. `null` if it declared none.
              * @example application/pdf
              */
             declared_content_type?: string | null;
-            /** @example 48213 */
+            /**
+             * @description Size in bytes.
+             * @example 48213
+             */
             bytes?: number;
+            /** @description SHA-256 of the content, in lowercase hexadecimal. */
             sha256?: components["schemas"]["Sha256"];
             /**
-             * @description The `ETag` of its download.
+             * @description The `ETag` of the content, for conditional downloads.
              * @example "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
              */
             etag?: string;
             visibility?: components["schemas"]["Visibility"];
+            /** @description The user who uploaded the file. */
             owner_id?: components["schemas"]["UserId"];
             metadata?: components["schemas"]["Metadata"];
             tags?: components["schemas"]["FileTags"];
             /**
-             * @description Downloads that have begun, some seconds late. It has no part in the `ETag`.
+             * @description Number of downloads started. Updated with a delay of some seconds; not part of the `ETag`.
              * @example 0
              */
             download_count?: number;
             /**
              * Format: date-time
-             * @description When it ends: from then on it is not there.
+             * @description When the file is deleted. `null` if it does not expire.
              * @example null
              */
             expires_at?: string | null;
+            /** @description When the file was uploaded. */
             created_at?: components["schemas"]["Timestamp"];
+            /** @description When the metadata last changed. */
             updated_at?: components["schemas"]["Timestamp"];
         };
         /** @description A file was uploaded. */
         FileCreatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "file.created";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7594,27 +8337,29 @@ export interface components {
         };
         /** @description What is known of a file was changed. */
         FileUpdatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "file.updated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7625,27 +8370,29 @@ export interface components {
         };
         /** @description A file was deleted, or its time was over. */
         FileDeletedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "file.deleted";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7656,53 +8403,64 @@ export interface components {
         };
         /** @description The former values of the fields that an update changed; else empty. */
         UploadBefore: {
+            /** @description The id of the upload. */
             id?: components["schemas"]["UploadId"];
-            /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The project that the file will belong to. `null` for a user's own file.
+             * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             project_id?: string | null;
             /**
-             * @description The file that it has become.
+             * @description The file that the finished upload created. `null` until then.
              * @example null
              */
             file_id?: string | null;
+            /** @description The name of the file. */
             name?: components["schemas"]["FileName"];
-            /** @example 1000 */
+            /**
+             * @description Size of the whole file in bytes.
+             * @example 1000
+             */
             length?: number;
             /**
-             * @description How many bytes are kept.
+             * @description Number of bytes received, and the `Upload-Offset` of the next request.
              * @example 0
              */
             offset?: number;
             /**
              * Format: date-time
-             * @description When it is removed, finished or not.
+             * @description When the upload is removed, finished or not.
              * @example 2026-12-21T09:30:00.000Z
              */
             expires_at?: string;
+            /** @description When the upload was created. */
             created_at?: components["schemas"]["Timestamp"];
         };
         /** @description A resumable upload was begun. When it is finished there is a `file.created`. */
         UploadCreatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "upload.created";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7713,27 +8471,29 @@ export interface components {
         };
         /** @description A resumable upload was given up, was not what its `sha256` says, or its time was over. */
         UploadDeletedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "upload.deleted";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7744,43 +8504,62 @@ export interface components {
         };
         /** @description The former values of the fields that an update changed; else empty. */
         FileLinkBefore: {
+            /** @description The id of the link. */
             id?: components["schemas"]["FileLinkId"];
+            /** @description The file that the link downloads. */
             file_id?: components["schemas"]["FileId"];
-            /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The project of the file. `null` for a user's own file.
+             * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             project_id?: string | null;
-            /** @enum {string} */
+            /**
+             * @description `used_up` means that `max_downloads` is reached.
+             * @enum {string}
+             */
             status?: "active" | "expired" | "revoked" | "used_up";
-            /** @example 5 */
+            /**
+             * @description Maximum number of downloads. `null` for no limit.
+             * @example 5
+             */
             max_downloads?: number | null;
-            /** @example 0 */
+            /**
+             * @description Number of downloads started.
+             * @example 0
+             */
             download_count?: number;
+            /** @description The user who created the link. */
             created_by?: components["schemas"]["UserId"];
+            /** @description When the link stops working. */
             expires_at?: components["schemas"]["Timestamp"];
+            /** @description When the link was created. */
             created_at?: components["schemas"]["Timestamp"];
         };
         /** @description A link to a file was made. */
         FileLinkCreatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "file_link.created";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7791,27 +8570,29 @@ export interface components {
         };
         /** @description A link to a file was revoked. */
         FileLinkRevokedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "file_link.revoked";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7822,54 +8603,71 @@ export interface components {
         };
         /** @description The former values of the fields that an update changed; else empty. */
         SessionBefore: {
+            /** @description The id of the session. */
             id?: components["schemas"]["SessionId"];
-            /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The project of the session. `null` for your own session.
+             * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             project_id?: string | null;
             /**
-             * @description Made from the first exchange, unless it is given.
+             * @description The title. Generated from the first message if not set; `null` until then.
              * @example Questions about events
              */
             title?: string | null;
-            /** @example extractive-1 */
+            /**
+             * @description The default model of the session. `null` for the default of your settings or of the server.
+             * @example extractive-1
+             */
             model?: string | null;
             system_prompt?: components["schemas"]["SystemPrompt"];
+            /** @description The knowledge bases that answers search by default. */
             knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
             status?: components["schemas"]["SessionStatus"];
-            /** @example 2 */
+            /**
+             * @description Number of messages.
+             * @example 2
+             */
             message_count?: number;
             /**
              * Format: date-time
+             * @description When the last message was added or completed. `null` for an empty session.
              * @example 2026-11-21T09:30:00.000Z
              */
             last_message_at?: string | null;
+            /** @description Tokens used by all answers of the session. */
             usage?: components["schemas"]["Usage"];
             metadata?: components["schemas"]["Metadata"];
+            /** @description When the session was created. */
             created_at?: components["schemas"]["Timestamp"];
+            /** @description When the session or its messages last changed. */
             updated_at?: components["schemas"]["Timestamp"];
         };
         /** @description A session was begun. */
         SessionCreatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "session.created";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7880,27 +8678,29 @@ export interface components {
         };
         /** @description A session was changed. */
         SessionUpdatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "session.updated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7911,27 +8711,29 @@ export interface components {
         };
         /** @description A session was deleted with its messages. */
         SessionDeletedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "session.deleted";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -7942,60 +8744,74 @@ export interface components {
         };
         /** @description The former values of the fields that an update changed; else empty. */
         MessageBefore: {
+            /** @description The id of the message. */
             id?: components["schemas"]["MessageId"];
             /**
-             * @description Of its session.
+             * @description The project of the session. `null` for your own session and without a session.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id?: string | null;
-            /** @example cs_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The session of the message. `null` without a session.
+             * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             session_id?: string | null;
             role?: components["schemas"]["Role-2"];
-            /** @example Events are kept for 30 days. */
+            /**
+             * @description The text of the message. Partial while the status is `in_progress`.
+             * @example Events are kept for 30 days.
+             */
             content?: string;
             status?: components["schemas"]["MessageStatus"];
             /**
-             * @description Of an answer.
+             * @description The model that generated the answer. `null` for other messages.
              * @example extractive-1
              */
             model?: string | null;
             finish_reason?: components["schemas"]["FinishReason"];
+            /** @description Number of tokens used. Zero for messages that are not answers. */
             usage?: components["schemas"]["Usage"];
+            /** @description The quotes from documents that the answer is based on. Only those that you can read. */
             citations?: components["schemas"]["Citation"][];
             /**
-             * @description Why it `failed`.
+             * @description Why generation failed. `null` unless the status is `failed`.
              * @example null
              */
             error?: {
+                /** @description Error code, for example `UNAVAILABLE`. */
                 code: string;
+                /** @description Description of the error, for people. */
                 message: string;
             } | null;
             metadata?: components["schemas"]["Metadata"];
+            /** @description When the message was created. */
             created_at?: components["schemas"]["Timestamp"];
         };
         /** @description A message of a user was edited. */
         MessageUpdatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "message.updated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8006,27 +8822,29 @@ export interface components {
         };
         /** @description An answer was written, to its end or to a limit. */
         ChatCompletedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "chat.completed";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8037,27 +8855,29 @@ export interface components {
         };
         /** @description An answer could not be written. */
         ChatFailedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "chat.failed";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8068,27 +8888,29 @@ export interface components {
         };
         /** @description An answer was stopped, or who asked for it left. */
         ChatCancelledEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "chat.cancelled";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8099,51 +8921,78 @@ export interface components {
         };
         /** @description The former values of the fields that an update changed; else empty. */
         KnowledgeBaseBefore: {
+            /** @description The id of the knowledge base. */
             id?: components["schemas"]["KnowledgeBaseId"];
-            /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The project of the knowledge base. `null` for your own.
+             * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             project_id?: string | null;
-            /** @example Handbook */
+            /**
+             * @description The name of the knowledge base.
+             * @example Handbook
+             */
             name?: string;
-            /** @example How we work */
+            /**
+             * @description What the knowledge base is about. For people; it does not affect answers.
+             * @example How we work
+             */
             description?: string | null;
             chunking?: components["schemas"]["Chunking"];
+            /** @description Number of documents in each status. */
             document_counts?: {
-                /** @example 0 */
+                /**
+                 * @description Documents waiting to be indexed.
+                 * @example 0
+                 */
                 queued: number;
-                /** @example 0 */
+                /**
+                 * @description Documents being indexed.
+                 * @example 0
+                 */
                 processing: number;
-                /** @example 1 */
+                /**
+                 * @description Documents that are indexed.
+                 * @example 1
+                 */
                 ready: number;
-                /** @example 0 */
+                /**
+                 * @description Documents that could not be indexed.
+                 * @example 0
+                 */
                 failed: number;
             };
             metadata?: components["schemas"]["Metadata"];
+            /** @description When the knowledge base was created. */
             created_at?: components["schemas"]["Timestamp"];
+            /** @description When the knowledge base last changed. Changes of its documents do not count. */
             updated_at?: components["schemas"]["Timestamp"];
         };
         /** @description A knowledge base was made. */
         KnowledgeBaseCreatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "knowledge_base.created";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8154,27 +9003,29 @@ export interface components {
         };
         /** @description A knowledge base was changed. */
         KnowledgeBaseUpdatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "knowledge_base.updated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8185,27 +9036,29 @@ export interface components {
         };
         /** @description A knowledge base was deleted with its documents. */
         KnowledgeBaseDeletedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "knowledge_base.deleted";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8216,70 +9069,100 @@ export interface components {
         };
         /** @description The former values of the fields that an update changed; else empty. */
         DocumentBefore: {
+            /** @description The id of the document. */
             id?: components["schemas"]["DocumentId"];
+            /** @description The knowledge base of the document. */
             knowledge_base_id?: components["schemas"]["KnowledgeBaseId"];
-            /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The project of the knowledge base. `null` for your own.
+             * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             project_id?: string | null;
             name?: components["schemas"]["DocumentName"];
+            /** @description What the document was created from. */
             source?: {
-                /** @enum {string} */
+                /**
+                 * @description `text` for text sent with the request, `file` for a file in storage.
+                 * @enum {string}
+                 */
                 type: "text" | "file";
-                /** @example null */
+                /**
+                 * @description The file in storage. `null` for text.
+                 * @example null
+                 */
                 file_id: string | null;
             };
             /**
-             * @description How it is read.
+             * @description The media type as which the document is read.
              * @example text/markdown
              */
             content_type?: string;
             status?: components["schemas"]["DocumentStatus"];
             /**
-             * @description Why it `failed`.
+             * @description Why indexing failed. `null` unless the status is `failed`.
              * @example null
              */
             error?: {
-                /** @enum {string} */
+                /**
+                 * @description Reason for the failure. `unavailable` is temporary; retry the document.
+                 * @enum {string}
+                 */
                 code: "unsupported" | "encrypted" | "damaged" | "empty" | "too_large" | "too_slow" | "too_much_memory" | "unavailable";
+                /** @description Description of the error, for people. */
                 message: string;
             } | null;
-            /** @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
+            /**
+             * @description SHA-256 of the bytes, in lowercase hexadecimal.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
             sha256?: string;
-            /** @example 11 */
+            /**
+             * @description Number of tokens of the text.
+             * @example 11
+             */
             tokens?: number;
-            /** @example 1 */
+            /**
+             * @description Number of passages in the index.
+             * @example 1
+             */
             chunk_count?: number;
             metadata?: components["schemas"]["Metadata"];
+            /** @description When the document was added. */
             created_at?: components["schemas"]["Timestamp"];
+            /** @description When the document last changed. */
             updated_at?: components["schemas"]["Timestamp"];
             /**
              * Format: date-time
+             * @description When the document was last indexed. `null` if it is not indexed.
              * @example 2026-11-21T09:30:00.000Z
              */
             indexed_at?: string | null;
         };
         /** @description A document was added. */
         DocumentCreatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "document.created";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8290,27 +9173,29 @@ export interface components {
         };
         /** @description A document was changed, or is to be read anew. */
         DocumentUpdatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "document.updated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8321,27 +9206,29 @@ export interface components {
         };
         /** @description A document was read, and is searched from now on. */
         DocumentReadyEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "document.ready";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8352,27 +9239,29 @@ export interface components {
         };
         /** @description A document could not be read; `error` says why. */
         DocumentFailedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "document.failed";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8383,27 +9272,29 @@ export interface components {
         };
         /** @description A document was deleted, or the file that it was made from. */
         DocumentDeletedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "document.deleted";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8414,40 +9305,51 @@ export interface components {
         };
         /** @description The former values of the fields that an update changed; else empty. */
         ProductBefore: {
+            /** @description The id of the product. */
             id?: components["schemas"]["ProductId"];
-            /** @example Team plan */
+            /**
+             * @description The name of the product, as shown on orders and receipts.
+             * @example Team plan
+             */
             name?: string;
-            /** @example Ten seats and their support. */
+            /**
+             * @description Description of the product, for people. `null` for none.
+             * @example Ten seats and their support.
+             */
             description?: string | null;
-            /** @description Whether it is sold. */
+            /** @description Whether the product can be ordered. */
             active?: boolean;
             metadata?: components["schemas"]["Metadata"];
+            /** @description When the product was created. */
             created_at?: components["schemas"]["Timestamp"];
+            /** @description When the product last changed. */
             updated_at?: components["schemas"]["Timestamp"];
         };
         /** @description A product was added to the catalogue. */
         ProductCreatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "product.created";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8458,27 +9360,29 @@ export interface components {
         };
         /** @description A product was changed. */
         ProductUpdatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "product.updated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8489,39 +9393,45 @@ export interface components {
         };
         /** @description The former values of the fields that an update changed; else empty. */
         PriceBefore: {
+            /** @description The id of the price. */
             id?: components["schemas"]["PriceId"];
+            /** @description The product that is sold. */
             product_id?: components["schemas"]["ProductId"];
+            /** @description Amount per unit, in the minor unit of the currency. */
             unit_amount?: components["schemas"]["Amount"];
             currency?: components["schemas"]["Currency"];
-            /** @description How often it is paid; null where it is paid once. */
+            /** @description The billing period. `null` for a one-time price. */
             recurring?: components["schemas"]["Recurring"] | null;
-            /** @description Whether something is sold at it. */
+            /** @description Whether the price can be ordered. */
             active?: boolean;
+            /** @description When the price was created. */
             created_at?: components["schemas"]["Timestamp"];
         };
         /** @description A price was added to the catalogue. */
         PriceCreatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "price.created";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8532,27 +9442,29 @@ export interface components {
         };
         /** @description A price was archived, or taken out of the archive. */
         PriceUpdatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "price.updated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8563,52 +9475,68 @@ export interface components {
         };
         /** @description The former values of the fields that an update changed; else empty. */
         OrderBefore: {
+            /** @description The id of the order. */
             id?: components["schemas"]["OrderId"];
             /**
-             * @description For people, as on the receipt.
+             * @description Order number for people, as printed on the receipt.
              * @example 261121-7K3M9-QX2FT
              */
             number?: string;
+            /** @description The project of the order. `null` for your own order. */
             project_id?: components["schemas"]["ProjectId"] | null;
             status?: components["schemas"]["OrderStatus"];
+            /** @description The products ordered. */
             items?: components["schemas"]["OrderItem"][];
+            /** @description Sum of the items, in the minor unit of the currency. */
             subtotal_amount?: components["schemas"]["Amount"];
+            /** @description Amount to pay, in the minor unit of the currency. */
             total_amount?: components["schemas"]["Amount"];
-            /** @example 0 */
+            /**
+             * @description Amount refunded so far, in the minor unit of the currency. Pending refunds do not count.
+             * @example 0
+             */
             refunded_amount?: components["schemas"]["Amount"];
             currency?: components["schemas"]["Currency"];
-            /** @description The session by which it is or was to be paid, the last of them. */
+            /** @description The latest checkout session of the order. `null` if there was none. */
             checkout_id?: components["schemas"]["CheckoutId"] | null;
-            /** @example null */
+            /**
+             * @description The subscription that the order belongs to. `null` for a one-time order.
+             * @example null
+             */
             subscription_id?: components["schemas"]["SubscriptionId"] | null;
             metadata?: components["schemas"]["Metadata"];
+            /** @description When the order was paid. `null` until then. */
             paid_at?: components["schemas"]["Timestamp"] | null;
+            /** @description When the order was created. */
             created_at?: components["schemas"]["Timestamp"];
+            /** @description When the order last changed. */
             updated_at?: components["schemas"]["Timestamp"];
         };
         /** @description Something was ordered, or a period of a subscription is to be paid. */
         OrderCreatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "order.created";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8619,27 +9547,29 @@ export interface components {
         };
         /** @description An order was paid. */
         OrderPaidEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "order.paid";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8650,27 +9580,29 @@ export interface components {
         };
         /** @description An order was cancelled, or its time was over. */
         OrderCanceledEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "order.canceled";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8681,27 +9613,29 @@ export interface components {
         };
         /** @description Some or all of what was paid for an order was given back; `refunded_amount` says how much in all. */
         OrderRefundedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "order.refunded";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8712,46 +9646,60 @@ export interface components {
         };
         /** @description The former values of the fields that an update changed; else empty. */
         RefundBefore: {
+            /** @description The id of the refund. */
             id?: components["schemas"]["RefundId"];
+            /** @description The order that is refunded. */
             order_id?: components["schemas"]["OrderId"];
+            /** @description The project of the order. `null` for your own order. */
             project_id?: components["schemas"]["ProjectId"] | null;
-            /** @example 500 */
+            /**
+             * @description Refunded amount, in the minor unit of the currency.
+             * @example 500
+             */
             amount?: components["schemas"]["Amount"];
             currency?: components["schemas"]["Currency"];
             /**
+             * @description `pending` until the gateway confirms the refund.
              * @example succeeded
              * @enum {string}
              */
             status?: "pending" | "succeeded" | "failed";
-            /** @example One of two arrived broken. */
+            /**
+             * @description Why the order was refunded. `null` if not given.
+             * @example One of two arrived broken.
+             */
             reason?: string | null;
             metadata?: components["schemas"]["Metadata"];
+            /** @description When the refund was created. */
             created_at?: components["schemas"]["Timestamp"];
+            /** @description When the status last changed. */
             updated_at?: components["schemas"]["Timestamp"];
         };
         /** @description A refund was made. */
         RefundCreatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "refund.created";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8762,27 +9710,29 @@ export interface components {
         };
         /** @description A refund that was pending succeeded, or failed. */
         RefundUpdatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "refund.updated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8793,54 +9743,77 @@ export interface components {
         };
         /** @description The former values of the fields that an update changed; else empty. */
         CheckoutBefore: {
+            /** @description The id of the checkout session. */
             id?: components["schemas"]["CheckoutId"];
             /**
-             * @description The page to send the customer to. Whoever has it can pay.
+             * @description The payment page; redirect the customer there. Anyone with this URL can pay.
              * @example http://localhost:3000/pay/chk_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             url?: string;
             mode?: components["schemas"]["CheckoutMode"];
-            /** @enum {string} */
+            /**
+             * @description `complete` sessions are paid; `expired` sessions can no longer be paid.
+             * @enum {string}
+             */
             status?: "open" | "complete" | "expired";
-            /** @enum {string} */
+            /**
+             * @description Whether the order was paid by this session.
+             * @enum {string}
+             */
             payment_status?: "unpaid" | "paid";
+            /** @description The order to pay. */
             order_id?: components["schemas"]["OrderId"] | null;
-            /** @example null */
+            /**
+             * @description The subscription that starts with the payment. `null` with the mode `payment`.
+             * @example null
+             */
             subscription_id?: components["schemas"]["SubscriptionId"] | null;
+            /** @description The project of the order. `null` for your own order. */
             project_id?: components["schemas"]["ProjectId"] | null;
+            /** @description Amount to pay, in the minor unit of the currency. */
             amount_total?: components["schemas"]["Amount"];
             currency?: components["schemas"]["Currency"];
-            /** @example https://shop.example/thanks */
+            /**
+             * @description Where the customer is redirected after the payment.
+             * @example https://shop.example/thanks
+             */
             success_url?: string;
-            /** @example https://shop.example/cart */
+            /**
+             * @description Where the customer is redirected to leave without paying.
+             * @example https://shop.example/cart
+             */
             cancel_url?: string;
+            /** @description When the session expires if it is not paid. */
             expires_at?: components["schemas"]["Timestamp"];
             metadata?: components["schemas"]["Metadata"];
+            /** @description When the session was created. */
             created_at?: components["schemas"]["Timestamp"];
         };
         /** @description A checkout session was begun. */
         CheckoutCreatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "checkout.created";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8851,27 +9824,29 @@ export interface components {
         };
         /** @description A checkout session was paid. */
         CheckoutCompletedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "checkout.completed";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8882,27 +9857,29 @@ export interface components {
         };
         /** @description A checkout session is over without a payment. */
         CheckoutExpiredEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "checkout.expired";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8913,51 +9890,68 @@ export interface components {
         };
         /** @description The former values of the fields that an update changed; else empty. */
         SubscriptionBefore: {
+            /** @description The id of the subscription. */
             id?: components["schemas"]["SubscriptionId"];
+            /** @description The project of the subscription. `null` for your own. */
             project_id?: components["schemas"]["ProjectId"] | null;
             status?: components["schemas"]["SubscriptionStatus"];
+            /** @description The recurring price. */
             price_id?: components["schemas"]["PriceId"];
-            /** @example 1 */
+            /**
+             * @description Number of units per billing period.
+             * @example 1
+             */
             quantity?: number;
-            /** @description null until its first order is paid. */
+            /** @description Start of the current billing period. `null` until the first order is paid. */
             current_period_start?: components["schemas"]["Timestamp"] | null;
+            /** @description End of the current billing period, when the subscription renews. `null` until the first order is paid. */
             current_period_end?: components["schemas"]["Timestamp"] | null;
-            /** @example false */
+            /**
+             * @description Whether the subscription ends at `current_period_end` instead of renewing.
+             * @example false
+             */
             cancel_at_period_end?: boolean;
             /**
-             * @description When it was asked to end.
+             * @description When the cancellation was requested. `null` if it was not, or was withdrawn.
              * @example null
              */
             canceled_at?: components["schemas"]["Timestamp"] | null;
-            /** @example null */
+            /**
+             * @description When the subscription ended. `null` until then.
+             * @example null
+             */
             ended_at?: components["schemas"]["Timestamp"] | null;
+            /** @description The order of the current or first billing period. */
             latest_order_id?: components["schemas"]["OrderId"];
             metadata?: components["schemas"]["Metadata"];
+            /** @description When the subscription was created. */
             created_at?: components["schemas"]["Timestamp"];
         };
         /** @description A subscription was begun, and is `incomplete` until its first order is paid. */
         SubscriptionCreatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "subscription.created";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8968,27 +9962,29 @@ export interface components {
         };
         /** @description A subscription is active, was renewed or could not be, or will end with its period or not. */
         SubscriptionUpdatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "subscription.updated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -8999,27 +9995,29 @@ export interface components {
         };
         /** @description A subscription has ended. */
         SubscriptionCanceledEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "subscription.canceled";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -9030,49 +10028,59 @@ export interface components {
         };
         /** @description The former values of the fields that an update changed; else empty. */
         WebhookEndpointBefore: {
+            /** @description The id of the webhook endpoint. */
             id?: components["schemas"]["WebhookEndpointId"];
             url?: components["schemas"]["WebhookUrl"];
-            /** @example Tells the shop. */
+            /**
+             * @description Your own description. `null` for none.
+             * @example Notifies the shop.
+             */
             description?: string | null;
             event_types?: components["schemas"]["EventSelectors"];
-            /** @example true */
+            /**
+             * @description Whether events are sent to the endpoint.
+             * @example true
+             */
             enabled?: boolean;
             /**
-             * @description Why the platform disabled it: it answered 410 (`gone`), or failed for five days (`failing`).
+             * @description Why the platform disabled the endpoint: it returned 410 (`gone`) or failed for five days (`failing`). `null` otherwise.
              * @example null
              * @enum {string|null}
              */
             disabled_reason?: "gone" | "failing" | null;
             /**
-             * @description The projects it is told of, when the key that made it was for some only.
+             * @description The projects whose events the endpoint receives. `null` for all projects that you can read.
              * @example null
              */
             project_ids?: components["schemas"]["ProjectId"][] | null;
+            /** @description When the endpoint was created. */
             created_at?: components["schemas"]["Timestamp"];
         };
         /** @description A webhook endpoint of yours was made. */
         WebhookEndpointCreatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "webhook_endpoint.created";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -9083,27 +10091,29 @@ export interface components {
         };
         /** @description A webhook endpoint of yours was changed. */
         WebhookEndpointUpdatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "webhook_endpoint.updated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -9114,27 +10124,29 @@ export interface components {
         };
         /** @description A webhook endpoint of yours was deleted. */
         WebhookEndpointDeletedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "webhook_endpoint.deleted";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -9145,27 +10157,29 @@ export interface components {
         };
         /** @description A webhook endpoint of yours has a new secret. */
         WebhookEndpointSecretRotatedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "webhook_endpoint.secret_rotated";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -9176,27 +10190,29 @@ export interface components {
         };
         /** @description A test, sent to this webhook endpoint alone. */
         WebhookEndpointTestedEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "webhook_endpoint.tested";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -9207,36 +10223,46 @@ export interface components {
         };
         /** @description The former values of the fields that an update changed; else empty. */
         WebhookRecoveryBefore: {
+            /** @description The id of the webhook endpoint. */
             endpoint_id?: components["schemas"]["WebhookEndpointId"];
+            /** @description The time from which deliveries were selected. */
             since?: components["schemas"]["Timestamp"];
-            /** @example 3 */
+            /**
+             * @description Number of deliveries that are being resent.
+             * @example 3
+             */
             recovered?: number;
-            /** @example false */
+            /**
+             * @description Whether there are more failed deliveries.
+             * @example false
+             */
             has_more?: boolean;
         };
         /** @description The failed deliveries of a webhook endpoint are sent again. */
         WebhookEndpointRecoveredEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "webhook_endpoint.recovered";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -9247,27 +10273,29 @@ export interface components {
         };
         /** @description The platform disabled a webhook endpoint of yours; `disabled_reason` says why. */
         WebhookEndpointDisabledEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "webhook_endpoint.disabled";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -9276,58 +10304,71 @@ export interface components {
                 previous_attributes: components["schemas"]["WebhookEndpointBefore"];
             };
         };
+        /** @description The delivery of one event to one endpoint. */
         WebhookDeliveryInEvents: {
+            /** @description The id of the delivery. */
             id: components["schemas"]["WebhookDeliveryId"];
+            /** @description The endpoint that receives the event. */
             endpoint_id: components["schemas"]["WebhookEndpointId"];
+            /** @description The event that is delivered. */
             event_id: components["schemas"]["EventId"];
+            /** @description The type of the event. */
             event_type: components["schemas"]["EventType"];
             status: components["schemas"]["WebhookDeliveryStatus"];
             /**
              * Format: date-time
-             * @description When it is tried next, while it is pending.
+             * @description When the next attempt is due. `null` unless the delivery is pending.
              * @example null
              */
             next_attempt_at: string | null;
+            /** @description When the delivery was created. */
             created_at: components["schemas"]["Timestamp"];
         };
         /** @description The former values of the fields that an update changed; else empty. */
         WebhookDeliveryInEventsBefore: {
+            /** @description The id of the delivery. */
             id?: components["schemas"]["WebhookDeliveryId"];
+            /** @description The endpoint that receives the event. */
             endpoint_id?: components["schemas"]["WebhookEndpointId"];
+            /** @description The event that is delivered. */
             event_id?: components["schemas"]["EventId"];
+            /** @description The type of the event. */
             event_type?: components["schemas"]["EventType"];
             status?: components["schemas"]["WebhookDeliveryStatus"];
             /**
              * Format: date-time
-             * @description When it is tried next, while it is pending.
+             * @description When the next attempt is due. `null` unless the delivery is pending.
              * @example null
              */
             next_attempt_at?: string | null;
+            /** @description When the delivery was created. */
             created_at?: components["schemas"]["Timestamp"];
         };
         /** @description A delivery is sent again. */
         WebhookDeliveryRedeliveredEvent: {
+            /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /** @constant */
             type: "webhook_delivery.redelivered";
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
-             * @description The version that the shape of `data` belongs to.
+             * @description The API version that defines the format of `data`.
              * @enum {string}
              */
             api_version: "v1";
             /**
-             * @description The project it happened in, if in one.
+             * @description The project in which the event happened. `null` outside projects.
              * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             project_id: string | null;
             /**
-             * @description The request that did it; null for what the platform does by itself.
+             * @description The `X-Request-ID` of the request that caused the event. `null` for automatic events.
              * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
              */
             request_id: string | null;
             /**
-             * @description Its place in the log, which has no gaps: numbers that you do not see are events that are not for you.
+             * @description Position in the event log. Gaps in the sequence are events that you cannot read.
              * @example 42
              */
             sequence: number;
@@ -9631,7 +10672,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The range begins after the end. */
+        /** @description The range starts after the end of the content. */
         RangeNotSatisfiable: {
             headers: {
                 "Content-Range": components["headers"]["ContentRange"];
@@ -9641,7 +10682,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `Tus-Resumable` is not `1.0.0`, or the resource is no longer what `If-Match` says. */
+        /** @description `Tus-Resumable` is not `1.0.0`, or the resource does not match `If-Match`. */
         OtherVersion: {
             headers: {
                 "Tus-Version": components["headers"]["TusVersion"];
@@ -9672,7 +10713,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The bytes are not what `Upload-Checksum`, or the `sha256` of the whole, says. */
+        /** @description The bytes do not match `Upload-Checksum`, or the file does not match its `sha256`. */
         ChecksumMismatch: {
             headers: {
                 [name: string]: unknown;
@@ -9681,7 +10722,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The bytes. */
+        /** @description The content. */
         Content: {
             headers: {
                 ETag: components["headers"]["ETag"];
@@ -9694,7 +10735,7 @@ export interface components {
                 "*/*": string;
             };
         };
-        /** @description The bytes of the range. */
+        /** @description The requested range of the content. */
         PartialContent: {
             headers: {
                 ETag: components["headers"]["ETag"];
@@ -9708,7 +10749,7 @@ export interface components {
                 "*/*": string;
             };
         };
-        /** @description The bytes are at `Location`, for some minutes. */
+        /** @description The content is at the URL in `Location`, which is valid for five minutes. */
         Elsewhere: {
             headers: {
                 Location: components["headers"]["Location"];
@@ -9716,7 +10757,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description The answer as it is written. */
+        /** @description The answer as server-sent events. */
         MessageStream: {
             headers: {
                 [name: string]: unknown;
@@ -9725,7 +10766,7 @@ export interface components {
                 "text/event-stream": string;
             };
         };
-        /** @description The page. */
+        /** @description The payment page. */
         PayPage: {
             headers: {
                 [name: string]: unknown;
@@ -9734,16 +10775,16 @@ export interface components {
                 "text/html": string;
             };
         };
-        /** @description On to where `Location` says. */
+        /** @description Redirect to the URL in `Location`. */
         SentOn: {
             headers: {
-                /** @description The page, `success_url`, or the page of the gateway. */
+                /** @description The payment page, the payment page of the gateway, or `success_url`. */
                 Location?: string;
                 [name: string]: unknown;
             };
             content?: never;
         };
-        /** @description There is no such session. */
+        /** @description HTML page: the checkout session does not exist. */
         NoPage: {
             headers: {
                 [name: string]: unknown;
@@ -9752,7 +10793,7 @@ export interface components {
                 "text/html": string;
             };
         };
-        /** @description The session is over; the page says so, and leads back. */
+        /** @description HTML page: the checkout session has expired; with a link back to the shop. */
         ExpiredPage: {
             headers: {
                 [name: string]: unknown;
@@ -9772,11 +10813,11 @@ export interface components {
          *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
          */
         IdempotencyKey: string;
-        /** @description One range of bytes (RFC 9110, section 14); several are answered with the whole. */
+        /** @description One range of bytes (RFC 9110, section 14). A request for several ranges returns the whole content. */
         Range: string;
-        /** @description The range only while this ETag or date still holds, else the whole. */
+        /** @description An `ETag` or date. If the content has changed, the response is the whole content instead of the range. */
         IfRange: string;
-        /** @description Without If-None-Match, 304 when it has not changed since this date. */
+        /** @description Returns 304 if the content has not changed since this date. Ignored with `If-None-Match`. */
         IfModifiedSince: string;
         /** @description Which page, from 1. A page past the end is empty. */
         Page: number;
@@ -9788,49 +10829,62 @@ export interface components {
         Search: string;
         ProjectId: components["schemas"]["ProjectId"];
         /**
-         * @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other.
+         * @description The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
          * @example 1.0.0
          */
         TusResumable: string;
-        /** @description Of the bytes of this request, `sha1` or `sha256` and the digest in Base64. */
+        /** @description Algorithm (`sha1` or `sha256`) and Base64-encoded digest of the body of this request. */
         UploadChecksum: string;
+        /** @description The id of the upload. */
         UploadId: components["schemas"]["UploadId"];
+        /** @description The id of the file. */
         FileId: components["schemas"]["FileId"];
-        /** @description Whether a browser should show it or save it; what it could run is saved whatever this says. */
+        /** @description Whether a browser displays or saves the file. Content that a browser could execute is always saved. */
         Disposition: "inline" | "attachment";
-        /** @description The name to save it under, instead of its own. */
+        /** @description File name for the download. Defaults to the name of the file. */
         Filename: components["schemas"]["FileName"];
+        /** @description Only resources of this project. If omitted, only your own resources outside any project. */
         OfProject: components["schemas"]["ProjectId"];
+        /** @description The id of the session. */
         SessionId: components["schemas"]["SessionId"];
+        /** @description The id of the message. */
         MessageId: components["schemas"]["MessageId"];
+        /** @description The id of the knowledge base. */
         KnowledgeBaseId: components["schemas"]["KnowledgeBaseId"];
+        /** @description The id of the document. */
         DocumentId: components["schemas"]["DocumentId"];
+        /** @description Only active (`true`) or only inactive (`false`) items. */
         IsActive: boolean;
+        /** @description The id of the order. */
         OrderId: components["schemas"]["OrderId"];
+        /** @description The id of the checkout session. */
         CheckoutId: components["schemas"]["CheckoutId"];
+        /** @description The id of the subscription. */
         SubscriptionId: components["schemas"]["SubscriptionId"];
-        /** @description Only events with a higher `sequence`. */
+        /** @description Only events with a higher `sequence`. Use `next_after` of the previous page. */
         After: number;
         /** @description Only events of this type. */
         Type: components["schemas"]["EventType"];
         /** @description Only events of this project. */
         "OfProject-2": components["schemas"]["ProjectId"];
+        /** @description The id of the webhook endpoint. */
         EndpointId: components["schemas"]["WebhookEndpointId"];
+        /** @description The id of the webhook delivery. */
         DeliveryId: components["schemas"]["WebhookDeliveryId"];
     };
     requestBodies: never;
     headers: {
         /** @description A strong validator of this representation. */
         ETag: string;
-        /** @description When the bytes came to be (RFC 9110). */
+        /** @description When the content was created (RFC 9110 date). */
         LastModified: string;
-        /** @description `bytes`. */
+        /** @description Always `bytes`. */
         AcceptRanges: "bytes";
-        /** @description The name and whether to show or save (RFC 6266). */
+        /** @description `inline` or `attachment`, and the file name (RFC 6266). */
         ContentDisposition: string;
         /** @description `cross-origin`: any page may show it. */
         CrossOriginResourcePolicy: "cross-origin";
-        /** @description Which bytes of how many. */
+        /** @description The returned range and the total size, for example `bytes 0-99/1000`. */
         ContentRange: string;
         /** @description Seconds to wait. */
         RetryAfter: number;
@@ -9838,15 +10892,15 @@ export interface components {
         Link: string;
         /** @description Where the new resource is. */
         Location: string;
-        /** @description `1.0.0`. */
+        /** @description The tus version, `1.0.0`. */
         TusResumable: "1.0.0";
-        /** @description How many bytes are kept. */
+        /** @description Number of bytes received so far. */
         UploadOffset: number;
-        /** @description Until when it has to be finished (RFC 9110). */
+        /** @description When an unfinished upload expires (RFC 9110 date). */
         UploadExpires: string;
-        /** @description The file that it has become. */
+        /** @description The id of the file that the finished upload created. */
         UploadFileId: components["schemas"]["FileId"];
-        /** @description The versions of the protocol that the server knows. */
+        /** @description Comma-separated list of the supported tus versions. */
         TusVersion: string;
         /** @description How to authenticate (RFC 6750). */
         WWWAuthenticate: string;
@@ -10109,11 +11163,11 @@ export interface operations {
             header?: {
                 /** @description The `ETag` you have; 304 with no body when it is still the same. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description One range of bytes (RFC 9110, section 14); several are answered with the whole. */
+                /** @description One range of bytes (RFC 9110, section 14). A request for several ranges returns the whole content. */
                 Range?: components["parameters"]["Range"];
-                /** @description The range only while this ETag or date still holds, else the whole. */
+                /** @description An `ETag` or date. If the content has changed, the response is the whole content instead of the range. */
                 "If-Range"?: components["parameters"]["IfRange"];
-                /** @description Without If-None-Match, 304 when it has not changed since this date. */
+                /** @description Returns 304 if the content has not changed since this date. Ignored with `If-None-Match`. */
                 "If-Modified-Since"?: components["parameters"]["IfModifiedSince"];
             };
             path: {
@@ -11266,17 +12320,21 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many items a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Field to sort by. */
                 sort?: "created_at" | "name" | "bytes";
                 /** @description The direction of `sort`; ties are broken by id. */
                 order?: components["parameters"]["Order"];
+                /** @description Only files of this project. If omitted, only your own files outside any project. */
                 project_id?: components["schemas"]["ProjectId"];
-                /** @description Only files whose type begins so, such as `image/` or `image/png`. */
+                /** @description Only files whose content type starts with this value, for example `image/` or `image/png`. */
                 content_type?: string;
+                /** @description Only files with this visibility. */
                 visibility?: components["schemas"]["Visibility"];
+                /** @description Only files with this tag. Case-sensitive. */
                 tag?: string;
-                /** @description Only files in this folder or below it. */
+                /** @description Only files in this folder or its subfolders. */
                 path?: string;
-                /** @description Only files whose name contains this, whatever the case. */
+                /** @description Only files whose name contains this text. Case-insensitive. */
                 q?: string;
             };
             header?: never;
@@ -11314,7 +12372,7 @@ export interface operations {
                  *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The same as the part `sha256`. */
+                /** @description Expected SHA-256 of the file, used if the form has no field `sha256`. A mismatch returns 400. */
                 "X-Content-SHA256"?: components["schemas"]["Sha256"];
             };
             path?: never;
@@ -11362,15 +12420,15 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other.
+                 * @description The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
                  * @example 1.0.0
                  */
                 "Tus-Resumable"?: components["parameters"]["TusResumable"];
-                /** @description Of the bytes of this request, `sha1` or `sha256` and the digest in Base64. */
+                /** @description Algorithm (`sha1` or `sha256`) and Base64-encoded digest of the body of this request. */
                 "Upload-Checksum"?: components["parameters"]["UploadChecksum"];
-                /** @description How many bytes the file has. */
+                /** @description Size of the whole file in bytes. */
                 "Upload-Length": number;
-                /** @description Pairs of a key and a value in Base64, separated by commas: `filename cmVwb3J0LnBkZg==,filetype YXBwbGljYXRpb24vcGRm`. */
+                /** @description Comma-separated pairs of a key and a Base64-encoded value, for example `filename cmVwb3J0LnBkZg==,filetype YXBwbGljYXRpb24vcGRm`. */
                 "Upload-Metadata": string;
             };
             path?: never;
@@ -11382,7 +12440,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The upload. Its bytes go to `Location`. */
+            /** @description The upload. Send its bytes to the URL in `Location`. */
             201: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -11422,15 +12480,15 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It stands in the header. */
+            /** @description The capabilities, in the response headers. */
             204: {
                 headers: {
                     "Tus-Version": components["headers"]["TusVersion"];
-                    /** @description The extensions of the protocol. */
+                    /** @description Comma-separated list of the supported tus extensions. */
                     "Tus-Extension"?: string;
-                    /** @description The most bytes that a file may have. */
+                    /** @description Maximum size of a file in bytes. */
                     "Tus-Max-Size"?: number;
-                    /** @description What `Upload-Checksum` may be made with. */
+                    /** @description Comma-separated list of the algorithms that `Upload-Checksum` accepts. */
                     "Tus-Checksum-Algorithm"?: string;
                     [name: string]: unknown;
                 };
@@ -11447,12 +12505,13 @@ export interface operations {
                 /** @description The `ETag` you have; 304 with no body when it is still the same. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /**
-                 * @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other.
+                 * @description The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
                  * @example 1.0.0
                  */
                 "Tus-Resumable"?: components["parameters"]["TusResumable"];
             };
             path: {
+                /** @description The id of the upload. */
                 id: components["parameters"]["UploadId"];
             };
             cookie?: never;
@@ -11465,9 +12524,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     "Tus-Resumable": components["headers"]["TusResumable"];
                     "Upload-Offset": components["headers"]["UploadOffset"];
-                    /** @description How many bytes the file has. */
+                    /** @description Size of the whole file in bytes. */
                     "Upload-Length"?: number;
-                    /** @description As it was given. */
+                    /** @description The `Upload-Metadata` of the creation request, unchanged. */
                     "Upload-Metadata"?: string;
                     "Upload-Expires": components["headers"]["UploadExpires"];
                     "Upload-File-Id": components["headers"]["UploadFileId"];
@@ -11497,19 +12556,20 @@ export interface operations {
                 /** @description The `ETag` you last saw; 412 when the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /**
-                 * @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other.
+                 * @description The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
                  * @example 1.0.0
                  */
                 "Tus-Resumable"?: components["parameters"]["TusResumable"];
             };
             path: {
+                /** @description The id of the upload. */
                 id: components["parameters"]["UploadId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone. */
+            /** @description The upload is deleted. */
             204: {
                 headers: {
                     "Tus-Resumable": components["headers"]["TusResumable"];
@@ -11536,16 +12596,17 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description The version of the protocol, `1.0.0`. Required where bytes are sent; 412 for any other.
+                 * @description The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
                  * @example 1.0.0
                  */
                 "Tus-Resumable"?: components["parameters"]["TusResumable"];
-                /** @description Of the bytes of this request, `sha1` or `sha256` and the digest in Base64. */
+                /** @description Algorithm (`sha1` or `sha256`) and Base64-encoded digest of the body of this request. */
                 "Upload-Checksum"?: components["parameters"]["UploadChecksum"];
-                /** @description Where the first byte of the body belongs. */
+                /** @description Position in the file, in bytes, of the first byte of the body. */
                 "Upload-Offset": number;
             };
             path: {
+                /** @description The id of the upload. */
                 id: components["parameters"]["UploadId"];
             };
             cookie?: never;
@@ -11556,7 +12617,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Kept. */
+            /** @description The bytes are stored. */
             204: {
                 headers: {
                     "Tus-Resumable": components["headers"]["TusResumable"];
@@ -11591,6 +12652,7 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The id of the file. */
                 id: components["parameters"]["FileId"];
             };
             cookie?: never;
@@ -11626,6 +12688,7 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The id of the file. */
                 id: components["parameters"]["FileId"];
             };
             cookie?: never;
@@ -11636,7 +12699,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The file as it is now. */
+            /** @description The updated file. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -11668,6 +12731,7 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The id of the file. */
                 id: components["parameters"]["FileId"];
             };
             cookie?: never;
@@ -11697,22 +12761,23 @@ export interface operations {
     downloadFile: {
         parameters: {
             query?: {
-                /** @description Whether a browser should show it or save it; what it could run is saved whatever this says. */
+                /** @description Whether a browser displays or saves the file. Content that a browser could execute is always saved. */
                 disposition?: components["parameters"]["Disposition"];
-                /** @description The name to save it under, instead of its own. */
+                /** @description File name for the download. Defaults to the name of the file. */
                 filename?: components["parameters"]["Filename"];
             };
             header?: {
                 /** @description The `ETag` you have; 304 with no body when it is still the same. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Without If-None-Match, 304 when it has not changed since this date. */
+                /** @description Returns 304 if the content has not changed since this date. Ignored with `If-None-Match`. */
                 "If-Modified-Since"?: components["parameters"]["IfModifiedSince"];
-                /** @description One range of bytes (RFC 9110, section 14); several are answered with the whole. */
+                /** @description One range of bytes (RFC 9110, section 14). A request for several ranges returns the whole content. */
                 Range?: components["parameters"]["Range"];
-                /** @description The range only while this ETag or date still holds, else the whole. */
+                /** @description An `ETag` or date. If the content has changed, the response is the whole content instead of the range. */
                 "If-Range"?: components["parameters"]["IfRange"];
             };
             path: {
+                /** @description The id of the file. */
                 id: components["parameters"]["FileId"];
             };
             cookie?: never;
@@ -11741,12 +12806,14 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many items a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Field to sort by. */
                 sort?: "created_at" | "expires_at";
                 /** @description The direction of `sort`; ties are broken by id. */
                 order?: components["parameters"]["Order"];
             };
             header?: never;
             path: {
+                /** @description The id of the file. */
                 id: components["parameters"]["FileId"];
             };
             cookie?: never;
@@ -11784,6 +12851,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The id of the file. */
                 id: components["parameters"]["FileId"];
             };
             cookie?: never;
@@ -11794,7 +12862,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The link, with its address. */
+            /** @description The link with its `url`. */
             201: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -11826,14 +12894,16 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The id of the file. */
                 id: components["parameters"]["FileId"];
+                /** @description The id of the link. */
                 link_id: components["schemas"]["FileLinkId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The link, without its address. */
+            /** @description The link, without its `url`. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -11862,14 +12932,16 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The id of the file. */
                 id: components["parameters"]["FileId"];
+                /** @description The id of the link. */
                 link_id: components["schemas"]["FileLinkId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Revoked. */
+            /** @description The link is revoked. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -11892,23 +12964,23 @@ export interface operations {
     downloadByLink: {
         parameters: {
             query?: {
-                /** @description Whether a browser should show it or save it; what it could run is saved whatever this says. */
+                /** @description Whether a browser displays or saves the file. Content that a browser could execute is always saved. */
                 disposition?: components["parameters"]["Disposition"];
-                /** @description The name to save it under, instead of its own. */
+                /** @description File name for the download. Defaults to the name of the file. */
                 filename?: components["parameters"]["Filename"];
             };
             header?: {
                 /** @description The `ETag` you have; 304 with no body when it is still the same. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Without If-None-Match, 304 when it has not changed since this date. */
+                /** @description Returns 304 if the content has not changed since this date. Ignored with `If-None-Match`. */
                 "If-Modified-Since"?: components["parameters"]["IfModifiedSince"];
-                /** @description One range of bytes (RFC 9110, section 14); several are answered with the whole. */
+                /** @description One range of bytes (RFC 9110, section 14). A request for several ranges returns the whole content. */
                 Range?: components["parameters"]["Range"];
-                /** @description The range only while this ETag or date still holds, else the whole. */
+                /** @description An `ETag` or date. If the content has changed, the response is the whole content instead of the range. */
                 "If-Range"?: components["parameters"]["IfRange"];
             };
             path: {
-                /** @description The secret in a link's `url`. */
+                /** @description The secret at the end of the link's `url`. */
                 token: string;
             };
             cookie?: never;
@@ -11932,6 +13004,7 @@ export interface operations {
     getStorageUsage: {
         parameters: {
             query?: {
+                /** @description The project to report on. If omitted, your own files outside any project. */
                 project_id?: components["schemas"]["ProjectId"];
             };
             header?: {
@@ -11971,7 +13044,9 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many items a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Field to sort by. */
                 sort?: "id";
+                /** @description Sort direction. */
                 order?: "asc" | "desc";
             };
             header?: never;
@@ -12011,7 +13086,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was used. */
+            /** @description The usage of today. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -12114,10 +13189,13 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many items a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Field to sort by. */
                 sort?: "created_at" | "updated_at";
                 /** @description The direction of `sort`; ties are broken by id. */
                 order?: components["parameters"]["Order"];
+                /** @description Only resources of this project. If omitted, only your own resources outside any project. */
                 project_id?: components["parameters"]["OfProject"];
+                /** @description Only sessions with this status. */
                 status?: components["schemas"]["SessionStatus"];
                 /** @description Only items whose text contains this, whatever the case. */
                 q?: components["parameters"]["Search"];
@@ -12200,6 +13278,7 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The id of the session. */
                 id: components["parameters"]["SessionId"];
             };
             cookie?: never;
@@ -12235,6 +13314,7 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The id of the session. */
                 id: components["parameters"]["SessionId"];
             };
             cookie?: never;
@@ -12245,7 +13325,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The session as it is now. */
+            /** @description The updated session. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -12277,6 +13357,7 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The id of the session. */
                 id: components["parameters"]["SessionId"];
             };
             cookie?: never;
@@ -12310,12 +13391,14 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many items a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Field to sort by. */
                 sort?: "created_at";
                 /** @description The direction of `sort`; ties are broken by id. */
                 order?: components["parameters"]["Order"];
             };
             header?: never;
             path: {
+                /** @description The id of the session. */
                 id: components["parameters"]["SessionId"];
             };
             cookie?: never;
@@ -12350,6 +13433,7 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The id of the message. */
                 id: components["parameters"]["MessageId"];
             };
             cookie?: never;
@@ -12385,6 +13469,7 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The id of the message. */
                 id: components["parameters"]["MessageId"];
             };
             cookie?: never;
@@ -12395,7 +13480,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The message as it is now. */
+            /** @description The updated message. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -12430,13 +13515,14 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The id of the message. */
                 id: components["parameters"]["MessageId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The message as it is now. */
+            /** @description The canceled message. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -12470,6 +13556,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The id of the message. */
                 id: components["parameters"]["MessageId"];
             };
             cookie?: never;
@@ -12480,7 +13567,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The new answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12507,10 +13594,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `id` last seen. */
+                /** @description The `id` of the last event received. */
                 "Last-Event-ID"?: number;
             };
             path: {
+                /** @description The id of the message. */
                 id: components["parameters"]["MessageId"];
             };
             cookie?: never;
@@ -12536,9 +13624,11 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many items a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Field to sort by. */
                 sort?: "created_at" | "name";
                 /** @description The direction of `sort`; ties are broken by id. */
                 order?: components["parameters"]["Order"];
+                /** @description Only resources of this project. If omitted, only your own resources outside any project. */
                 project_id?: components["parameters"]["OfProject"];
                 /** @description Only items whose text contains this, whatever the case. */
                 q?: components["parameters"]["Search"];
@@ -12621,6 +13711,7 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The id of the knowledge base. */
                 id: components["parameters"]["KnowledgeBaseId"];
             };
             cookie?: never;
@@ -12656,6 +13747,7 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The id of the knowledge base. */
                 id: components["parameters"]["KnowledgeBaseId"];
             };
             cookie?: never;
@@ -12666,7 +13758,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The knowledge base as it is now. */
+            /** @description The updated knowledge base. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -12698,6 +13790,7 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The id of the knowledge base. */
                 id: components["parameters"]["KnowledgeBaseId"];
             };
             cookie?: never;
@@ -12735,6 +13828,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The id of the knowledge base. */
                 id: components["parameters"]["KnowledgeBaseId"];
             };
             cookie?: never;
@@ -12745,7 +13839,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Passages, the best first. */
+            /** @description The passages, best match first. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12773,15 +13867,18 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many items a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Field to sort by. */
                 sort?: "created_at" | "name";
                 /** @description The direction of `sort`; ties are broken by id. */
                 order?: components["parameters"]["Order"];
+                /** @description Only documents with this status. */
                 status?: components["schemas"]["DocumentStatus"];
                 /** @description Only items whose text contains this, whatever the case. */
                 q?: components["parameters"]["Search"];
             };
             header?: never;
             path: {
+                /** @description The id of the knowledge base. */
                 id: components["parameters"]["KnowledgeBaseId"];
             };
             cookie?: never;
@@ -12819,6 +13916,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The id of the knowledge base. */
                 id: components["parameters"]["KnowledgeBaseId"];
             };
             cookie?: never;
@@ -12830,7 +13928,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The document that has these bytes already. */
+            /** @description The existing document with the same bytes. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -12840,7 +13938,7 @@ export interface operations {
                     "application/json": components["schemas"]["Document"];
                 };
             };
-            /** @description The document. */
+            /** @description The new document. */
             201: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -12874,7 +13972,9 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The id of the knowledge base. */
                 id: components["parameters"]["KnowledgeBaseId"];
+                /** @description The id of the document. */
                 document_id: components["parameters"]["DocumentId"];
             };
             cookie?: never;
@@ -12910,7 +14010,9 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The id of the knowledge base. */
                 id: components["parameters"]["KnowledgeBaseId"];
+                /** @description The id of the document. */
                 document_id: components["parameters"]["DocumentId"];
             };
             cookie?: never;
@@ -12921,7 +14023,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The document as it is now. */
+            /** @description The updated document. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -12953,7 +14055,9 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The id of the knowledge base. */
                 id: components["parameters"]["KnowledgeBaseId"];
+                /** @description The id of the document. */
                 document_id: components["parameters"]["DocumentId"];
             };
             cookie?: never;
@@ -12988,7 +14092,9 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The id of the knowledge base. */
                 id: components["parameters"]["KnowledgeBaseId"];
+                /** @description The id of the document. */
                 document_id: components["parameters"]["DocumentId"];
             };
             cookie?: never;
@@ -13028,14 +14134,16 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The id of the knowledge base. */
                 id: components["parameters"]["KnowledgeBaseId"];
+                /** @description The id of the document. */
                 document_id: components["parameters"]["DocumentId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The document as it is now. */
+            /** @description The document, queued for indexing. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -13065,9 +14173,11 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many items a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Field to sort by. */
                 sort?: "created_at" | "name";
                 /** @description The direction of `sort`; ties are broken by id. */
                 order?: components["parameters"]["Order"];
+                /** @description Only active (`true`) or only inactive (`false`) items. */
                 active?: components["parameters"]["IsActive"];
                 /** @description Only items whose text contains this, whatever the case. */
                 q?: components["parameters"]["Search"];
@@ -13148,6 +14258,7 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The id of the product. */
                 id: components["schemas"]["ProductId"];
             };
             cookie?: never;
@@ -13183,6 +14294,7 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The id of the product. */
                 id: components["schemas"]["ProductId"];
             };
             cookie?: never;
@@ -13193,7 +14305,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The product as it is now. */
+            /** @description The updated product. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -13223,11 +14335,15 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many items a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Field to sort by. */
                 sort?: "created_at" | "unit_amount";
                 /** @description The direction of `sort`; ties are broken by id. */
                 order?: components["parameters"]["Order"];
+                /** @description Only prices of this product. */
                 product_id?: components["schemas"]["ProductId"];
+                /** @description Only prices in this currency. */
                 currency?: components["schemas"]["Currency"];
+                /** @description Only active (`true`) or only inactive (`false`) items. */
                 active?: components["parameters"]["IsActive"];
             };
             header?: never;
@@ -13308,6 +14424,7 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The id of the price. */
                 id: components["schemas"]["PriceId"];
             };
             cookie?: never;
@@ -13343,6 +14460,7 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The id of the price. */
                 id: components["schemas"]["PriceId"];
             };
             cookie?: never;
@@ -13353,7 +14471,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The price as it is now. */
+            /** @description The updated price. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -13383,11 +14501,15 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many items a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Field to sort by. */
                 sort?: "created_at" | "total_amount";
                 /** @description The direction of `sort`; ties are broken by id. */
                 order?: components["parameters"]["Order"];
+                /** @description Only resources of this project. If omitted, only your own resources outside any project. */
                 project_id?: components["parameters"]["OfProject"];
+                /** @description Only orders with this status. */
                 status?: components["schemas"]["OrderStatus"];
+                /** @description Only orders of this subscription. */
                 subscription_id?: components["schemas"]["SubscriptionId"];
             };
             header?: never;
@@ -13468,6 +14590,7 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The id of the order. */
                 id: components["parameters"]["OrderId"];
             };
             cookie?: never;
@@ -13506,13 +14629,14 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The id of the order. */
                 id: components["parameters"]["OrderId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The order as it is now. */
+            /** @description The canceled order. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -13538,19 +14662,21 @@ export interface operations {
     getReceipt: {
         parameters: {
             query?: {
+                /** @description Format of the receipt. */
                 format?: "html" | "pdf";
             };
             header?: {
                 /** @description The `ETag` you have; 304 with no body when it is still the same. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Without If-None-Match, 304 when it has not changed since this date. */
+                /** @description Returns 304 if the content has not changed since this date. Ignored with `If-None-Match`. */
                 "If-Modified-Since"?: components["parameters"]["IfModifiedSince"];
-                /** @description One range of bytes (RFC 9110, section 14); several are answered with the whole. */
+                /** @description One range of bytes (RFC 9110, section 14). A request for several ranges returns the whole content. */
                 Range?: components["parameters"]["Range"];
-                /** @description The range only while this ETag or date still holds, else the whole. */
+                /** @description An `ETag` or date. If the content has changed, the response is the whole content instead of the range. */
                 "If-Range"?: components["parameters"]["IfRange"];
             };
             path: {
+                /** @description The id of the order. */
                 id: components["parameters"]["OrderId"];
             };
             cookie?: never;
@@ -13579,12 +14705,14 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many items a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Field to sort by. */
                 sort?: "created_at" | "amount";
                 /** @description The direction of `sort`; ties are broken by id. */
                 order?: components["parameters"]["Order"];
             };
             header?: never;
             path: {
+                /** @description The id of the order. */
                 id: components["parameters"]["OrderId"];
             };
             cookie?: never;
@@ -13622,6 +14750,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The id of the order. */
                 id: components["parameters"]["OrderId"];
             };
             cookie?: never;
@@ -13665,7 +14794,9 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The id of the order. */
                 id: components["parameters"]["OrderId"];
+                /** @description The id of the refund. */
                 refund_id: components["schemas"]["RefundId"];
             };
             cookie?: never;
@@ -13712,7 +14843,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The session. */
+            /** @description The checkout session. */
             201: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -13745,13 +14876,14 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The id of the checkout session. */
                 id: components["parameters"]["CheckoutId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The session. */
+            /** @description The checkout session. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -13783,13 +14915,14 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The id of the checkout session. */
                 id: components["parameters"]["CheckoutId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The session as it is now. */
+            /** @description The expired checkout session. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -13819,10 +14952,13 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many items a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Field to sort by. */
                 sort?: "created_at" | "current_period_end";
                 /** @description The direction of `sort`; ties are broken by id. */
                 order?: components["parameters"]["Order"];
+                /** @description Only resources of this project. If omitted, only your own resources outside any project. */
                 project_id?: components["parameters"]["OfProject"];
+                /** @description Only subscriptions with this status. */
                 status?: components["schemas"]["SubscriptionStatus"];
             };
             header?: never;
@@ -13859,6 +14995,7 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The id of the subscription. */
                 id: components["parameters"]["SubscriptionId"];
             };
             cookie?: never;
@@ -13897,6 +15034,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The id of the subscription. */
                 id: components["parameters"]["SubscriptionId"];
             };
             cookie?: never;
@@ -13907,7 +15045,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The subscription as it is now. */
+            /** @description The updated subscription. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -13942,13 +15080,14 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The id of the subscription. */
                 id: components["parameters"]["SubscriptionId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The subscription as it is now. */
+            /** @description The updated subscription. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -13983,7 +15122,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The clock. */
+            /** @description The test clock. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -14023,7 +15162,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The clock as it is now. */
+            /** @description The advanced test clock. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14049,6 +15188,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
+                /** @description Timestamp and signatures of the event, as sent by Stripe. */
                 "Stripe-Signature": string;
             };
             path?: never;
@@ -14062,7 +15202,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was heard. */
+            /** @description The event was accepted. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14086,6 +15226,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the checkout session. */
                 id: components["parameters"]["CheckoutId"];
             };
             cookie?: never;
@@ -14201,6 +15342,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the checkout session. */
                 id: components["parameters"]["CheckoutId"];
             };
             cookie?: never;
@@ -14269,7 +15411,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description The page again, with what is wrong in the form. */
+            /** @description The payment page with the errors of the form. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14350,6 +15492,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the checkout session. */
                 id: components["parameters"]["CheckoutId"];
             };
             cookie?: never;
@@ -14490,6 +15633,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the checkout session. */
                 id: components["parameters"]["CheckoutId"];
             };
             cookie?: never;
@@ -14578,7 +15722,7 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                /** @description Only events with a higher `sequence`. */
+                /** @description Only events with a higher `sequence`. Use `next_after` of the previous page. */
                 after?: components["parameters"]["After"];
                 /** @description How many items a page has. */
                 limit?: components["parameters"]["Limit"];
@@ -14593,7 +15737,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The events that follow, oldest first. */
+            /** @description The events after `after`, oldest first. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14616,7 +15760,7 @@ export interface operations {
     streamEvents: {
         parameters: {
             query?: {
-                /** @description Only events with a higher `sequence`; without it, those from now on. */
+                /** @description Only events with a higher `sequence`. If omitted, only new events. */
                 after?: number;
                 /** @description Only events of this type. */
                 type?: components["parameters"]["Type"];
@@ -14624,7 +15768,7 @@ export interface operations {
                 project_id?: components["parameters"]["OfProject-2"];
             };
             header?: {
-                /** @description The `id` last seen; counts more than `after`. */
+                /** @description The `id` of the last message received. Takes precedence over `after`. */
                 "Last-Event-ID"?: number;
             };
             path?: never;
@@ -14632,7 +15776,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events for as long as both sides stay. */
+            /** @description The event stream. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14660,6 +15804,7 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The id of the event. */
                 id: components["schemas"]["EventId"];
             };
             cookie?: never;
@@ -14694,6 +15839,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many items a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Field to sort by. */
                 sort?: "created_at";
                 /** @description The direction of `sort`; ties are broken by id. */
                 order?: components["parameters"]["Order"];
@@ -14773,6 +15919,7 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The id of the webhook endpoint. */
                 id: components["parameters"]["EndpointId"];
             };
             cookie?: never;
@@ -14808,6 +15955,7 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The id of the webhook endpoint. */
                 id: components["parameters"]["EndpointId"];
             };
             cookie?: never;
@@ -14818,7 +15966,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint as it is now. */
+            /** @description The updated endpoint. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -14849,6 +15997,7 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The id of the webhook endpoint. */
                 id: components["parameters"]["EndpointId"];
             };
             cookie?: never;
@@ -14885,6 +16034,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The id of the webhook endpoint. */
                 id: components["parameters"]["EndpointId"];
             };
             cookie?: never;
@@ -14929,13 +16079,14 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The id of the webhook endpoint. */
                 id: components["parameters"]["EndpointId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The delivery that is under way. */
+            /** @description The pending delivery. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -14968,6 +16119,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The id of the webhook endpoint. */
                 id: components["parameters"]["EndpointId"];
             };
             cookie?: never;
@@ -14978,7 +16130,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How many deliveries are under way again. */
+            /** @description The number of deliveries that are being resent. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -15008,13 +16160,16 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many items a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Field to sort by. */
                 sort?: "created_at";
                 /** @description The direction of `sort`; ties are broken by id. */
                 order?: components["parameters"]["Order"];
+                /** @description Only deliveries with this status. */
                 status?: components["schemas"]["WebhookDeliveryStatus"];
             };
             header?: never;
             path: {
+                /** @description The id of the webhook endpoint. */
                 id: components["parameters"]["EndpointId"];
             };
             cookie?: never;
@@ -15049,6 +16204,7 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The id of the webhook delivery. */
                 id: components["parameters"]["DeliveryId"];
             };
             cookie?: never;
@@ -15087,13 +16243,14 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The id of the webhook delivery. */
                 id: components["parameters"]["DeliveryId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The delivery, under way again. */
+            /** @description The delivery, pending again. */
             202: {
                 headers: {
                     [name: string]: unknown;
