@@ -1,42 +1,43 @@
-// The life of a process of ours: started, stopped in order by a signal or with npm's end, and explained when it cannot be.
+// Runs a process until it is stopped: by a signal, or because npm ended. A start error is explained in one
+// sentence.
 export interface Running {
   stop(): Promise<void>
-  /** Milliseconds that the stop is given for what is under way. */
+  /** Milliseconds that a graceful stop may take. */
   deadline: number
-  /** Called when it has started, even if a stop came meanwhile. */
+  /** Called after the start, even if a stop signal has arrived meanwhile. */
   ready(): void
 }
 
 export interface Runnable {
   /** The name of the npm script. */
   script: string
-  start(say: (progress: string) => void): Promise<Running>
-  /** One sentence for what an operator can change, or null. */
+  start(progress: (message: string) => void): Promise<Running>
+  /** One sentence for an error that the operator can fix, else null. */
   explain(error: unknown): string | null
 }
 
-export const say = (line: string): void => {
+export function printLine(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
-/** Starts it, and ends the process when it has stopped; with 1 when it could not start. */
+/** Exits with 0 after a graceful stop, and with 1 when the start failed. */
 export async function runUntilStopped({ script, start, explain }: Runnable): Promise<void> {
   let running: Running | undefined
   let stopping = false
 
   function stop(signal: string): void {
-    // Whoever says it twice means at once.
+    // A second signal exits immediately.
     if (stopping) process.exit(1)
     stopping = true
-    say(`${signal}: finishing ${running === undefined ? 'the start' : 'what is under way'}`)
+    printLine(`${signal}: ${running === undefined ? 'finishing the start' : 'finishing running requests'}`)
     if (running !== undefined) void finish(running)
     else setTimeout(() => process.exit(1), 5_000).unref()
   }
 
   async function finish({ stop, deadline }: Running): Promise<void> {
-    // Whatever hangs, the process does not: PostgreSQL, cut off, keeps what it acknowledged.
+    // Exit after the grace period even if something hangs. PostgreSQL keeps what it has acknowledged.
     setTimeout(() => {
-      say('The stop took too long; leaving what is still open.')
+      printLine('The stop took too long; exiting now.')
       process.exit(1)
     }, deadline + 1_500).unref()
     await stop()
@@ -46,7 +47,8 @@ export async function runUntilStopped({ script, start, explain }: Runnable): Pro
   process.on('SIGTERM', () => stop('SIGTERM'))
   process.on('SIGINT', () => stop('SIGINT'))
 
-  // npm hands a signal to the shell between, which dies of it and leaves its child: whoever ended npm meant this process.
+  // npm passes a signal to the shell between, which dies and leaves this process running: stop when the
+  // parent changes.
   if (process.env.npm_lifecycle_event === script) {
     const parent = process.ppid
     setInterval(() => {
@@ -55,11 +57,14 @@ export async function runUntilStopped({ script, start, explain }: Runnable): Pro
   }
 
   try {
-    running = await start((progress) => say(`· ${progress}`))
+    running = await start((message) => printLine(`· ${message}`))
     running.ready()
     if (stopping) await finish(running)
   } catch (error) {
-    say(explain(error) ?? `The ${script} could not start: ${(error as Error).stack ?? error}`)
+    printLine(
+      explain(error) ??
+        `npm ${script === 'start' ? script : `run ${script}`} failed: ${(error as Error).stack ?? error}`,
+    )
     process.exit(1)
   }
 }

@@ -1,11 +1,11 @@
-// The log: JSON lines with what identifies, and never with what clients send.
+// The log: one JSON object per line, with identifiers and never with data that clients sent.
 import { pino, stdSerializers, stdTimeFunctions, type DestinationStream, type Logger } from 'pino'
 
 /**
- * What is logged of an error. A database's own has beside its message whole rows (`detail`), statements (`where`) and
- * parameters, and what wraps it has them again.
+ * The fields of an error that are logged. A database error also carries rows (`detail`), statements (`where`)
+ * and parameters, which must not be logged.
  */
-const known = [
+const loggedFields = [
   'type',
   'message',
   'stack',
@@ -25,19 +25,21 @@ const known = [
 
 export function createLog(level: string, destination?: DestinationStream): Logger {
   return pino(
-    { level, base: null, timestamp: stdTimeFunctions.isoTime, serializers: { err: shown } },
+    { level, base: null, timestamp: stdTimeFunctions.isoTime, serializers: { err: toLogFields } },
     destination as DestinationStream,
   )
 }
 
-/** Standard output, written in blocks; a second at most stands between an event and its line. */
+/** Standard output, written in blocks at least once a second. */
 export function bufferedOutput(): DestinationStream {
   const destination = pino.destination({ dest: 1, minLength: 4096, sync: true, periodicFlush: 1000 })
   process.once('exit', () => destination.flushSync())
   return destination
 }
 
-function shown(error: Error): Record<string, unknown> {
+function toLogFields(error: Error): Record<string, unknown> {
   const all = stdSerializers.err(error) as unknown as Record<string, unknown>
-  return Object.fromEntries(known.filter((name) => all[name] !== undefined).map((name) => [name, all[name]]))
+  return Object.fromEntries(
+    loggedFields.filter((name) => all[name] !== undefined).map((name) => [name, all[name]]),
+  )
 }

@@ -1,36 +1,40 @@
-// `npm start`: reads the settings, starts the server and says how to use it; stops in order when told to.
+// `npm start`: reads the settings, starts the server and prints its URL. A signal stops it gracefully.
 import { loadEnvFile, readConfig } from '../infra/config/config.ts'
-import { explain } from './startup-errors.ts'
-import { runUntilStopped, say } from './lifecycle.ts'
+import { explainStartupError } from './startup-errors.ts'
+import { printLine, runUntilStopped } from './lifecycle.ts'
 import { startServer, type Server } from './server.ts'
 
 await runUntilStopped({
   script: 'start',
-  explain,
+  explain: explainStartupError,
   async start(progress) {
     loadEnvFile()
     const config = readConfig()
     const server = await startServer(config, progress)
-    // The first key is shown this once, so even when a stop came meanwhile.
-    return { stop: () => server.stop(), deadline: config.shutdownTimeout * 1000, ready: () => greet(server) }
+    // The first API key is shown only once, so it is printed even after a stop signal.
+    return {
+      stop: () => server.stop(),
+      deadline: config.shutdownTimeout * 1000,
+      ready: () => printGreeting(server),
+    }
   },
 })
 
-function greet({ url, firstKey }: Server): void {
+function printGreeting({ url, firstKey }: Server): void {
   const bold = (text: string): string => (process.stderr.isTTY ? `\x1b[1m${text}\x1b[0m` : text)
-  say('')
-  say(`  ${bold('Platform API')} is serving at ${bold(url)}`)
-  say(`  Reference and try-out page: ${url}/docs`)
+  printLine('')
+  printLine(`  ${bold('Platform API')} is running at ${bold(url)}`)
+  printLine(`  API reference: ${url}/docs`)
   if (firstKey === null) {
-    say('')
+    printLine('')
     return
   }
-  say('')
-  say(`  Your API key, shown this once:  ${bold(firstKey)}`)
-  say('')
-  say('  A first request:')
-  say(`    curl ${url}/v1/projects \\`)
-  say(`      -H 'Authorization: Bearer ${firstKey}' \\`)
-  say('      -H \'Content-Type: application/json\' -d \'{"name": "My first project"}\'')
-  say('')
+  printLine('')
+  printLine(`  Your API key (shown only once):  ${bold(firstKey)}`)
+  printLine('')
+  printLine('  Try it:')
+  printLine(`    curl ${url}/v1/projects \\`)
+  printLine(`      -H 'Authorization: Bearer ${firstKey}' \\`)
+  printLine('      -H \'Content-Type: application/json\' -d \'{"name": "My first project"}\'')
+  printLine('')
 }

@@ -1,4 +1,5 @@
-// GET /metrics in the Prometheus text format, on request by setting: meant for a scraper inside, so it needs no key.
+// GET /metrics in the Prometheus text format, enabled by METRICS. It needs no API key: expose it to internal
+// scrapers only.
 import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 
@@ -7,7 +8,7 @@ export function serveMetrics(app: FastifyInstance): void {
   collectDefaultMetrics({ register: registry })
   const seconds = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'Time to answer, by operation and status.',
+    help: 'Response time by operation and status.',
     labelNames: ['operation', 'status'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],

@@ -1,8 +1,9 @@
-// A whole server from its settings: database, migrations, services, routes, socket; and its orderly stop.
+// Starts a whole server from its settings: database, migrations, services, routes, socket. Stops it
+// gracefully.
 import type { FastifyInstance } from 'fastify'
 import { makeFirstOwner } from '../services/users/first-admin.ts'
 import type { Config } from '../infra/config/config.ts'
-import { createLimits } from './http/rate-limit.ts'
+import { createRateLimits } from './http/rate-limit.ts'
 import { startEmbedded } from '../infra/postgres/embedded.ts'
 import { prepareDatabase } from '../infra/prepare-database.ts'
 import { createServices, type Services } from '../services/services.ts'
@@ -14,13 +15,13 @@ export interface Server {
   app: FastifyInstance
   services: Services
   url: string
-  /** The secret of the first owner's key, when this start made it. */
+  /** The secret of the first owner's API key, when this start created it. */
   firstKey: string | null
-  /** Lets what was accepted finish, for `shutdownTimeout` at most, then closes everything. */
+  /** Finishes accepted requests, within `shutdownTimeout` seconds, then closes everything. */
   stop(): Promise<void>
 }
 
-/** @throws an error of one clear sentence for each thing that can stand in the way of a start. */
+/** @throws StartError, ConfigError and others, whose message is one sentence for the operator. */
 export async function startServer(
   config: Readonly<Config>,
   onProgress: (message: string) => void = () => {},
@@ -28,27 +29,27 @@ export async function startServer(
   const closers: Array<() => Promise<unknown>> = []
   let stopping = false
   try {
-    const databaseUrl = config.databaseUrl ?? (await embedded())
+    const databaseUrl = config.databaseUrl ?? (await startOwnPostgres())
     await prepareDatabase(databaseUrl, onProgress)
     const log = { error: (_details: object, _message: string) => {} }
     const onError = (error: Error): void => {
-      if (!stopping) log.error({ err: error }, 'failed in the background')
+      if (!stopping) log.error({ err: error }, 'background work failed')
     }
     const services = createServices({ config, databaseUrl, onError })
     closers.unshift(() => services.close())
-    const limits = createLimits({ policies: policiesOf(config), redisUrl: config.redisUrl, onError })
+    const limits = createRateLimits({ policies: policiesOf(config), redisUrl: config.redisUrl, onError })
     closers.unshift(() => limits.close())
     const app = await buildApp({ services, limits })
     log.error = (details, message) => app.log.error(details, message)
     await listen(app, config)
     let work: Work | undefined
     closers.unshift(async () => {
-      // Whoever still asks on an open connection learns that this server is going.
+      // Readiness checks on open connections report that this server is stopping.
       services.checks.server = () => Promise.reject(new Error('stopping'))
       await Promise.all([closeApp(app, config.shutdownTimeout * 1000), work?.stop()])
     })
     work = await startWork(services, { sends: config.worker, onError })
-    // Last of all that can fail: a start that does not come to serve must not use up the key that is shown once.
+    // The last step that can fail: a failed start must not use up the API key that is shown only once.
     const firstKey = await makeFirstOwner(services.database, config)
     return { app, services, url: config.publicUrl ?? addressOf(app), firstKey, stop }
   } catch (error) {
@@ -56,7 +57,7 @@ export async function startServer(
     throw error
   }
 
-  async function embedded(): Promise<string> {
+  async function startOwnPostgres(): Promise<string> {
     const postgres = await startEmbedded({ dataDir: config.dataDir, whenRunning: 'refuse', onProgress })
     closers.unshift(() => postgres.stop())
     return postgres.url
@@ -68,7 +69,10 @@ export async function startServer(
   }
 }
 
-/** The requests a minute of every policy: the spec's, where no setting says otherwise, and the one by address. */
+/**
+ * The requests per minute of every policy: from the spec unless a setting overrides it, and the one per
+ * address.
+ */
 export function policiesOf(config: Config): Record<string, number> {
   const declared = contract['x-rate-limits'] as Record<string, number>
   return {
@@ -85,22 +89,24 @@ async function listen(app: FastifyInstance, { host, port }: Config): Promise<voi
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE')
-      throw new StartError(`Port ${port} on ${host} is taken; stop what uses it or set PORT to another.`)
+      throw new StartError(
+        `Port ${port} on ${host} is in use; stop the other process or set PORT to another port.`,
+      )
     if (code === 'EACCES')
-      throw new StartError(`Port ${port} may not be opened by this user; set PORT to one above 1023.`)
+      throw new StartError(`This user may not open port ${port}; set PORT to a port above 1023.`)
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-      throw new StartError(`HOST ${host} is no address of this machine.`)
+      throw new StartError(`HOST ${host} is not an address of this machine.`)
     throw error
   }
 }
 
-/** Something stands in the way of a start; the message is one sentence for the operator. */
+/** The server cannot start. The message is one sentence for the operator. */
 export class StartError extends Error {}
 
-/** Stops listening, waits for the requests under way, and cuts what is still open after the deadline. */
+/** Stops listening, waits for running requests, and closes all connections after the deadline. */
 async function closeApp(app: FastifyInstance, milliseconds: number): Promise<void> {
   const deadline = setTimeout(() => app.server.closeAllConnections(), milliseconds)
-  // A connection whose request was under way has nothing more to wait for once that is answered.
+  // A connection is closed as soon as its last response is sent.
   const idle = setInterval(() => app.server.closeIdleConnections(), 50)
   try {
     await app.close()

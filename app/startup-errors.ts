@@ -1,12 +1,12 @@
-// What can stand in the way of a start, in one sentence for the operator.
+// Explains start errors that the operator can fix, in one sentence each.
 import { ConfigError } from '../infra/config/config.ts'
 import { isUnavailable } from '../infra/database/database.ts'
 import { EmbeddedPostgresError } from '../infra/postgres/embedded.ts'
 import { MigrationError } from '../infra/postgres/migrations.ts'
 import { StartError } from './server.ts'
 
-/** null for what no operator can change. */
-export function explain(error: unknown): string | null {
+/** null for any other error. */
+export function explainStartupError(error: unknown): string | null {
   if (
     error instanceof ConfigError ||
     error instanceof StartError ||
@@ -15,7 +15,10 @@ export function explain(error: unknown): string | null {
   )
     return error.message
   const cause = (error as { cause?: unknown }).cause ?? error
-  if (isUnavailable(cause))
-    return `The database at DATABASE_URL cannot be reached (${(cause as Error).message || (cause as { code?: string }).code}); check the address and that it is running.`
+  if (isUnavailable(cause)) {
+    const { message, code } = cause as { message?: string; code?: string }
+    const reason = message || code
+    return `The database at DATABASE_URL is unreachable (${reason}); check the address and that it is running.`
+  }
   return null
 }

@@ -1,18 +1,18 @@
-// `npm run worker`: does the work beside the requests in a process of its own, on the database of the servers: sends
-// webhooks and tidies. Any number of them share the work.
+// `npm run worker`: runs the background work (webhooks, documents, renewals, retention) in a process without
+// a socket. Any number of workers share the work of one database.
 import { loadEnvFile, readConfig } from '../infra/config/config.ts'
 import { startEmbedded } from '../infra/postgres/embedded.ts'
 import { prepareDatabase } from '../infra/prepare-database.ts'
 import { createServices } from '../services/services.ts'
 import { startWork } from '../services/background.ts'
 import { createLog } from './logging.ts'
-import { explain } from './startup-errors.ts'
+import { explainStartupError } from './startup-errors.ts'
 import { runUntilStopped } from './lifecycle.ts'
 
 await runUntilStopped({
   script: 'worker',
-  explain,
-  async start(say) {
+  explain: explainStartupError,
+  async start(progress) {
     loadEnvFile()
     const config = readConfig()
     const closers: Array<() => Promise<unknown>> = []
@@ -26,14 +26,18 @@ await runUntilStopped({
           : null
       if (postgres !== null) closers.unshift(() => postgres.stop())
       const databaseUrl = config.databaseUrl ?? postgres!.url
-      await prepareDatabase(databaseUrl, say)
+      await prepareDatabase(databaseUrl, progress)
       const log = createLog(config.logLevel)
-      const onError = (error: Error): void => log.error({ err: error }, 'work failed')
+      const onError = (error: Error): void => log.error({ err: error }, 'background work failed')
       const services = createServices({ config, databaseUrl, onError })
       closers.unshift(() => services.close())
       const work = await startWork(services, { sends: true, onError })
       closers.unshift(() => work.stop())
-      return { stop, deadline: config.shutdownTimeout * 1000, ready: () => say('working; Ctrl-C stops it') }
+      return {
+        stop,
+        deadline: config.shutdownTimeout * 1000,
+        ready: () => progress('working; press Ctrl-C to stop'),
+      }
     } catch (error) {
       await stop()
       throw error

@@ -1,11 +1,12 @@
-// Before anything of a request is read: whose key it carries (401), how often it came (429), what it may do (403).
+// Runs before the body is read: identifies the API key (401), counts the request (429), checks its scopes
+// (403).
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ApiError, forbidden, rateLimited } from '../../infra/errors.ts'
-import { windowSeconds, type Limits, type Verdict } from './rate-limit.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { ApiError, forbidden, rateLimited } from '../../infra/errors.ts'
 import type { Principal } from '../../services/users/authentication.ts'
 import type { Services } from '../../services/services.ts'
 import { networkOf } from './client-ip.ts'
+import { windowSeconds, type RateLimitResult, type RateLimits } from './rate-limit.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,41 +14,48 @@ declare module 'fastify' {
   }
 }
 
-/** The hook of an operation that takes a key, or counts the requests of those who have none by where they come from. */
-export function secure(info: OperationInfo, { principals, lastUsed }: Services, limits: Limits) {
+/**
+ * The hook of an operation. Requests without a key are counted by client network, where the operation allows
+ * them.
+ */
+export function authenticate(info: OperationInfo, { principals, lastUsed }: Services, limits: RateLimits) {
   return async function (request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    if (info.scopes === null || (info.keyOptional === true && request.headers.authorization === undefined)) {
-      const verdict = await limits.consume(info.rateLimit!, networkOf(request.ip))
-      announce(reply, verdict)
-      if (!verdict.allowed) throw rateLimited(verdict.reset)
+    const { authorization } = request.headers
+    if (info.scopes === null || (info.keyOptional === true && authorization === undefined)) {
+      await count(reply, info.rateLimit!, networkOf(request.ip))
       return
     }
-    const principal = await identify(request, reply)
+    const principal = await principalOf(request, reply)
     request.principal = principal
     lastUsed.touch(principal.keyId)
-    const verdict = await limits.consume(info.rateLimit!, principal.keyId)
-    announce(reply, verdict)
-    if (!verdict.allowed) throw rateLimited(verdict.reset)
+    await count(reply, info.rateLimit!, principal.keyId)
     for (const scope of info.scopes) {
-      if (!principal.scopes.has(scope)) throw forbidden(`This needs a key with the scope ${scope}.`, 'scope')
+      if (!principal.scopes.has(scope))
+        throw forbidden(`This operation requires an API key with the scope ${scope}.`, 'scope')
     }
   }
 
-  async function identify(request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
+  async function principalOf(request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
     try {
       return await principals.authenticate(request.headers.authorization)
     } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 401) throw error
-      // With no valid key there is only the address to count by.
-      const verdict = await limits.consume('address', networkOf(request.ip))
-      announce(reply, verdict)
-      throw verdict.allowed ? error : rateLimited(verdict.reset)
+      // Without a valid key only the client's address can be limited.
+      if (error instanceof ApiError && error.status === 401)
+        await count(reply, 'address', networkOf(request.ip))
+      throw error
     }
+  }
+
+  /** Throws 429 when the limit is used up. */
+  async function count(reply: FastifyReply, policy: string, client: string): Promise<void> {
+    const result = await limits.consume(policy, client)
+    setRateLimitHeaders(reply, result)
+    if (!result.allowed) throw rateLimited(result.reset)
   }
 }
 
-/** The fields of draft-ietf-httpapi-ratelimit-headers. */
-function announce(reply: FastifyReply, { policy, remaining, reset }: Verdict): void {
+/** The header fields of draft-ietf-httpapi-ratelimit-headers. */
+function setRateLimitHeaders(reply: FastifyReply, { policy, remaining, reset }: RateLimitResult): void {
   reply.header('ratelimit-policy', `"${policy.name}";q=${policy.limit};w=${windowSeconds}`)
   reply.header('ratelimit', `"${policy.name}";r=${remaining};t=${reset}`)
 }

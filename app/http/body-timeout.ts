@@ -1,93 +1,94 @@
-// How long a request's body may take to arrive: a body that is read whole has the request's time-out, a file has a longer
-// one and must never stop for that long. The headers are Node's own to watch.
+// Time-outs of request bodies. A body that is read whole has the request time-out. A streamed body has the
+// longer upload time-out, and must never pause for longer than the request time-out. Node itself limits the
+// time for the headers.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { requestTimeout } from '../../infra/errors.ts'
 import { isStreamed } from './validation.ts'
 
-export interface Patience {
-  /** Milliseconds for the whole of an ordinary body, and for one silence in a streamed one. */
-  request: number
+export interface BodyTimeouts {
+  /** Milliseconds for the whole of an ordinary body, and for one pause in a streamed one. */
+  requestMs: number
   /** Milliseconds for the whole of a streamed body. */
-  upload: number
-  /** Milliseconds after which a connection on which nothing moves is closed. */
-  idle: number
+  uploadMs: number
+  /** Milliseconds after which an idle connection is closed. */
+  idleMs: number
 }
 
-/** Milliseconds in which a client that is still sending comes to read its answer. */
-const farewell = 5_000
+/**
+ * Milliseconds in which a client that is still sending can read its response, before the connection is cut.
+ */
+const lingerMs = 5_000
 
 /**
- * Fails the body of the request with 408 when it takes too long. What is done with a file that has arrived has the time of
- * an upload again, in which nothing needs to move on the connection.
+ * Fails the body of the request with 408 when it takes too long. While the server then works on an uploaded
+ * file, the connection may be idle for the upload time-out.
  */
-export function watchBody(
+export function enforceBodyTimeout(
   request: FastifyRequest,
   { raw: response }: FastifyReply,
-  patience: Patience,
+  timeouts: BodyTimeouts,
 ): void {
-  const {
-    raw,
-    routeOptions: {
-      config: { operation },
-    },
-  } = request
+  const { raw } = request
+  const { operation } = request.routeOptions.config
   if (!hasBody(raw)) return
   const streamed = operation !== undefined && isStreamed(operation, request)
-  const started = performance.now()
-  let heard = started
+  const startedAt = performance.now()
+  let activeAt = startedAt
   let bytes = raw.socket.bytesRead
   const timer = setInterval(
     () => {
       if (raw.complete || raw.destroyed) return clearInterval(timer)
       const now = performance.now()
-      // What waits to be read is not the client's silence.
-      if (raw.socket.bytesRead !== bytes || raw.readableLength > 0) heard = now
+      // Bytes that wait to be read are not a pause of the client.
+      if (raw.socket.bytesRead !== bytes || raw.readableLength > 0) activeAt = now
       bytes = raw.socket.bytesRead
-      if (now - (streamed ? heard : started) < patience.request && now - started < patience.upload) return
+      const waited = now - (streamed ? activeAt : startedAt)
+      if (waited < timeouts.requestMs && now - startedAt < timeouts.uploadMs) return
       clearInterval(timer)
-      // Whoever reads it hears of it, and the connection stays open for the answer; a body that nobody reads has none to come.
+      // The reader of the body answers 408 on the open connection. Without a reader there is no response to
+      // wait for.
       if (raw.listenerCount('error') > 0) raw.emit('error', requestTimeout())
       else raw.socket.destroy()
     },
-    Math.min(1_000, patience.request / 4),
+    Math.min(1_000, timeouts.requestMs / 4),
   )
   timer.unref()
   raw.once('end', () => {
     clearInterval(timer)
-    if (streamed) awaitAnswer(response, patience)
+    if (streamed) extendIdleTimeout(response, timeouts)
   })
   raw.once('close', () => clearInterval(timer))
 }
 
-/** Until the answer is sent the connection is not idle, however still it is. */
-function awaitAnswer(response: ServerResponse, { upload, idle }: Patience): void {
+/** Until the response is sent, the connection counts as active although nothing moves on it. */
+function extendIdleTimeout(response: ServerResponse, { uploadMs, idleMs }: BodyTimeouts): void {
   const { socket } = response
   if (socket === null || response.writableEnded) return
-  socket.setTimeout(upload)
-  // Before Node sets the time that a connection may wait for its next request.
-  response.prependOnceListener('finish', () => socket.setTimeout(idle))
+  socket.setTimeout(uploadMs)
+  // Runs before Node sets the keep-alive time-out of the connection.
+  response.prependOnceListener('finish', () => socket.setTimeout(idleMs))
 }
 
 /**
- * What is still arriving when its answer is given, whoever gave it, is read on for a moment, so that the client comes to read
- * the answer, and then cut off.
+ * Lingering close: when a response is sent before its request body has arrived, the rest of the body is read
+ * and dropped for a moment, so that the client reads the response. Then the connection is cut.
  */
-export function abandonBodies(server: Server): void {
+export function drainUnreadBodies(server: Server): void {
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    if (hasBody(request)) response.once('finish', () => abandon(request))
+    if (hasBody(request)) response.once('finish', () => drain(request))
   })
 }
 
-function abandon(request: IncomingMessage): void {
+function drain(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return
-  // Nobody waits for it any more.
+  // The body has no reader any more, so its errors are ignored.
   request.on('error', () => {})
   request.unpipe()
   request.resume()
   setTimeout(() => {
     if (!request.complete) request.socket.destroy()
-  }, farewell).unref()
+  }, lingerMs).unref()
 }
 
 export function hasBody({ headers }: IncomingMessage): boolean {

@@ -1,4 +1,5 @@
-// Answers with bytes (RFC 9110, sections 13 and 14): whole, one range of them, or nothing where the client has them already.
+// Sends bytes (RFC 9110, sections 13 and 14): all of them, one range, or 304 when the client has them
+// already.
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { rangeNotSatisfiable } from '../../infra/errors.ts'
@@ -10,7 +11,7 @@ interface Range {
   end: number
 }
 
-export async function sendContent(
+export async function sendBytes(
   request: FastifyRequest,
   reply: FastifyReply,
   content: Bytes,
@@ -26,25 +27,34 @@ export async function sendContent(
   if (isUnchanged(request, etag, modified)) return reply.code(304).headers(headers).send()
   const isHead = request.method === 'HEAD'
   const range = isHead ? null : rangeOf(request, etag, modified, bytes)
-  // An address is for GET alone.
+  // Only a GET is redirected: a presigned URL is valid for one method.
   if (content.address !== undefined && !isHead)
     return reply
       .code(302)
       .headers({ location: await content.address(), 'cache-control': 'no-store' })
       .send()
   const length = range === null ? bytes : range.end - range.start + 1
-  // Opened before anything is said of it: a refusal has none of these fields.
-  const stream = isHead ? Readable.from([]) : whole(await content.open(range ?? undefined), length, reply)
+  // Opened before any header is set, since an error response must not carry them.
+  const stream = isHead
+    ? Readable.from([])
+    : requireWhole(await content.open(range ?? undefined), length, reply)
   reply.headers({ ...headers, 'content-type': type, 'content-length': length })
   if (range !== null) reply.header('content-range', `bytes ${range.start}-${range.end}/${bytes}`)
   return reply.code(range === null ? 200 : 206).send(stream)
 }
 
-/** A store that has lost some of the bytes must not look to the client like one that is slow: the connection is cut. */
-function whole(stream: Readable & { bytesRead?: number }, length: number, reply: FastifyReply): Readable {
+/**
+ * Cuts the connection when the store has fewer bytes than declared; otherwise the client would wait for the
+ * rest.
+ */
+function requireWhole(
+  stream: Readable & { bytesRead?: number },
+  length: number,
+  reply: FastifyReply,
+): Readable {
   return stream.once('end', () => {
     if (stream.bytesRead !== undefined && stream.bytesRead < length)
-      reply.raw.destroy(new Error('fewer bytes than the file has'))
+      reply.raw.destroy(new Error('the store has fewer bytes than the file'))
   })
 }
 
@@ -55,24 +65,25 @@ function isUnchanged({ headers }: FastifyRequest, etag: string, modified: Date):
 }
 
 /**
- * The range to send, or null for the whole: where none is asked for, several are, it is malformed, or If-Range forbids it.
- * Read here because range-parser answers 416 where the suffix is longer than the file, or the range is malformed.
+ * The range to send. null for the whole: without Range, with several ranges, with a malformed one, or when
+ * If-Range does not match. Parsed here because range-parser returns 416 for a long suffix and for a malformed
+ * range.
  */
 function rangeOf({ headers }: FastifyRequest, etag: string, modified: Date, bytes: number): Range | null {
   const { range } = headers
-  if (range === undefined || !stillHolds(headers['if-range'] as string | undefined, etag, modified))
+  if (range === undefined || !ifRangeMatches(headers['if-range'] as string | undefined, etag, modified))
     return null
   const [, first, last] = /^bytes=[ \t]*(?=\d*-\d|\d)(\d*)-(\d*)[ \t]*$/i.exec(range) ?? []
   if (first === undefined || (first !== '' && last !== '' && Number(last) < Number(first))) return null
-  // The last so many bytes; nothing has no range that could be named.
+  // A suffix range: the last n bytes. An empty file has no range.
   if (first === '' && Number(last) > 0)
     return bytes === 0 ? null : { start: Math.max(0, bytes - Number(last)), end: bytes - 1 }
   if (first === '' || Number(first) >= bytes) throw rangeNotSatisfiable(bytes)
   return { start: Number(first), end: Math.min(last === '' ? Infinity : Number(last), bytes - 1) }
 }
 
-/** If-Range: strong comparison of an ETag, or exactly the date. */
-function stillHolds(header: string | undefined, etag: string, modified: Date): boolean {
+/** If-Range: an ETag by strong comparison, or exactly the date. */
+function ifRangeMatches(header: string | undefined, etag: string, modified: Date): boolean {
   if (header === undefined) return true
   return header.includes('"') ? matches(header, etag) : Date.parse(header) === modified.getTime()
 }

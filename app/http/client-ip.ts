@@ -1,9 +1,10 @@
-// Whom limits count where there is no key: the network that a request comes from.
+// The network of a client, by which requests without an API key are counted.
 import ipaddr from 'ipaddr.js'
 
 /**
- * An IPv4 address; of an IPv6 one its first 64 bits, which are the least that anybody is given (RFC 6177), so that whoever has
- * them all is counted as one. What is no address, as a proxy may forward it, stands for itself.
+ * An IPv4 address as it is. An IPv6 address as its first 64 bits: the smallest network that a customer gets
+ * (RFC 6177), so that one customer counts as one client. Text that is no address, as a proxy may forward it,
+ * is returned unchanged.
  */
 export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address

@@ -1,6 +1,6 @@
-// What a client takes for an answer.
+// Content negotiation by the Accept header.
 
-/** Whether Accept (RFC 9110, section 12.5.1) leaves at least one of the types. */
+/** Whether Accept (RFC 9110, section 12.5.1) allows at least one of the types. */
 export function accepts(header: string | undefined, types: string[]): boolean {
   if (header === undefined || header === '*/*' || types.includes(header) || header.trim() === '') return true
   return types.some((type) => {
@@ -23,7 +23,7 @@ export function accepts(header: string | undefined, types: string[]): boolean {
   })
 }
 
-/** Whether it is a browser that shows a page to a person: only these ask for HTML by its name. */
-export function asksForPage(header: string | undefined): boolean {
+/** Whether the client is a browser that shows a page: only browsers name HTML in Accept. */
+export function acceptsHtml(header: string | undefined): boolean {
   return header !== undefined && /text\/html/i.test(header) && accepts(header, ['text/html'])
 }

@@ -1,11 +1,11 @@
-// What every answer of a deprecated operation says, errors too: since when it is (RFC 9745), when it ends (RFC 8594), and what comes after it.
+// Headers of a deprecated operation, on errors too: Deprecation (RFC 9745), Sunset (RFC 8594) and Link.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 
 type Done = (error?: Error) => void
 
-/** The hook for an operation that is deprecated, or none. */
-export function sayDeprecated(
+/** The hook of a deprecated operation; none for other operations. */
+export function deprecationHooks(
   info: OperationInfo,
   publicUrl: () => string,
 ): Array<(request: FastifyRequest, reply: FastifyReply, done: Done) => void> {
@@ -20,22 +20,22 @@ export function sayDeprecated(
         `<${docs}>; rel="deprecation"; type="text/html"`,
         `<${docs}>; rel="sunset"; type="text/html"`,
       ]
-      if (successor !== null)
-        links.push(
-          `<${publicUrl()}${filled(successor, request.params as Record<string, string>)}>; rel="successor-version"`,
-        )
+      if (successor !== null) {
+        const path = fillPath(successor, request.params as Record<string, string>)
+        links.push(`<${publicUrl()}${path}>; rel="successor-version"`)
+      }
       reply.headers({ deprecation, sunset: end, link: links.join(', ') })
       done()
     },
   ]
 }
 
-/** A Link beside those that the answer has already. */
-export function linkBeside(reply: FastifyReply, link: string): string {
-  const there = reply.getHeader('link')
-  return there === undefined ? link : `${link}, ${String(there)}`
+/** Appends a link to the Link header that the response may already have. */
+export function appendLink(reply: FastifyReply, link: string): string {
+  const present = reply.getHeader('link')
+  return present === undefined ? link : `${link}, ${String(present)}`
 }
 
-function filled(path: string, params: Record<string, string>): string {
+function fillPath(path: string, params: Record<string, string>): string {
   return path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(params[name]))
 }

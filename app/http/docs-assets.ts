@@ -1,5 +1,6 @@
-// What belongs to the reference page and stands in no contract: its script, served from here so that the page needs no other host, the document that it
-// draws, and the catalogues of errors and events. Each is made at the first request for it and kept compressed.
+// The assets of the documentation, which are not part of the contract: the script of the reference page
+// (served from here, so that the page needs no other host), the document that it renders, and the catalogues
+// of errors and events. Each asset is created on its first request and kept compressed.
 import { promisify } from 'node:util'
 import { createGunzip, gzip } from 'node:zlib'
 import Fastify, { type FastifyInstance } from 'fastify'
@@ -14,8 +15,8 @@ interface Asset {
   make(): string | Promise<string>
 }
 
-/** May be kept, and is asked about each time. */
-const changing = { 'cache-control': 'public, no-cache' }
+/** Caches may store these assets, but must revalidate them. */
+const revalidated = { 'cache-control': 'public, no-cache' }
 
 const assets: Record<string, Asset> = {
   [docsScript]: {
@@ -23,37 +24,39 @@ const assets: Record<string, Asset> = {
     headers: { 'cache-control': 'public, max-age=31536000, immutable' },
     make: scalarScript,
   },
-  [docsDocument]: { type: 'application/json; charset=utf-8', headers: changing, make: contractWithSamples },
+  [docsDocument]: {
+    type: 'application/json; charset=utf-8',
+    headers: revalidated,
+    make: contractWithSamples,
+  },
   '/docs/errors': {
     type: 'text/html; charset=utf-8',
-    headers: { ...catalogueHeaders, ...changing },
+    headers: { ...catalogueHeaders, ...revalidated },
     make: errorsPage,
   },
   '/docs/events': {
     type: 'text/html; charset=utf-8',
-    headers: { ...catalogueHeaders, ...changing },
+    headers: { ...catalogueHeaders, ...revalidated },
     make: eventsPage,
   },
 }
 
-export function docsAssets(app: FastifyInstance): void {
+export function serveDocsAssets(app: FastifyInstance): void {
   for (const [path, asset] of Object.entries(assets)) serveAsset(app, path, asset)
 }
 
 function serveAsset(app: FastifyInstance, path: string, { type, headers, make }: Asset): void {
-  let making: Promise<{ gzipped: Buffer; etag: string }> | undefined
+  let pending: Promise<{ gzipped: Buffer; etag: string }> | undefined
 
   app.get(path, async (request, reply) => {
-    const made = await (making ??= compressed(make))
-    const zipped = takesGzip(request.headers['accept-encoding'])
-    // A strong ETag names the bytes that are sent, so each coding has its own.
-    const etag = zipped ? made.etag.replace(/"$/, '-gzip"') : made.etag
+    const { gzipped, etag: textEtag } = await (pending ??= compressed(make))
+    const zipped = acceptsGzip(request.headers['accept-encoding'])
+    // A strong ETag identifies the sent bytes, so each content coding has its own.
+    const etag = zipped ? textEtag.replace(/"$/, '-gzip"') : textEtag
     reply.headers(headers).header('vary', 'accept-encoding').header('etag', etag)
     if (noneMatches(request.headers['if-none-match'], etag)) return reply.code(304).send()
     reply.type(type)
-    return zipped
-      ? reply.header('content-encoding', 'gzip').send(made.gzipped)
-      : reply.send(gunzipped(made.gzipped))
+    return zipped ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(gunzip(gzipped))
   })
 }
 
@@ -62,24 +65,27 @@ async function compressed(make: Asset['make']): Promise<{ gzipped: Buffer; etag:
   return { gzipped: await promisify(gzip)(text, { level: 9 }), etag: etagOf(text) }
 }
 
-/** As a stream, so that a reader who stalls holds a chunk and not the whole. */
-function gunzipped(script: Buffer) {
-  const gunzip = createGunzip()
-  gunzip.end(script)
-  return gunzip
+/** A stream, so that a slow reader holds one chunk in memory and not the whole asset. */
+function gunzip(script: Buffer) {
+  const stream = createGunzip()
+  stream.end(script)
+  return stream
 }
 
-/** The package gives its script only by way of its Fastify plugin; importing it is dear, so a server never asked never does. */
+/**
+ * The package offers its script only through its Fastify plugin. It is imported on demand because that is
+ * slow.
+ */
 async function scalarScript(): Promise<string> {
   const { default: scalar } = await import('@scalar/fastify-api-reference')
   const inner = Fastify()
   inner.register(scalar, { routePrefix: '/reference', configuration: { url: docsDocument } })
   const { statusCode, body } = await inner.inject('/reference/js/scalar.js')
   if (statusCode !== 200)
-    throw new Error(`the reference page's script is not where its package had it: ${statusCode}`)
+    throw new Error(`the script of the reference page was not found in its package: ${statusCode}`)
   return body
 }
 
-function takesGzip(header: string | undefined): boolean {
+function acceptsGzip(header: string | undefined): boolean {
   return /(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[^,]*)?(?:,|$)/i.test(header ?? '')
 }

@@ -1,29 +1,29 @@
-// What a person is told who asked for a page and met an error.
+// HTML error pages, for browsers that requested a page.
 import type { ApiError } from '../../infra/errors.ts'
 import { page } from '../../infra/html/layout.ts'
 import { html } from '../../infra/html/html.ts'
 
-const words: Record<number, { title: string; text: string }> = {
+const messages: Record<number, { title: string; text: string }> = {
   429: {
     title: 'Too many requests',
-    text: 'So much was asked for from your network that this has to wait. Load the page again in a moment.',
+    text: 'Your network sent too many requests. Reload the page in a moment.',
   },
   500: {
     title: 'Something went wrong',
-    text: 'It has been noted. Load the page again to see how things stand.',
+    text: 'The error was logged. Reload the page to see the current state.',
   },
   503: {
-    title: 'Not available at the moment',
-    text: 'Load the page again in a moment to see how things stand.',
+    title: 'Temporarily unavailable',
+    text: 'Reload the page in a moment.',
   },
 }
-const otherwise = {
-  title: 'This cannot be shown',
-  text: 'The address, or what was sent to it, is not what it should be. Go back to where you came from and try again.',
+const fallback = {
+  title: 'This page cannot be shown',
+  text: 'The address or the submitted data is not valid. Go back and try again.',
 }
 
 export function errorPage({ status, code }: ApiError, requestId: string): string {
-  const { title, text } = words[status] ?? otherwise
+  const { title, text } = messages[status] ?? fallback
   return page({
     title,
     body: html`<div class="sheet stack">

@@ -1,5 +1,5 @@
-// Every error answer has one shape, made here and only here: {error: {code, message, details}}. Where an operation's answers are pages, a browser is
-// shown a page instead.
+// Every error response has one shape, made here and only here: {error: {code, message, details}}. A browser
+// that requested an HTML page gets an error page instead.
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
 import { translated } from '../../infra/database/database.ts'
@@ -14,7 +14,7 @@ import {
 import { pageHeaders } from '../../infra/html/layout.ts'
 import { newRequestId } from '../../infra/ids.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { asksForPage } from './content-negotiation.ts'
+import { acceptsHtml } from './content-negotiation.ts'
 import { errorPage } from './error-page.ts'
 import { operationsAt } from './operations-by-path.ts'
 
@@ -30,17 +30,19 @@ function errorBody(error: ApiError, requestId: string): object {
   }
 }
 
-/** Fastify's error handler: what is not one of ours is logged in full and answered with nothing of it. */
+/**
+ * Fastify's error handler. An unexpected error is logged in full; the response says nothing about its cause.
+ */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const known = asApiError(error, request)
   if (known.status >= 500) {
     request.log.error({ err: known.cause ?? error, code: known.code }, 'request failed')
   }
-  const asPage = asksForPage(request.headers.accept) && operationsOf(request).some(answersPages)
+  const asPage = acceptsHtml(request.headers.accept) && operationsOf(request).some(answersHtml)
   return (
     reply
       .code(known.status)
-      // Set here too, because what fails before the hooks has not got them yet.
+      // Set here too, since an error before the hooks leaves them unset.
       .headers({
         ...(asPage && pageHeaders),
         ...known.headers,
@@ -54,13 +56,13 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   )
 }
 
-/** The one that is asked for; where the path has none for the method, its others. */
+/** The requested operation; when the path lacks the method, the other operations of the path. */
 function operationsOf(request: FastifyRequest): OperationInfo[] {
   const { operation } = request.routeOptions.config
   return operation === undefined ? operationsAt(request.url) : [operation]
 }
 
-function answersPages(operation: OperationInfo): boolean {
+function answersHtml(operation: OperationInfo): boolean {
   return Object.values(operation.replies).some(({ contentType }) => contentType === 'text/html')
 }
 
@@ -76,24 +78,33 @@ function asApiError(error: unknown, request: FastifyRequest): ApiError {
         request.routeOptions.config.operation?.body?.contentTypes ?? ['application/json'],
       )
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return invalidField('body', 'content_length', 'The body is not as long as Content-Length says.')
+      return invalidField('body', 'content_length', 'The body length differs from Content-Length.')
     case 'FST_ERR_BAD_URL':
-      return new ApiError(400, 'INVALID_REQUEST', 'The address is malformed.', {
+      return new ApiError(400, 'INVALID_REQUEST', 'The URL is malformed.', {
         field: 'url',
         constraint: 'format',
       })
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return notFound('path')
     case 'ECONNRESET':
-      return new ApiError(400, 'INVALID_REQUEST', 'The request was cut off.', { constraint: 'complete' })
+      return new ApiError(400, 'INVALID_REQUEST', 'The request body is incomplete.', {
+        constraint: 'complete',
+      })
   }
   if (statusCode === 408) return requestTimeout()
-  return Object.assign(new ApiError(500, 'SERVER_ERROR', 'Something went wrong; it has been noted.'), {
-    cause: error,
-  })
+  return Object.assign(
+    new ApiError(
+      500,
+      'SERVER_ERROR',
+      'An unexpected error occurred. Quote the request id when you report it.',
+    ),
+    {
+      cause: error,
+    },
+  )
 }
 
-/** Answers what never became a request: a head that is no HTTP, is too large, or does not arrive. */
+/** Answers a request whose headers are not valid HTTP, too large, or too slow. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy(error)
@@ -103,10 +114,10 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
     error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
       ? requestTimeout()
       : error.code === 'HPE_HEADER_OVERFLOW'
-        ? new ApiError(431, 'INVALID_REQUEST', 'The header fields are too large.', {
+        ? new ApiError(431, 'INVALID_REQUEST', 'The request headers are too large.', {
             constraint: 'max_bytes',
           })
-        : new ApiError(400, 'INVALID_REQUEST', 'This is not valid HTTP.', { constraint: 'http' })
+        : new ApiError(400, 'INVALID_REQUEST', 'The request is not valid HTTP.', { constraint: 'http' })
   const reasons: Record<number, string> = {
     400: 'Bad Request',
     408: 'Request Timeout',

@@ -1,12 +1,12 @@
-// ETag, If-None-Match and If-Match (RFC 9110, section 13). The validator is a digest of the representation itself, so
-// it is strong and needs no column.
+// ETag, If-None-Match and If-Match (RFC 9110, section 13). An ETag is a digest of the representation, so it
+// is strong and needs no column.
 import { hash } from 'node:crypto'
 
 export function etagOf(representation: string): string {
   return `"${hash('sha1', representation, 'base64url')}"`
 }
 
-/** Whether If-None-Match names this representation: weak comparison, as the RFC has it for this field. */
+/** Whether If-None-Match names this representation, by weak comparison. */
 export function noneMatches(header: string | undefined, etag: string): boolean {
   return (
     header !== undefined &&
@@ -14,7 +14,7 @@ export function noneMatches(header: string | undefined, etag: string): boolean {
   )
 }
 
-/** Whether If-Match lets a change of this representation through: strong comparison. */
+/** Whether If-Match allows a change of this representation, by strong comparison. */
 export function matches(header: string, etag: string): boolean {
   return header.trim() === '*' || tagsOf(header).includes(etag)
 }

@@ -1,5 +1,6 @@
-// Reads a form (multipart/form-data, RFC 7578): its fields first, then its file as a stream. The stream ends only when the
-// whole form has arrived and was well-formed, so that whoever waits for its end has nothing else to ask.
+// Reads a form (multipart/form-data, RFC 7578): its fields first, then its file as a stream. The stream ends
+// only when the whole form has arrived and is well-formed, so a reader that reaches the end needs no further
+// check.
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import type { MultipartFields, MultipartFile } from '@fastify/multipart'
@@ -9,45 +10,44 @@ import { parseStrictJson } from '../../infra/validation/strict-json.ts'
 
 export interface Form {
   fields: Record<string, unknown>
-  /** What is wrong with it whatever its schema says. */
+  /** Problems that the schema does not cover. */
   problems: Problem[]
-  /** null where there is none. */
+  /** null when the form has no file. */
   file: FilePart | null
-  /** The name that the client gives the file. */
+  /** The filename that the client sent. */
   filename: string | undefined
 }
 
 type Part = MultipartFile | Extract<MultipartFields[string], { type: 'field' }>
 type Parts = AsyncIterator<Part>
 
-// Few: a form is what a person fills in.
 const limits = { fields: 50, files: 2, parts: 60, fieldSize: 64 * 1024, fileSize: Infinity }
-const longestName = 100
+const maxNameLength = 100
 
-/** What RFC 7578 leaves of Content-Transfer-Encoding: names for no encoding. */
-const plain = new Set(['7bit', '8bit', 'binary'])
+/** The values of Content-Transfer-Encoding that mean no encoding, as RFC 7578 allows. */
+const identityEncodings = new Set(['7bit', '8bit', 'binary'])
 
 export async function readForm(request: FastifyRequest, info: FormInfo): Promise<Form> {
   const coding = request.headers['content-encoding'] ?? 'identity'
-  if (coding !== 'identity') throw unsupportedMediaType(['multipart/form-data with no Content-Encoding'])
-  // Names are taken as they are said: one with a path in it is refused and not cut.
+  if (coding !== 'identity') throw unsupportedMediaType(['multipart/form-data without Content-Encoding'])
+  // preservePath: a filename with a path is refused by validation, not shortened.
   const parts = (request.parts({ limits, preservePath: true }) as AsyncIterable<Part>)[Symbol.asyncIterator]()
   const form: Form = { fields: {}, problems: [], file: null, filename: undefined }
   for (let part = await next(parts); part !== null; part = await next(parts)) {
-    const broken = brokenPart(part)
-    if (broken !== null) throw broken
+    const error = partError(part)
+    if (error !== null) throw error
     if (part.type === 'file') {
-      if (part.fieldname !== info.file) throw unknown(part.fieldname)
+      if (part.fieldname !== info.file) throw unknownField(part.fieldname)
       form.filename = part.filename
-      if (isBroken(form.filename))
+      if (isInvalidText(form.filename))
         form.problems.push({
           field: info.file,
           constraint: 'well_formed',
-          message: 'the filename is not valid text',
+          message: 'The filename is not valid text.',
           location: 'body',
         })
       form.file = {
-        declaredType: declared(part.mimetype),
+        declaredType: mediaTypeOrNull(part.mimetype),
         content: Readable.from(contentOf(part, parts), { objectMode: false, highWaterMark: 64 * 1024 }),
       }
       break
@@ -66,28 +66,31 @@ export async function readForm(request: FastifyRequest, info: FormInfo): Promise
 
 function addField({ fields, problems }: Form, info: FormInfo, part: Extract<Part, { type: 'field' }>): void {
   const field = part.fieldname
-  const problem = (constraint: string, message: string): void => {
+  const addProblem = (constraint: string, message: string): void => {
     problems.push({ field, constraint, message, location: 'body' })
   }
-  if (part.valueTruncated) return problem('maxLength', `${field} is longer than ${limits.fieldSize} bytes`)
-  if (field === info.file) return problem('file', `${field} must be sent as a file, with a filename`)
+  if (part.valueTruncated) return addProblem('maxLength', `${field} is longer than ${limits.fieldSize} bytes`)
+  if (field === info.file) return addProblem('file', `${field} must be a file with a filename`)
   const text = textOf(part.value)
-  if (text === null) return problem('max_depth', `${field} is nested too deep`)
-  if (isBroken(text)) return problem('well_formed', `${field} is not valid text`)
+  if (text === null) return addProblem('max_depth', `${field} is nested too deeply`)
+  if (isInvalidText(text)) return addProblem('well_formed', `${field} is not valid text`)
   let value: unknown = text
   if (info.json.includes(field)) {
     value = undefined
     try {
       value = parseStrictJson(Buffer.from(text))
     } catch {}
-    if (value === undefined) return problem('type', `${field} must be JSON`)
+    if (value === undefined) return addProblem('type', `${field} must be valid JSON`)
   }
   if (info.lists.includes(field)) value = [...((fields[field] as unknown[] | undefined) ?? []), value]
-  else if (Object.hasOwn(fields, field)) return problem('once', `${field} is given twice`)
+  else if (Object.hasOwn(fields, field)) return addProblem('once', `${field} is given twice`)
   fields[field] = value
 }
 
-/** A part that is declared to be JSON comes parsed. null where it is nested too deep to be written again. */
+/**
+ * The multipart library parses parts of type JSON. null when the value is nested too deeply to be serialised
+ * again.
+ */
 function textOf(value: unknown): string | null {
   if (typeof value === 'string') return value
   try {
@@ -97,26 +100,22 @@ function textOf(value: unknown): string | null {
   }
 }
 
-function brokenPart({ fieldname, encoding }: Part): ApiError | null {
+function partError({ fieldname, encoding }: Part): ApiError | null {
   if (typeof fieldname !== 'string' || fieldname === '')
-    return invalidField('body', 'name', 'A part has no name.')
-  if (fieldname.length > longestName || isBroken(fieldname))
+    return invalidField('body', 'name', 'A part of the form has no name.')
+  if (fieldname.length > maxNameLength || isInvalidText(fieldname))
     return invalidField(
       'body',
       'name',
-      `A part has a name that is longer than ${longestName} or not valid text.`,
+      `A part of the form has a name that is not valid text or longer than ${maxNameLength} characters.`,
     )
-  if (!plain.has(encoding))
-    return invalidField(
-      fieldname,
-      'encoding',
-      `${fieldname} must be sent as it is, with no Content-Transfer-Encoding`,
-    )
+  if (!identityEncodings.has(encoding))
+    return invalidField(fieldname, 'encoding', `${fieldname} must be sent without Content-Transfer-Encoding`)
   return null
 }
 
-/** A replacement character stands where the bytes were no UTF-8. */
-function isBroken(text: string | undefined): boolean {
+/** A replacement character marks bytes that were not UTF-8. */
+function isInvalidText(text: string | undefined): boolean {
   return text !== undefined && /[\0\ufffd]/.test(text)
 }
 
@@ -129,11 +128,11 @@ async function* contentOf(part: MultipartFile, parts: Parts): AsyncGenerator<Buf
   const after = await next(parts)
   if (after === null) return
   throw (
-    brokenPart(after) ??
+    partError(after) ??
     invalidField(
       after.fieldname,
       'order',
-      `${after.fieldname} comes after the file: the file is one, and the last part`,
+      `${after.fieldname} comes after the file; the file must be the last part`,
     )
   )
 }
@@ -147,25 +146,25 @@ async function next(parts: Parts): Promise<Part | null> {
   }
 }
 
-/** What is no media type says nothing. */
-function declared(type: string | undefined): string | null {
+/** null for an invalid media type. */
+function mediaTypeOrNull(type: string | undefined): string | null {
   return type !== undefined && type.length <= 255 && /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/.test(type) ? type : null
 }
 
-function unknown(field: string): ApiError {
-  return invalidField(field, 'additionalProperties', `${field} is not known`)
+function unknownField(field: string): ApiError {
+  return invalidField(field, 'additionalProperties', `Unknown field: ${field}`)
 }
 
-/** Whatever the parser says: the client sent no form. */
+/** Translates an error of the multipart parser: the client sent an invalid form. */
 function asFormError(error: unknown): unknown {
   if (error instanceof ApiError) return error
   const { code = '', message = '' } = error as { code?: string; message?: string }
   if (/^FST_(PARTS|FIELDS|FILES)_LIMIT$/.test(code))
-    return invalidField('body', 'max_parts', `A form has at most ${limits.fields} fields and one file.`)
+    return invalidField('body', 'max_parts', `A form may have at most ${limits.fields} fields and one file.`)
   if (code === 'FST_PROTO_VIOLATION')
-    return invalidField('body', 'additionalProperties', 'A part has a name that is not known.')
+    return invalidField('body', 'additionalProperties', 'A part of the form has an unknown name.')
   if (code === 'FST_INVALID_JSON_FIELD_ERROR')
-    return invalidField('body', 'type', 'A part that is declared to be JSON is none.')
+    return invalidField('body', 'type', 'The part is not valid JSON.')
   if (/boundary/i.test(message)) return invalidField('Content-Type', 'boundary', 'The form has no boundary.')
-  return invalidField('body', 'multipart', 'The form is cut off or malformed.')
+  return invalidField('body', 'multipart', 'The form is incomplete or malformed.')
 }

@@ -1,4 +1,4 @@
-// What the contract has at a path, whatever it is asked with.
+// Looks up the operations of a path, regardless of the method.
 import { operations } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { patternOf } from '../../infra/validation/path-template.ts'
@@ -8,7 +8,7 @@ const patterns = Object.values<OperationInfo>(operations).map((info) => ({
   pattern: patternOf(info.path),
 }))
 
-/** The operations of the path of an address, one a method; none where the path is unknown. */
+/** The operations at the path of a URL, one per method; empty for an unknown path. */
 export function operationsAt(url: string): OperationInfo[] {
   const path = url.split('?')[0]
   return patterns.filter(({ pattern }) => pattern.test(path)).map(({ info }) => info)

@@ -1,4 +1,4 @@
-// How many requests a minute each key and each address may make: counted in memory, or in Redis for all instances.
+// Rate limits per API key and per client network: counted in memory, or in Redis for all instances together.
 import { Redis } from 'ioredis'
 import {
   RateLimiterMemory,
@@ -11,7 +11,7 @@ export interface Policy {
   name: string
   limit: number
 }
-export interface Verdict {
+export interface RateLimitResult {
   allowed: boolean
   policy: Policy
   remaining: number
@@ -22,22 +22,23 @@ export interface Verdict {
 /** The window of every policy, in seconds. */
 export const windowSeconds = 60
 
-export interface Limits {
-  /** Counts one request of `who` against the policy. */
-  consume(policy: string, who: string): Promise<Verdict>
+export interface RateLimits {
+  /** Counts one request of a client (a key id or a network) against the policy. */
+  consume(policy: string, client: string): Promise<RateLimitResult>
   close(): Promise<void>
 }
 
-export interface LimitsOptions {
+export interface RateLimitsOptions {
   policies: Record<string, number>
   redisUrl: string | null
   onError?: (error: Error) => void
 }
 
 /**
- * With Redis out of reach each instance counts for itself, so that neither everyone is refused nor anyone unlimited.
+ * While Redis is unreachable, each instance counts by itself: limits get looser, but requests are still
+ * served.
  */
-export function createLimits({ policies, redisUrl, onError = () => {} }: LimitsOptions): Limits {
+export function createRateLimits({ policies, redisUrl, onError = () => {} }: RateLimitsOptions): RateLimits {
   const redis =
     redisUrl === null
       ? null
@@ -47,7 +48,7 @@ export function createLimits({ policies, redisUrl, onError = () => {} }: LimitsO
           connectTimeout: 2_000,
           commandTimeout: 1_000,
         })
-  // Told once for each loss, not for each try to come back.
+  // Reported once per outage, not for each reconnection attempt.
   let reachable = true
   redis?.on('ready', () => {
     reachable = true
@@ -55,14 +56,15 @@ export function createLimits({ policies, redisUrl, onError = () => {} }: LimitsO
   redis?.on('error', (error) => {
     if (reachable)
       onError(
-        new Error('Redis cannot be reached; until it is back each server counts rate limits for itself', {
+        new Error('Redis is unreachable; each server counts rate limits by itself until it is back', {
           cause: error,
         }),
       )
     reachable = false
   })
-  // The first requests wait for the first connection, or its failure: else a server that has just started would count them for itself.
-  const tried =
+  // The first requests wait until the first connection succeeds or fails; otherwise a server that has just
+  // started would count them by itself.
+  const firstConnection =
     redis === null
       ? null
       : new Promise<void>((resolve) => {
@@ -86,16 +88,16 @@ export function createLimits({ policies, redisUrl, onError = () => {} }: LimitsO
     })
   }
   return {
-    async consume(name, who) {
+    async consume(name, client) {
       const found = limiters.get(name)
-      if (found === undefined) throw new Error(`there is no rate limit ${name}`)
+      if (found === undefined) throw new Error(`unknown rate limit policy: ${name}`)
       const { limiter, policy } = found
-      if (tried !== null) await tried
+      if (firstConnection !== null) await firstConnection
       try {
-        return verdict(true, policy, await limiter.consume(who))
+        return resultOf(true, policy, await limiter.consume(client))
       } catch (refusal) {
         if (!(refusal instanceof RateLimiterRes)) throw refusal
-        return verdict(false, policy, refusal)
+        return resultOf(false, policy, refusal)
       }
     },
     async close() {
@@ -104,7 +106,7 @@ export function createLimits({ policies, redisUrl, onError = () => {} }: LimitsO
   }
 }
 
-function verdict(allowed: boolean, policy: Policy, result: RateLimiterRes): Verdict {
+function resultOf(allowed: boolean, policy: Policy, result: RateLimiterRes): RateLimitResult {
   return {
     allowed,
     policy,

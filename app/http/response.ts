@@ -1,29 +1,29 @@
-// From what a handler answers to the bytes that go out: serialized as the spec declares, so that what it does not
-// declare never leaves.
+// Serialises a handler's answer as the spec declares it. Undeclared fields never leave the server.
 import serializers from '../../generated/serializers.js'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { hold } from '../../infra/validation/response-check.ts'
 import { etagOf } from './etag.ts'
 
-export interface Rendered {
+export interface RenderedResponse {
   status: number
   headers: Record<string, string>
-  /** null for an answer with no body. */
+  /** null for a response without a body. */
   text: string | null
 }
 
-interface Answer {
+/** What a handler returns. */
+export interface HandlerAnswer {
   status: number
-  body?: unknown
+  body?: any
   headers?: Record<string, string>
 }
 
 /**
- * `strict` holds the body against the spec, undeclared fields included, and throws when it breaks it.
- * An undeclared status always throws.
+ * Throws for an undeclared status. With `strict` it also throws for a body that does not match its schema,
+ * undeclared fields included.
  */
-export function render(info: OperationInfo, answer: Answer, strict: boolean): Rendered {
+export function render(info: OperationInfo, answer: HandlerAnswer, strict: boolean): RenderedResponse {
   const { status, body } = answer
   const declared = info.replies[status]
   if (declared === undefined)
@@ -32,13 +32,13 @@ export function render(info: OperationInfo, answer: Answer, strict: boolean): Re
   if (declared.contentType === null) return { status, headers, text: null }
   const text = serialize(info, status, body, strict)
   headers['content-type'] = `${declared.contentType}; charset=utf-8`
-  if (info.etag && status < 300) headers.etag = tagOf(info, status, body, text)
+  if (info.etag && status < 300) headers.etag = etagFor(info, status, body, text)
   return { status, headers, text }
 }
 
-const texts = new WeakMap<object, string>()
+const serialized = new WeakMap<object, string>()
 
-/** The data of an event of a stream. Many streams send the same object: it is written once. */
+/** The data of a server-sent event as JSON. Many streams send the same object, so it is serialised once. */
 export function eventText(
   info: OperationInfo,
   status: number,
@@ -46,30 +46,30 @@ export function eventText(
   data: object,
   strict: boolean,
 ): string {
-  let text = texts.get(data)
+  let text = serialized.get(data)
   if (text === undefined) {
     const serializer = info.replies[status].events?.[event]
     if (serializer === undefined)
       throw new Error(`${info.id} sent the event ${event}, which the spec does not declare`)
     text = write(`${info.id} ${event}`, serializer, data, strict)
-    texts.set(data, text)
+    serialized.set(data, text)
   }
   return text
 }
 
-/** The ETag that the GET of this operation's path would give for `entity`: what If-Match is held against. */
+/** The ETag that the GET operation of the same resource has for `entity`; If-Match is compared with it. */
 export function entityTag(info: OperationInfo, entity: unknown): string {
   const read = operations[info.ifMatch as OperationId]
-  return tagOf(read, 200, entity, serialize(read, 200, entity, false))
+  return etagFor(read, 200, entity, serialize(read, 200, entity, false))
 }
 
-/** Counters that others move would make every precondition fail: they have no part in the tag. */
-function tagOf(info: OperationInfo, status: number, body: unknown, text: string): string {
+/** Leaves out volatile fields: counters that others change would make every precondition fail. */
+function etagFor(info: OperationInfo, status: number, body: unknown, text: string): string {
   const { volatile } = info.replies[status]
   if (volatile === undefined) return etagOf(text)
-  const steady = { ...(body as Record<string, unknown>) }
-  for (const field of volatile) steady[field] = typeof steady[field] === 'number' ? 0 : null
-  return etagOf(serialize(info, status, steady, false))
+  const stable = { ...(body as Record<string, unknown>) }
+  for (const field of volatile) stable[field] = typeof stable[field] === 'number' ? 0 : null
+  return etagOf(serialize(info, status, stable, false))
 }
 
 function serialize(info: OperationInfo, status: number, body: unknown, strict: boolean): string {
@@ -82,7 +82,7 @@ function write(what: string, serializer: string, body: unknown, strict: boolean)
   return serializers[serializer](body)
 }
 
-/** The Link header of a page (RFC 8288): first, prev, next and last, with the other parameters kept. */
+/** The Link header of a page (RFC 8288): first, prev, next and last. Other query parameters are kept. */
 export function pageLinks(
   base: string,
   query: Record<string, unknown>,

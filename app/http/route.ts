@@ -1,319 +1,298 @@
-// The way of one request through its operation: security → validation → idempotency and preconditions → handler →
-// serializer → ETag. Everything here follows from the operation's row in the generated table.
+// The request pipeline of one operation: authentication and rate limit → validation → idempotency and
+// preconditions → handler → serializer → ETag. Every step follows from the operation's row in the generated
+// table.
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { preconditionFailed, notAcceptable, unsupportedMediaType } from '../../infra/errors.ts'
+import type { Bytes, OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db } from '../../infra/database/database.ts'
-import type { Bytes, FilePart, OperationInfo } from '../../infra/contract/operation.ts'
+import { notAcceptable } from '../../infra/errors.ts'
 import type { HandlerServices } from '../../services/handler.ts'
-import type { Limits } from './rate-limit.ts'
 import type { Services } from '../../services/services.ts'
+import { authenticate } from './authentication.ts'
+import { sendBytes } from './byte-ranges.ts'
 import { accepts } from './content-negotiation.ts'
-import { matches, noneMatches } from './etag.ts'
-import { sendContent } from './byte-ranges.ts'
-import { linkBeside, sayDeprecated } from './deprecation.ts'
+import { appendLink, deprecationHooks } from './deprecation.ts'
 import { fieldsLimit } from './errors.ts'
+import { noneMatches } from './etag.ts'
+import { idempotencyFingerprint, Replayed, withIdempotency, type IdempotentRequest } from './idempotency.ts'
+import { preconditionOf, withTransaction } from './preconditions.ts'
+import type { RateLimits } from './rate-limit.ts'
+import { eventText, pageLinks, render, type HandlerAnswer, type RenderedResponse } from './response.ts'
 import { EventStream } from './sse.ts'
-import { readForm } from './multipart.ts'
-import { identify, once, Replayed, type KeyedRequest } from './idempotency.ts'
-import { hasBody } from './body-timeout.ts'
-import { entityTag, eventText, pageLinks, render, type Rendered } from './response.ts'
-import { secure } from './authentication.ts'
-import { isTus, requireTus, sayVersion } from './tus.ts'
-import {
-  isStreamed,
-  isTypedTwice,
-  requireMediaType,
-  takesFields,
-  validate,
-  type Input,
-} from './validation.ts'
+import { readStreamedInput } from './streamed-body.ts'
+import { isTus, requireTus, tusVersionHook } from './tus.ts'
+import { isStreamed, takesFields, validate, type Input } from './validation.ts'
 
-type AnyHandler = (
-  request: any,
-  services: HandlerServices,
-) => Promise<{ status: number; body?: any; headers?: Record<string, string> }>
+type AnyHandler = (request: any, services: HandlerServices) => Promise<HandlerAnswer>
 
-export interface Edge {
+/** What the routes of all operations share. */
+export interface EdgeContext {
   services: Services
-  limits: Limits
+  limits: RateLimits
   publicUrl: () => string
-  /** The streams that are open. */
+  /** The open event streams. */
   streams: Set<EventStream>
 }
 
-/** The whole route of an operation, but for its method, which the skeleton gives. */
-export function routeOf(
-  info: OperationInfo,
-  handler: AnyHandler,
-  { services, limits, publicUrl, streams: open }: Edge,
-): Partial<RouteOptions> {
-  const {
-    config,
-    config: { validateResponses },
-    database,
-  } = services
-  const plain: HandlerServices = { ...services, db: database, publicUrl }
-  const writes = info.method !== 'GET'
-  const streams = info.replies[200]?.events !== undefined
-  const binary = info.replies[200]?.binary === true
-  return {
-    url: info.url,
-    // What a browser asks before it sends is answered here too.
-    config: {
-      operation: info,
-      ...(info.method === 'OPTIONS' && { cors: { strictPreflight: false, preflightContinue: true } }),
-    },
-    onRequest: [
-      ...sayDeprecated(info, publicUrl),
-      ...(info.rateLimit === null
-        ? []
-        : [...(isTus(info) ? [sayVersion] : []), secure(info, services, limits)]),
-    ],
-    ...(isTus(info) && { preParsing: requireTus }),
-    ...(takesFields(info) && { bodyLimit: fieldsLimit }),
-    handler: serve,
+/**
+ * The Fastify route of an operation, without its method: that comes from the skeleton (see routes.ts).
+ */
+export class OperationRoute {
+  readonly info: OperationInfo
+  readonly handler: AnyHandler
+  readonly context: EdgeContext
+  /** The services of a handler that only reads: the database as it is. */
+  readonly readServices: HandlerServices
+  readonly #writes: boolean
+  readonly #answersEvents: boolean
+  readonly #answersBytes: boolean
+
+  constructor(info: OperationInfo, handler: AnyHandler, context: EdgeContext) {
+    const { services, publicUrl } = context
+    this.info = info
+    this.handler = handler
+    this.context = context
+    this.readServices = { ...services, db: services.database, publicUrl }
+    this.#writes = info.method !== 'GET'
+    this.#answersEvents = info.replies[200]?.events !== undefined
+    this.#answersBytes = info.replies[200]?.binary === true
   }
 
-  async function serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    requireAcceptance(request, info.produces)
+  options(): Partial<RouteOptions> {
+    const { info } = this
+    const { services, limits, publicUrl } = this.context
+    const authentication = info.rateLimit === null ? [] : [authenticate(info, services, limits)]
+    return {
+      url: info.url,
+      // An OPTIONS operation of the spec is answered by its handler, not by the CORS plugin alone.
+      config: {
+        operation: info,
+        ...(info.method === 'OPTIONS' && { cors: { strictPreflight: false, preflightContinue: true } }),
+      },
+      onRequest: [
+        ...deprecationHooks(info, publicUrl),
+        ...(isTus(info) ? [tusVersionHook] : []),
+        ...authentication,
+      ],
+      ...(isTus(info) && { preParsing: requireTus }),
+      ...(takesFields(info) && { bodyLimit: fieldsLimit }),
+      handler: (request, reply) => this.#serve(request, reply),
+    }
+  }
+
+  async #serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { info } = this
+    const { database } = this.context.services
+    requireAcceptable(request, info.produces)
     const streamed = isStreamed(info, request)
-    const input = streamed ? await opened(request) : validate(info, request)
-    const key = request.headers['idempotency-key'] as string | undefined
-    if (streams) return await stream()
-    // What is written says which request wrote it.
-    const own = writes ? database.forRequest(request.id) : database
-    if (binary) {
-      const answer = await ask(own)
-      if (answer.status === 200) return await sendBytes(answer.body)
-      return send(request, reply, render(info, answer, validateResponses))
-    }
-    return send(
-      request,
-      reply,
-      info.idempotent && info.remembers !== true && key !== undefined ? await keyed(key) : await run(own),
-    )
+    const input = streamed ? await readStreamedInput(info, request) : validate(info, request)
+    const call = new OperationCall(this, request, reply, input)
+    // Rows and events record the id of the request that wrote them.
+    const db = this.#writes ? database.forRequest(request.id) : database
+    if (this.#answersEvents) return await call.sendEvents(db)
+    if (this.#answersBytes) return await call.sendBytes(db)
+    const idempotent = info.idempotent && info.handlesIdempotency !== true
+    if (!idempotent || call.idempotencyKey === undefined) return call.send(await call.respond(db))
+    return call.send(streamed ? await call.respondOnceStreamed(db) : await call.respondOnce(db))
+  }
+}
 
-    async function keyed(key: string): Promise<Rendered> {
-      const keyedRequest = {
-        principal: request.principal!,
-        key,
-        method: info.method,
-        path: pathOf(request),
-        body: sameness(request, input),
-        secretAnswer: info.secretAnswer,
-      }
-      if (!streamed) return (await once(own, keyedRequest, (tx) => run(tx))).rendered
-      try {
-        return await run(onceArrived(own, keyedRequest))
-      } catch (error) {
-        if (error instanceof Replayed) return error.rendered
-        throw error
-      }
-    }
+/** One request to an operation, from its validated input to its response. */
+class OperationCall {
+  readonly idempotencyKey: string | undefined
+  #route: OperationRoute
+  #request: FastifyRequest
+  #reply: FastifyReply
+  #input: Input
 
-    /**
-     * A body that is still arriving cannot be told from another's, and no transaction waits for it: its key is looked up in the
-     * one transaction in which the handler then makes its answer.
-     */
-    function onceArrived(db: Db, keyedRequest: KeyedRequest): Db {
-      return withTransaction(db, async (work) => {
-        let answer: any
-        const { rendered, replayed } = await once(db, keyedRequest, async (tx) =>
-          render(info, (answer = (await work(tx)) as any), validateResponses),
-        )
-        if (replayed) throw new Replayed(rendered)
-        return answer
+  constructor(route: OperationRoute, request: FastifyRequest, reply: FastifyReply, input: Input) {
+    this.#route = route
+    this.#request = request
+    this.#reply = reply
+    this.#input = input
+    this.idempotencyKey = request.headers['idempotency-key'] as string | undefined
+  }
+
+  /** Calls the handler and serialises its answer. */
+  async respond(db: Db): Promise<RenderedResponse> {
+    const { info, context } = this.#route
+    const answer = await this.#callHandler(db)
+    const response = this.#render(answer)
+    if (info.paged) {
+      const query = this.#input.query as Record<string, unknown>
+      response.headers.link = pageLinks(context.publicUrl() + this.#path, query, answer.body.pagination)
+    }
+    return response
+  }
+
+  /** The same, once per Idempotency-Key. */
+  async respondOnce(db: Db): Promise<RenderedResponse> {
+    const { response } = await withIdempotency(db, this.#idempotentRequest(), (tx) => this.respond(tx))
+    return response
+  }
+
+  /**
+   * The same for a body that is still arriving: no transaction waits for it. The handler reads the body
+   * first, and the key is looked up in the one transaction in which the handler then makes its changes.
+   */
+  async respondOnceStreamed(db: Db): Promise<RenderedResponse> {
+    const request = this.#idempotentRequest()
+    const onceDb = withTransaction(db, async (work) => {
+      let answer: any
+      const { response, replayed } = await withIdempotency(db, request, async (tx) => {
+        answer = await work(tx)
+        return this.#render(answer)
       })
-    }
-
-    async function sendBytes(content: Bytes): Promise<FastifyReply> {
-      requireAcceptance(request, [content.type.split(';')[0]])
-      reply.headers({
-        'cache-control': info.scopes === null ? 'no-cache' : 'no-store',
-        'content-security-policy': "default-src 'none'; sandbox",
-      })
-      return await sendContent(request, reply, content)
-    }
-
-    async function ask(db: Db): Promise<Awaited<ReturnType<AnyHandler>>> {
-      const precondition =
-        info.ifMatch === null ? unconditional : new Precondition(info, request.headers['if-match'])
-      return await handler(
-        {
-          id: request.id,
-          operation: info,
-          params: input.params,
-          query: input.query,
-          headers: request.headers,
-          body: input.body,
-          principal: request.principal,
-          keyed:
-            info.remembers === true && key !== undefined
-              ? identify({ key, method: info.method, path: pathOf(request), body: input.body })
-              : null,
-          get signal() {
-            return gone(reply)
-          },
-          ifMatch: precondition.hold,
-        },
-        db === database ? plain : { ...services, db: precondition.guard(db), publicUrl },
-      )
-    }
-
-    async function run(db: Db): Promise<Rendered> {
-      const answer = await ask(db)
-      const done = render(info, answer, validateResponses)
-      if (info.paged)
-        done.headers.link = pageLinks(
-          publicUrl() + pathOf(request),
-          input.query as Record<string, unknown>,
-          answer.body.pagination,
-        )
-      return done
-    }
-
-    async function stream(): Promise<FastifyReply> {
-      const { status, body, headers } = await ask(writes ? database.forRequest(request.id) : database)
-      if (info.replies[status]?.events === undefined)
-        throw new Error(`${info.id} answered ${status}, which the spec does not declare`)
-      reply.code(status).headers({
-        ...headers,
-        'content-type': 'text/event-stream; charset=utf-8',
-        'cache-control': 'no-store',
-        'x-accel-buffering': 'no',
-      })
-      // Without a length, as the stream itself.
-      if (request.method === 'HEAD') return reply.send(Readable.from([]))
-      const events = new EventStream({
-        start: body,
-        serialize: (event, data) => eventText(info, status, event, data as object, validateResponses),
-        ping: config.streamPing * 1000,
-        patience: config.streamPatience * 1000,
-      })
-      open.add(events)
-      events.once('close', () => open.delete(events))
-      return reply.send(events)
+      if (replayed) throw new Replayed(response)
+      return answer
+    })
+    try {
+      return await this.respond(onceDb)
+    } catch (error) {
+      if (error instanceof Replayed) return error.response
+      throw error
     }
   }
 
-  /** The input of an operation whose body is still arriving: of a form the fields are there. */
-  async function opened(request: FastifyRequest): Promise<Input> {
-    const { form: declared } = info.body!
-    if (declared === undefined) {
-      const input = validate(info, request)
-      const part: FilePart = { declaredType: request.headers['content-type'] ?? null, content: request.raw }
-      return { ...input, body: request.body === undefined ? null : part }
-    }
-    // Says that it is missing.
-    if (!hasBody(request.raw) || request.headers['content-length'] === '0') validate(info, request)
-    if (isTypedTwice(request)) throw unsupportedMediaType(info.body!.contentTypes)
-    requireMediaType(info, request)
-    const form = await readForm(request, declared)
-    // Held against the same rules as a name that is given.
-    if (declared.named && form.filename !== undefined) form.fields.name ??= form.filename
-    if (declared.named && form.file !== null && form.fields.name === undefined) {
-      form.problems.push({
-        field: 'name',
-        constraint: 'required',
-        message: 'name is required where the file has no filename',
-        location: 'body',
-      })
-    }
-    const input = validate(info, request, form)
-    return { ...input, body: { ...(input.body as object), [declared.file]: form.file } }
+  /** Answers with bytes: whole, a range of them, or 304. */
+  async sendBytes(db: Db): Promise<FastifyReply> {
+    const { info } = this.#route
+    const answer = await this.#callHandler(db)
+    if (answer.status !== 200) return this.send(this.#render(answer))
+    const content = answer.body as Bytes
+    requireAcceptable(this.#request, [content.type.split(';')[0]])
+    this.#reply.headers({
+      'cache-control': info.scopes === null ? 'no-cache' : 'no-store',
+      'content-security-policy': "default-src 'none'; sandbox",
+    })
+    return await sendBytes(this.#request, this.#reply, content)
   }
 
-  /** What has to be the same where an Idempotency-Key is used again. */
-  function sameness({ headers }: FastifyRequest, { body }: Input): unknown {
-    return info.keyedHeaders === undefined ? body : info.keyedHeaders.map((name) => headers[name] ?? null)
+  /** Answers with server-sent events. */
+  async sendEvents(db: Db): Promise<FastifyReply> {
+    const { info, context } = this.#route
+    const { config } = context.services
+    const { status, body, headers } = await this.#callHandler(db)
+    if (info.replies[status]?.events === undefined)
+      throw new Error(`${info.id} answered ${status}, which the spec does not declare`)
+    this.#reply.code(status).headers({
+      ...headers,
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    })
+    // An empty stream has no Content-Length, as the stream of a GET has none.
+    if (this.#request.method === 'HEAD') return this.#reply.send(Readable.from([]))
+    const stream = new EventStream({
+      start: body,
+      serialize: (event, data) => eventText(info, status, event, data as object, config.validateResponses),
+      pingMs: config.streamPing * 1000,
+      writeTimeoutMs: config.streamPatience * 1000,
+    })
+    context.streams.add(stream)
+    stream.once('close', () => context.streams.delete(stream))
+    return this.#reply.send(stream)
   }
 
-  function send(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { status, headers, text }: Rendered,
-  ): FastifyReply {
-    // What belongs to a caller is in no cache; the contract may be kept and asked about. A handler may say what is stricter.
+  send({ status, headers, text }: RenderedResponse): FastifyReply {
+    const { info } = this.#route
+    const { method, headers: sent } = this.#request
+    const reply = this.#reply
+    // Personal data stays out of every cache; public answers may be stored and revalidated. A handler may set
+    // less.
     reply.code(status).header('cache-control', info.scopes === null ? 'no-cache' : 'no-store')
     for (const name in headers)
-      reply.header(name, name === 'link' ? linkBeside(reply, headers[name]) : headers[name])
+      reply.header(name, name === 'link' ? appendLink(reply, headers[name]) : headers[name])
     if (text === null) return reply.send()
-    if (
-      info.etag &&
-      (request.method === 'GET' || request.method === 'HEAD') &&
-      noneMatches(request.headers['if-none-match'], headers.etag)
-    ) {
+    const isRead = method === 'GET' || method === 'HEAD'
+    if (info.etag && isRead && noneMatches(sent['if-none-match'], headers.etag))
       return reply.code(304).removeHeader('content-type').send()
-    }
     return reply.send(text)
   }
-}
 
-/** If-Match: held by the handler against the locked entity; a handler that forgets it cannot commit. */
-class Precondition {
-  #info: OperationInfo
-  #header: string | undefined
-  #held = false
-
-  constructor(info: OperationInfo, header: string | undefined) {
-    this.#info = info
-    this.#header = header
-  }
-
-  hold = (entity: unknown): void => {
-    this.#held = true
-    if (this.#header !== undefined && !matches(this.#header, entityTag(this.#info, entity)))
-      throw preconditionFailed()
-  }
-
-  get given(): boolean {
-    return this.#header !== undefined
-  }
-
-  guard(db: Db): Db {
-    if (!this.given) return db
-    return withTransaction(db, (work) =>
-      db.transaction(async (tx) => {
-        const result = await work(tx)
-        if (!this.#held) throw new Error(`${this.#info.id} never held If-Match against its entity`)
-        return result
-      }),
+  async #callHandler(db: Db): Promise<HandlerAnswer> {
+    const { info, handler, context, readServices } = this.#route
+    const { services, publicUrl } = context
+    const { params, query, body } = this.#input
+    const request = this.#request
+    const reply = this.#reply
+    const precondition = preconditionOf(info, request.headers['if-match'])
+    return await handler(
+      {
+        id: request.id,
+        operation: info,
+        params,
+        query,
+        headers: request.headers,
+        body,
+        principal: request.principal,
+        idempotency: this.#handlerFingerprint(),
+        get signal() {
+          return abortOnDisconnect(reply)
+        },
+        ifMatch: precondition.check,
+      },
+      db === services.database ? readServices : { ...services, db: precondition.guard(db), publicUrl },
     )
   }
-}
 
-/** The same database with another way of running a transaction. */
-function withTransaction(db: Db, transaction: Db['transaction']): Db {
-  return {
-    prisma: db.prisma,
-    requestId: db.requestId,
-    sql: (statement, values) => db.sql(statement, values),
-    afterCommit: (effect) => db.afterCommit(effect),
-    transaction,
+  /** For a handler that stores its own idempotency record. */
+  #handlerFingerprint() {
+    const key = this.idempotencyKey
+    if (this.#route.info.handlesIdempotency !== true || key === undefined) return null
+    const { method } = this.#route.info
+    return idempotencyFingerprint({ key, method, path: this.#path, body: this.#input.body })
+  }
+
+  #idempotentRequest(): IdempotentRequest {
+    const { method, secretAnswer } = this.#route.info
+    return {
+      principal: this.#request.principal!,
+      key: this.idempotencyKey!,
+      method,
+      path: this.#path,
+      body: this.#idempotencyBody(),
+      secretAnswer,
+    }
+  }
+
+  /**
+   * What must be the same when an Idempotency-Key is used again: the body, or the headers that stand for it.
+   */
+  #idempotencyBody(): unknown {
+    const { idempotencyHeaders } = this.#route.info
+    if (idempotencyHeaders === undefined) return this.#input.body
+    return idempotencyHeaders.map((name) => this.#request.headers[name] ?? null)
+  }
+
+  #render(answer: HandlerAnswer): RenderedResponse {
+    const { info, context } = this.#route
+    return render(info, answer, context.services.config.validateResponses)
+  }
+
+  /** The path of the URL, without the query. */
+  get #path(): string {
+    const { url } = this.#request
+    const end = url.indexOf('?')
+    return end === -1 ? url : url.slice(0, end)
   }
 }
 
-/** For an operation that takes no If-Match. */
-const unconditional = { given: false, hold: () => {}, guard: (db: Db): Db => db }
-
-/** Aborted when the connection is closed before the answer has been sent. */
-function gone({ raw }: FastifyReply): AbortSignal {
-  const left = new AbortController()
+/** A signal that aborts when the client disconnects before it has the response. */
+function abortOnDisconnect({ raw }: FastifyReply): AbortSignal {
+  const disconnected = new AbortController()
   raw.once('close', () => {
-    if (!raw.writableFinished) left.abort()
+    if (!raw.writableFinished) disconnected.abort()
   })
-  if (raw.closed && !raw.writableFinished) left.abort()
-  return left.signal
+  if (raw.closed && !raw.writableFinished) disconnected.abort()
+  return disconnected.signal
 }
 
-function pathOf(request: FastifyRequest): string {
-  const end = request.url.indexOf('?')
-  return end === -1 ? request.url : request.url.slice(0, end)
-}
-
-/** Throws 406 where Accept leaves none of the types. Where they are any, it is asked again when the one is known. */
-function requireAcceptance({ headers }: FastifyRequest, types: string[]): void {
+/**
+ * Throws 406 when Accept excludes all of the types. A type that is only known later (any type) is checked
+ * then.
+ */
+function requireAcceptable({ headers }: FastifyRequest, types: string[]): void {
   if (types.length > 0 && !types.includes('*/*') && !accepts(headers.accept, types))
     throw notAcceptable(types)
 }

@@ -1,6 +1,6 @@
-// Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html) from what a handler yields. Nothing
-// is asked of the handler before the client has taken what came before, so a slow client costs no memory, and one that takes
-// nothing for long is cut off.
+// Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html) from the events that a
+// handler yields. The next event is requested only when the client has read the ones before, so a slow client
+// costs no memory. A client that reads nothing for the write time-out is disconnected.
 import { Readable } from 'node:stream'
 import type { SentEvent } from '../../infra/contract/operation.ts'
 
@@ -8,53 +8,53 @@ type Sent = SentEvent<Record<string, unknown>>
 
 export interface EventStreamOptions {
   /**
-   * Starts the events; the signal is aborted when the client is gone. What it throws before the first of them is answered
-   * with a status.
+   * Starts the events. The signal aborts when the client disconnects. An error before the first event becomes
+   * a status.
    */
   start: (signal: AbortSignal) => AsyncIterable<Sent>
   /** The data of an event as JSON. */
   serialize: (event: string, data: unknown) => string
-  /** Milliseconds of silence after which a comment shows that the stream is alive. */
-  ping: number
-  /** Milliseconds that a client may leave unread what it was sent. */
-  patience: number
+  /** Milliseconds without an event after which a comment is sent as a keep-alive. */
+  pingMs: number
+  /** Milliseconds in which a client must read some of what was sent. */
+  writeTimeoutMs: number
 }
 
-/** A client has left unread what it was sent. */
+/** The client did not read what was sent within the write time-out. */
 export class SlowReaderError extends Error {}
 
 export class EventStream extends Readable {
   #options: EventStreamOptions
   #events: AsyncIterator<Sent>
-  #gone = new AbortController()
+  #disconnected = new AbortController()
   #timer: NodeJS.Timeout
-  /** The last id, as its line; with the next comment it is told again. */
+  /** The `id` line of the last event. Comments repeat it. */
   #id = ''
-  #wanted = false
+  #hasDemand = false
   #running = false
-  /** Bytes that were sent, and those of them that the client took; when that was. */
-  #sent = 0
+  #sentBytes = 0
   #sentAt = performance.now()
-  #taken = 0
-  #takenAt = performance.now()
+  /** The sent bytes that the client has read. */
+  #readBytes = 0
+  #readAt = performance.now()
 
   constructor(options: EventStreamOptions) {
     super({ highWaterMark: 16 * 1024 })
     this.#options = options
-    this.#events = options.start(this.#gone.signal)[Symbol.asyncIterator]()
-    this.#timer = setInterval(() => this.#look(), Math.min(options.ping, options.patience) / 4)
+    this.#events = options.start(this.#disconnected.signal)[Symbol.asyncIterator]()
+    this.#timer = setInterval(() => this.#check(), Math.min(options.pingMs, options.writeTimeoutMs) / 4)
     this.#timer.unref()
   }
 
   override _read(): void {
-    this.#wanted = true
+    this.#hasDemand = true
     if (!this.#running) void this.#run()
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     clearInterval(this.#timer)
-    this.#gone.abort()
-    // What the handler has left to do is its own; the connection does not wait for it.
+    this.#disconnected.abort()
+    // The handler cleans up by itself; the connection does not wait for it.
     this.#events.return?.().catch(() => {})
     callback(error)
   }
@@ -62,11 +62,11 @@ export class EventStream extends Readable {
   async #run(): Promise<void> {
     this.#running = true
     try {
-      while (this.#wanted && !this.destroyed) {
+      while (this.#hasDemand && !this.destroyed) {
         const { value, done } = await this.#events.next()
         if (this.destroyed) return
         if (done) return this.#end()
-        this.#tell(value)
+        this.#sendEvent(value)
       }
     } catch (error) {
       this.destroy(error as Error)
@@ -75,14 +75,14 @@ export class EventStream extends Readable {
     }
   }
 
-  #tell({ event, id, data }: Sent & { data?: unknown }): void {
+  #sendEvent({ event, id, data }: Sent & { data?: unknown }): void {
     if (id !== undefined) this.#id = `id: ${id}\n`
     if (event === undefined) {
-      // Where the stream begins is told at once, where it is then in a silence.
-      if (this.#sent === 0) this.#comment('connected')
+      // The position at which the stream begins is sent at once, even if no event follows for a while.
+      if (this.#sentBytes === 0) this.#comment('connected')
       return
     }
-    // An event without a name is a `message`.
+    // `message` is the default name of an event.
     const name = event === 'message' ? '' : `event: ${event}\n`
     this.#send(`${id === undefined ? '' : this.#id}${name}data: ${this.#options.serialize(event, data)}\n\n`)
   }
@@ -93,25 +93,25 @@ export class EventStream extends Readable {
 
   #send(text: string): void {
     const bytes = Buffer.from(text)
-    this.#sent += bytes.length
+    this.#sentBytes += bytes.length
     this.#sentAt = performance.now()
-    this.#wanted = this.push(bytes)
+    this.#hasDemand = this.push(bytes)
   }
 
   #end(): void {
-    this.#wanted = false
+    this.#hasDemand = false
     this.push(null)
   }
 
-  #look(): void {
+  #check(): void {
     const now = performance.now()
-    const taken = this.#sent - this.readableLength
-    if (this.readableLength === 0 || taken > this.#taken) {
-      this.#taken = taken
-      this.#takenAt = now
+    const read = this.#sentBytes - this.readableLength
+    if (this.readableLength === 0 || read > this.#readBytes) {
+      this.#readBytes = read
+      this.#readAt = now
     }
-    if (now - this.#takenAt >= this.#options.patience)
-      this.destroy(new SlowReaderError('the client does not read'))
-    else if (this.#wanted && now - this.#sentAt >= this.#options.ping) this.#comment('ping')
+    if (now - this.#readAt >= this.#options.writeTimeoutMs)
+      this.destroy(new SlowReaderError('the client does not read its event stream'))
+    else if (this.#hasDemand && now - this.#sentAt >= this.#options.pingMs) this.#comment('ping')
   }
 }

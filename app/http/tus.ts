@@ -1,4 +1,4 @@
-// What tus 1.0.0 asks of every request and answer of resumable uploads, refusals too, before their operations are asked.
+// The rules of tus 1.0.0 that apply to every request and response of resumable uploads, errors included.
 import type { IncomingMessage, Server } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { invalidHeader, otherVersion, unsupportedMediaType } from '../../infra/errors.ts'
@@ -10,18 +10,23 @@ type Done = (error?: Error) => void
 
 const tag = 'storage-uploads'
 
-/** Whether an operation is spoken in the protocol; asking what the server can do is not. */
+/**
+ * Whether an operation follows the tus protocol. OPTIONS does not: it announces the server's capabilities.
+ */
 export function isTus(info: OperationInfo): boolean {
   return info.tag === tag && info.method !== 'OPTIONS'
 }
 
-/** A hook: every answer says the version. */
-export function sayVersion(_request: FastifyRequest, reply: FastifyReply, done: Done): void {
+/** An onRequest hook: every response carries Tus-Resumable. */
+export function tusVersionHook(_request: FastifyRequest, reply: FastifyReply, done: Done): void {
   reply.header('tus-resumable', tusVersion)
   done()
 }
 
-/** A hook before anything of the request is held against the spec: another version may mean anything by it. */
+/**
+ * A preParsing hook. It runs before validation, since another protocol version may give the headers another
+ * meaning.
+ */
 export function requireTus(
   request: FastifyRequest,
   _reply: FastifyReply,
@@ -34,9 +39,9 @@ export function requireTus(
       config: { operation },
     },
   } = request
-  const said = headers['tus-resumable']
-  // Who only asks or gives up may do without.
-  if (said === undefined ? operation!.body !== null : said !== tusVersion)
+  const version = headers['tus-resumable']
+  // Tus-Resumable is optional for requests without a body (HEAD, DELETE).
+  if (version === undefined ? operation!.body !== null : version !== tusVersion)
     return done(otherVersion(tusVersion))
   if (operation!.id === 'appendUpload' && headers['content-type'] === undefined)
     return done(unsupportedMediaType(operation!.body!.contentTypes))
@@ -46,7 +51,7 @@ export function requireTus(
         invalidHeader(
           'Upload-Concat',
           'unsupported',
-          'Uploads cannot be put together from several: send the file as one upload (without parallelUploads).',
+          'Concatenation is not supported; send the file as one upload (without parallelUploads).',
         ),
       )
     if (headers['upload-defer-length'] !== undefined)
@@ -54,11 +59,11 @@ export function requireTus(
         invalidHeader(
           'Upload-Defer-Length',
           'unsupported',
-          'The length cannot come later: say Upload-Length.',
+          '`Upload-Defer-Length` is not supported; send `Upload-Length`.',
         ),
       )
   }
-  // Some clients send a type with everything: of nothing it says nothing.
+  // Ignore Content-Type on an empty body; some clients always send it.
   if (
     request.method === 'POST' &&
     headers['content-length'] === '0' &&
@@ -68,12 +73,12 @@ export function requireTus(
   done()
 }
 
-/** Where a client or a proxy has neither PATCH nor DELETE, a POST says which of them it means. */
+/** X-HTTP-Method-Override: a POST stands for PATCH or DELETE where a client or proxy lacks these methods. */
 export function overrideMethods(server: Server): void {
   server.prependListener('request', (request: IncomingMessage) => {
-    const meant = request.headers['x-http-method-override']
-    if (request.method !== 'POST' || (meant !== 'PATCH' && meant !== 'DELETE')) return
-    if (operationsAt(request.url!).some((info) => isTus(info) && info.method === meant))
-      request.method = meant
+    const override = request.headers['x-http-method-override']
+    if (request.method !== 'POST' || (override !== 'PATCH' && override !== 'DELETE')) return
+    if (operationsAt(request.url!).some((info) => isTus(info) && info.method === override))
+      request.method = override
   })
 }

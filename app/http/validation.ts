@@ -1,4 +1,4 @@
-// Holds a request against the compiled validators of its operation and says everything that is wrong with it at once.
+// Validates a request with the compiled validators of its operation. An error lists all problems at once.
 import type { FastifyRequest } from 'fastify'
 import { invalidRequest, unsupportedMediaType, type Location, type Problem } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
@@ -14,7 +14,7 @@ export interface Input {
 
 /**
  * The parts of the request, with the spec's defaults filled in.
- * Throws 400 with all problems, or 415 for a body of a type that the operation does not take.
+ * Throws 400 with all problems, or 415 for a media type that the operation does not accept.
  */
 export function validate(info: OperationInfo, request: FastifyRequest, form?: Form): Input {
   const { params, query, headers } = request
@@ -24,34 +24,39 @@ export function validate(info: OperationInfo, request: FastifyRequest, form?: Fo
   check(names.path, params, 'path', problems)
   const raw = { ...(query as Record<string, unknown>) }
   check(names.query, query, 'query', problems)
-  inspectQuery(raw, query as Record<string, unknown>, request.url, problems)
+  checkQueryText(raw, query as Record<string, unknown>, request.url, problems)
   const given = { ...headers }
   check(names.header, headers, 'header', problems)
-  inspectNumbers(given, headers, 'header', problems)
+  checkNumbers(given, headers, 'header', problems)
 
   if (info.body === null) {
     refuseBody(body, problems)
     body = undefined
   } else if (body === undefined && info.body.required) {
-    problems.push({ field: 'body', constraint: 'required', message: 'a body is required', location: 'body' })
+    problems.push({
+      field: 'body',
+      constraint: 'required',
+      message: 'A request body is required.',
+      location: 'body',
+    })
   } else {
     if (body !== undefined) requireMediaType(info, request)
     if (body === undefined) body = {}
-    // What is signed is read by who knows the signature.
+    // The handler parses a raw body itself, after it has verified the signature.
     if (info.body.raw !== true) check(form === undefined ? names.body : names.form, body, 'body', problems)
   }
   if (problems.length > 0) throw invalidRequest(problems.slice(0, mostProblems))
   return { params, query, body }
 }
 
-/** Throws 415 unless the body has a type that the operation takes. */
+/** Throws 415 unless the operation accepts the media type of the body. */
 export function requireMediaType({ body }: OperationInfo, request: FastifyRequest): void {
   const { contentTypes } = body!
   if (!contentTypes.includes(mediaType(request.headers['content-type'])))
     throw unsupportedMediaType(contentTypes)
 }
 
-/** Whether its handler reads the body while it arrives. Where JSON is taken too, that is read before. */
+/** Whether the handler reads the body while it arrives. A JSON body is always read first. */
 export function isStreamed({ body }: OperationInfo, { headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return (
     body?.streamed === true &&
@@ -62,15 +67,15 @@ export function isStreamed({ body }: OperationInfo, { headers }: Pick<FastifyReq
   )
 }
 
-/** What a page's form without a file sends. */
+/** The media type of an HTML form without a file. */
 export const fieldsType = 'application/x-www-form-urlencoded'
 
 export function takesFields({ body }: OperationInfo): boolean {
   return body?.contentTypes.includes(fieldsType) === true
 }
 
-/** Node keeps the first of two Content-Type lines; a proxy before it may have believed the second. */
-export function isTypedTwice({ raw }: FastifyRequest): boolean {
+/** Node uses the first of two Content-Type headers, but a proxy may have used the second. */
+export function hasTwoContentTypes({ raw }: FastifyRequest): boolean {
   return raw.rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === 'content-type').length > 1
 }
 
@@ -79,17 +84,20 @@ function mediaType(header: string | undefined): string {
   return (header ?? '').split(';')[0].trim().toLowerCase()
 }
 
-/** What no schema sees: text that is no text, and numbers that only a lenient reader takes for one. */
-function inspectQuery(
+/**
+ * Checks that no schema can express: text that is not valid UTF-8 or contains NUL, and numbers in odd
+ * notations.
+ */
+function checkQueryText(
   raw: Record<string, unknown>,
   query: Record<string, unknown>,
   url: string,
   problems: Problem[],
 ): void {
-  const broken = !isDecodable(url)
+  const malformed = !isDecodable(url)
   for (const [field, text] of Object.entries(raw)) {
     if (typeof text !== 'string') continue
-    if (broken || text.includes('\0'))
+    if (malformed || text.includes('\0'))
       problems.push({
         field,
         constraint: 'well_formed',
@@ -97,11 +105,11 @@ function inspectQuery(
         location: 'query',
       })
   }
-  inspectNumbers(raw, query, 'query', problems)
+  checkNumbers(raw, query, 'query', problems)
 }
 
-/** Coercion also takes 1e1, 0x10 and 1e400 for numbers. */
-function inspectNumbers(
+/** Refuses 1e1, 0x10 and 1e400, which coercion would accept. */
+function checkNumbers(
   raw: Record<string, unknown>,
   coerced: Record<string, unknown>,
   location: Location,
@@ -115,7 +123,7 @@ function inspectNumbers(
   }
 }
 
-/** Whether the percent-encoding of an address is UTF-8. The query's own parser keeps what is not as it stands. */
+/** Whether the percent-encoding of a URL is UTF-8. The query parser passes other bytes through. */
 function isDecodable(url: string): boolean {
   if (!url.includes('%')) return true
   try {
@@ -126,7 +134,7 @@ function isDecodable(url: string): boolean {
   }
 }
 
-/** An operation without a body ignores an empty one, and no other. */
+/** An operation without a body accepts an empty one. */
 function refuseBody(body: unknown, problems: Problem[]): void {
   if (body === undefined) return
   const keys = typeof body === 'object' && body !== null ? Object.keys(body) : ['body']
@@ -134,7 +142,7 @@ function refuseBody(body: unknown, problems: Problem[]): void {
     problems.push({
       field,
       constraint: 'additionalProperties',
-      message: `${field} is not known`,
+      message: `Unknown field: ${field}`,
       location: 'body',
     })
 }

@@ -1,0 +1,27 @@
+// The JSON body parser: strict JSON in UTF-8 with one Content-Type.
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { unsupportedMediaType } from '../../infra/errors.ts'
+import { parseStrictJson } from '../../infra/validation/strict-json.ts'
+import { hasTwoContentTypes } from './validation.ts'
+
+export function addJsonParser(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      requireOneUtf8Type(request, 'application/json')
+      // A handler that verifies a signature needs the bytes as they were sent.
+      const isRaw = request.routeOptions.config.operation?.body?.raw === true
+      done(null, isRaw ? body : parseStrictJson(body as Buffer))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}
+
+/** Throws 415 for two Content-Type headers, or for a charset other than UTF-8. */
+export function requireOneUtf8Type(request: FastifyRequest, type: string): void {
+  if (hasTwoContentTypes(request)) throw unsupportedMediaType([`${type}, in one Content-Type header`])
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)"?/i.exec(request.headers['content-type'] ?? '')?.[1]
+  if (charset !== undefined && charset.toLowerCase() !== 'utf-8')
+    throw unsupportedMediaType([`${type} in UTF-8`])
+}
