@@ -23,7 +23,7 @@ await runUntilStopped({
 function printGreeting({ url, firstKey }: Server): void {
   const bold = (text: string): string => (process.stderr.isTTY ? `\x1b[1m${text}\x1b[0m` : text)
   printLine('')
-  printLine(`  ${bold('Platform API')} is running at ${bold(url)}`)
+  printLine(`  ${bold('Platform API')} is serving at ${bold(url)}`)
   printLine(`  API reference: ${url}/docs`)
   if (firstKey === null) {
     printLine('')

@@ -4,7 +4,7 @@
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { runUntilStopped, say } from '../../app/lifecycle.ts'
+import { printLine as say, runUntilStopped } from '../../app/lifecycle.ts'
 import { ConfigError, loadEnvFile, readConfig } from '../../infra/config/config.ts'
 import { EmbeddedPostgresError, startEmbedded } from '../../infra/postgres/embedded.ts'
 import { createGeneration } from './generation.ts'

@@ -30,7 +30,7 @@ tell({ warm: true })
 
 async function serve(): Promise<void> {
   const { startServer } = await import('../../app/server.ts')
-  const { explain } = await import('../../app/startup-errors.ts')
+  const { explainStartupError: explain } = await import('../../app/startup-errors.ts')
   const { readConfig } = await import('../../infra/config/config.ts')
   try {
     const server = await startServer(readConfig())

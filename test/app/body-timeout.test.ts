@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import t from 'tap'
 import { addressOf } from '../../app/build.ts'
-import { watchBody } from '../../app/http/body-timeout.ts'
+import { enforceBodyTimeout } from '../../app/http/body-timeout.ts'
 import { openWire } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -17,7 +17,7 @@ async function startSlow(streamed: boolean, { upload }: { upload: number }): Pro
     payload.resume().once('end', () => done(null, ''))
   })
   app.addHook('onRequest', (request, reply, done) => {
-    watchBody(request, reply, { request: 2_000, upload, idle })
+    enforceBodyTimeout(request, reply, { requestMs: 2_000, uploadMs: upload, idleMs: idle })
     done()
   })
   app.post(

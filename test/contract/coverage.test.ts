@@ -2,7 +2,7 @@
 // An operation or a status that nothing here reaches fails the run by name.
 import t from 'tap'
 import pg from 'pg'
-import { identify } from '../../app/http/idempotency.ts'
+import { idempotencyFingerprint } from '../../app/http/idempotency.ts'
 import { handlers } from '../../generated/routes.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { Operations, HandlerServices } from '../../services/handler.ts'
@@ -373,7 +373,7 @@ async function whileRunning(ask: Ask): Promise<Reply> {
 
 /** The message that it answers with is still being written. */
 async function whileWritten(ask: Ask): Promise<Reply> {
-  const { digest, bodyHash } = identify({
+  const { digest, bodyHash } = idempotencyFingerprint({
     key: 'running',
     method: operations[ask.id].method,
     path: pathOf(ask),

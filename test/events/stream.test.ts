@@ -401,8 +401,8 @@ t.test('what a client does not take', async (t) => {
         most = Math.max(most, stream.readableLength)
         return JSON.stringify(data)
       },
-      ping: 20,
-      patience: 200,
+      pingMs: 20,
+      writeTimeoutMs: 200,
     })
     const error = await new Promise<Error>((resolve) => {
       stream.on('error', resolve).pipe(new Writable({ highWaterMark: 1, write: () => {} }))

@@ -8,7 +8,7 @@ import { addressOf, buildApp } from '../../app/build.ts'
 import { policiesOf } from '../../app/server.ts'
 import type { Operations } from '../../services/handler.ts'
 import { readConfig } from '../../infra/config/config.ts'
-import { createLimits } from '../../app/http/rate-limit.ts'
+import { createRateLimits } from '../../app/http/rate-limit.ts'
 import { createServices, type Services } from '../../services/services.ts'
 import { insertKey, insertUser, scopesFor, type Scope } from '../../services/users/users.ts'
 import { createTestDatabase } from './database.ts'
@@ -87,7 +87,7 @@ export async function startServer(
     onError: (error) => errors.push(error),
     onStatement: (text) => statements.push(text),
   })
-  const limits = createLimits({ policies: policiesOf(config), redisUrl: config.redisUrl })
+  const limits = createRateLimits({ policies: policiesOf(config), redisUrl: config.redisUrl })
   let app: FastifyInstance | undefined
   let closed = false
   t.teardown(() => close())
