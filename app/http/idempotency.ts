@@ -4,7 +4,7 @@ import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'n
 import { Readable } from 'node:stream'
 import { statement, type Db } from '../../infra/database/database.ts'
 import { conflict, forbidden, idempotencyMismatch, RolledBack } from '../../infra/errors.ts'
-import type { FilePart, Keyed } from '../../infra/contract/operation.ts'
+import type { FilePart, IdempotencyFingerprint } from '../../infra/contract/operation.ts'
 import type { Principal } from '../../services/users/authentication.ts'
 import type { Rendered } from './response.ts'
 
@@ -109,7 +109,7 @@ export async function once(
 type Identified = Pick<KeyedRequest, 'key' | 'method' | 'path' | 'body'>
 
 /** What a repetition has in common with the first, beside its owner, and whether it asks for the same. */
-export function identify(request: Identified): Keyed {
+export function identify(request: Identified): IdempotencyFingerprint {
   return {
     digest: hash('sha256', nameOf(request), 'buffer'),
     bodyHash: hash('sha256', JSON.stringify(request.body ?? null, shown), 'buffer'),

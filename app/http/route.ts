@@ -91,7 +91,9 @@ export function routeOf(
     return send(
       request,
       reply,
-      info.idempotent && info.remembers !== true && key !== undefined ? await keyed(key) : await run(own),
+      info.idempotent && info.handlesIdempotency !== true && key !== undefined
+        ? await keyed(key)
+        : await run(own),
     )
 
     async function keyed(key: string): Promise<Rendered> {
@@ -148,8 +150,8 @@ export function routeOf(
           headers: request.headers,
           body: input.body,
           principal: request.principal,
-          keyed:
-            info.remembers === true && key !== undefined
+          idempotency:
+            info.handlesIdempotency === true && key !== undefined
               ? identify({ key, method: info.method, path: pathOf(request), body: input.body })
               : null,
           get signal() {
@@ -226,7 +228,9 @@ export function routeOf(
 
   /** What has to be the same where an Idempotency-Key is used again. */
   function sameness({ headers }: FastifyRequest, { body }: Input): unknown {
-    return info.keyedHeaders === undefined ? body : info.keyedHeaders.map((name) => headers[name] ?? null)
+    return info.idempotencyHeaders === undefined
+      ? body
+      : info.idempotencyHeaders.map((name) => headers[name] ?? null)
   }
 
   function send(

@@ -160,13 +160,13 @@ function tableRow(o: Operation, names: ValidatorNames): object {
       ]),
     ),
     produces: [...new Set(success.map((r) => r.contentType).filter((t) => t !== null))],
-    // What a body of bytes is of: a key that is used again has to come with the same.
-    keyedHeaders:
+    // A body of raw bytes is not compared; a repeated key must come with the same header fields.
+    idempotencyHeaders:
       takes('Idempotency-Key') && o.body?.streamed && !o.body.form
         ? o.header.map((p) => p.name.toLowerCase()).filter((name) => name !== 'idempotency-key')
         : undefined,
-    idempotent: takes('Idempotency-Key') && !o.anew,
-    remembers: o.remembers ? true : undefined,
+    idempotent: takes('Idempotency-Key') && !o.ignoresIdempotencyKey,
+    handlesIdempotency: o.handlesIdempotency ? true : undefined,
     // If-Match is held against what the GET of the same path answers.
     ifMatch: takes('If-Match') ? o.entity : null,
     etag: success.some((r) => r.headers.includes('etag')),
