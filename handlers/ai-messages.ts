@@ -41,7 +41,7 @@ export const aiMessages = {
 
   async cancelMessage(request, { db, writings }) {
     const message = await openMessage(db, request)
-    if (message.status === 'cancelled' && request.keyed !== null)
+    if (message.status === 'cancelled' && request.idempotency !== null)
       return { status: 200, body: shownMessage(message), headers: { 'idempotent-replayed': 'true' } }
     if (message.status !== 'in_progress') throw invalidState('message', message.status)
     await writings.cancel(db, message.id)

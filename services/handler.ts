@@ -13,7 +13,13 @@ import type {
   Tag,
 } from '../generated/operations.ts'
 import type { Db } from '../infra/database/database.ts'
-import type { Bytes, FilePart, Keyed, OperationInfo, SentEvent } from '../infra/contract/operation.ts'
+import type {
+  Bytes,
+  FilePart,
+  IdempotencyFingerprint,
+  OperationInfo,
+  SentEvent,
+} from '../infra/contract/operation.ts'
 import type { Principal } from './users/authentication.ts'
 import type { Services } from './services.ts'
 
@@ -97,8 +103,8 @@ export interface Request<Id extends OperationId> {
     : Id extends KeyOptionalOperationId
       ? Principal | null
       : Principal
-  /** What tells a repetition by its Idempotency-Key: of an operation whose handler remembers by itself what it answered. */
-  keyed: Keyed | null
+  /** The fingerprint of the Idempotency-Key and the body; null unless the operation has `handlesIdempotency`. */
+  idempotency: IdempotencyFingerprint | null
   /** Aborted when the client is gone before it has its answer. */
   signal: AbortSignal
   /**

@@ -4,7 +4,7 @@ import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'n
 import { Readable } from 'node:stream'
 import { statement, type Db } from '../../infra/database/database.ts'
 import { conflict, forbidden, idempotencyMismatch, RolledBack } from '../../infra/errors.ts'
-import type { FilePart, Keyed } from '../../infra/contract/operation.ts'
+import type { FilePart, IdempotencyFingerprint } from '../../infra/contract/operation.ts'
 import type { Principal } from '../../services/users/authentication.ts'
 import type { RenderedResponse } from './response.ts'
 
@@ -109,7 +109,7 @@ type RequestIdentity = Pick<IdempotentRequest, 'key' | 'method' | 'path' | 'body
  * Two requests of one owner are repetitions when their digests are equal, and valid ones when their body
  * hashes are.
  */
-export function idempotencyFingerprint(request: RequestIdentity): Keyed {
+export function idempotencyFingerprint(request: RequestIdentity): IdempotencyFingerprint {
   return {
     digest: hash('sha256', nameOf(request), 'buffer'),
     bodyHash: hash('sha256', JSON.stringify(request.body ?? null, fileAsDigest), 'buffer'),

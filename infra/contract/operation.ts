@@ -36,8 +36,8 @@ export interface FilePart {
   sha256?: string
 }
 
-/** SHA-256 of the method, the path and the key, which is one user's; and of the body. */
-export interface Keyed {
+/** `digest`: SHA-256 of the method, the path and the Idempotency-Key. `bodyHash`: SHA-256 of the body. */
+export interface IdempotencyFingerprint {
   digest: Buffer
   bodyHash: Buffer
 }
@@ -93,10 +93,13 @@ export interface OperationInfo {
   produces: string[]
   /** Whether an answer to an Idempotency-Key is remembered. */
   idempotent: boolean
-  /** Whether its handler remembers by itself what was answered to an Idempotency-Key, because it takes too long for one transaction. */
-  remembers?: boolean
-  /** The header fields that have to be the same where an Idempotency-Key is used again, because no body tells. */
-  keyedHeaders?: string[]
+  /**
+   * The handler stores the response of an Idempotency-Key itself,
+   * because the operation takes too long for one transaction.
+   */
+  handlesIdempotency?: boolean
+  /** The header fields that a repeated Idempotency-Key must match, for a body of raw bytes that is not compared. */
+  idempotencyHeaders?: string[]
   /** The GET whose answer If-Match is held against. */
   ifMatch: string | null
   etag: boolean

@@ -17,7 +17,7 @@ const takes =
   ({ parameters }: Declared): boolean =>
     parameters.some((p) => p.name === name)
 /** Whether an Idempotency-Key makes a difference. */
-const remembers = (declared: Declared): boolean =>
+const storesAnswer = (declared: Declared): boolean =>
   takes('Idempotency-Key')(declared) && declared.operation['x-idempotency'] !== 'anew'
 const hasBody = ({ operation }: Declared): boolean => operation.requestBody !== undefined
 
@@ -32,8 +32,8 @@ export const conditions: Record<string, (declared: Declared) => boolean> = {
   // Whether the operation takes a body or not: a client may send one.
   body: ({ method }) => method !== 'get' && method !== 'options',
   resource: ({ parameters }) => parameters.some((p) => p.in === 'path'),
-  idempotent: remembers,
-  'idempotent-body': (declared) => remembers(declared) && hasBody(declared),
+  idempotent: storesAnswer,
+  'idempotent-body': (declared) => storesAnswer(declared) && hasBody(declared),
   'conditional-read': takes('If-None-Match'),
   'conditional-write': takes('If-Match'),
 }

@@ -66,10 +66,10 @@ export interface Operation {
   projectAccess: { role: string; states?: string[] } | null
   deprecation: Deprecation | null
   secretAnswer: boolean
-  /** Whether its handler remembers by itself what was answered to an Idempotency-Key. */
-  remembers: boolean
-  /** Whether it changes nothing and is therefore run anew, whatever its Idempotency-Key. */
-  anew: boolean
+  /** Whether the handler stores the response of an Idempotency-Key itself. */
+  handlesIdempotency: boolean
+  /** Whether a repeated Idempotency-Key runs the operation again, because it changes nothing. */
+  ignoresIdempotencyKey: boolean
   /** The operation whose 200 is what If-Match is held against: the GET of the same path. */
   entity: string | null
 }
@@ -120,8 +120,8 @@ export function operationsOf(document: Json): Operation[] {
           prefixOf(other.servers ?? its.servers ?? document.servers),
         ),
         secretAnswer: operation['x-secret-answer'] === true,
-        remembers: operation['x-idempotency'] === 'handler',
-        anew: operation['x-idempotency'] === 'anew',
+        handlesIdempotency: operation['x-idempotency'] === 'handler',
+        ignoresIdempotencyKey: operation['x-idempotency'] === 'anew',
         entity: item.get?.operationId ?? null,
       })
     }

@@ -1,6 +1,6 @@
 // The TypeScript faces of the contract: openapi-typescript's types, and the table and interface of operations on them.
 import openapiTS, { astToString } from 'openapi-typescript'
-import type { Operation } from './model.ts'
+import type { Operation, Response } from './model.ts'
 import { componentOf, type ValidatorNames } from './schemas.ts'
 
 export const banner =
@@ -76,10 +76,19 @@ export type BinaryOperationId =${union(
 export interface StreamEvents {${streamsOf(operations)}
 }
 
-/** What the spec declares of each operation, for the edge. */
-export const operations: Record<OperationId, OperationInfo> = {
-${rows.join(',\n')},
+/** A row of the table below. \`errors\` are the statuses whose body is the component Error. */
+type Row = OperationInfo & { errors: number[] }
+
+function withErrorReplies<Id extends string>(rows: Record<Id, Row>): Record<Id, OperationInfo> {
+  const reply = { contentType: 'application/json', serializer: ${text(errorSerializer(operations, names))} }
+  for (const { replies, errors } of Object.values<Row>(rows)) for (const status of errors) replies[status] = reply
+  return rows
 }
+
+/** What the spec declares for each operation. */
+export const operations: Record<OperationId, OperationInfo> = withErrorReplies<OperationId>({
+${rows.join(',\n')},
+})
 `
 }
 
@@ -118,6 +127,19 @@ function fields(row: object, indent: string): string {
     .join(',\n')
 }
 
+/** Most responses of an operation are errors that differ in their status only; the table lists their statuses. */
+function isErrorReply({ status, contentType, schema }: Response): boolean {
+  return status >= 400 && contentType === 'application/json' && componentOf(schema) === 'Error'
+}
+
+function errorSerializer(operations: Operation[], names: Map<string, ValidatorNames>): string {
+  for (const { id, responses } of operations) {
+    const error = responses.find(isErrorReply)
+    if (error !== undefined) return names.get(id)!.responses[error.status]
+  }
+  return 'replyError'
+}
+
 function tableRow(o: Operation, names: ValidatorNames): object {
   const success = o.responses.filter((r) => r.status < 400)
   const takes = (name: string) => o.header.some((p) => p.name === name)
@@ -147,26 +169,29 @@ function tableRow(o: Operation, names: ValidatorNames): object {
             streamed: o.body.streamed ? true : undefined,
             raw: o.body.raw ? true : undefined,
           },
+    errors: o.responses.filter(isErrorReply).map((r) => r.status),
     replies: Object.fromEntries(
-      o.responses.map((r) => [
-        r.status,
-        {
-          contentType: r.contentType,
-          serializer: names.responses[r.status],
-          events: names.streams[r.status],
-          volatile: r.volatile.length > 0 ? r.volatile : undefined,
-          binary: r.binary ? true : undefined,
-        },
-      ]),
+      o.responses
+        .filter((r) => !isErrorReply(r))
+        .map((r) => [
+          r.status,
+          {
+            contentType: r.contentType,
+            serializer: names.responses[r.status],
+            events: names.streams[r.status],
+            volatile: r.volatile.length > 0 ? r.volatile : undefined,
+            binary: r.binary ? true : undefined,
+          },
+        ]),
     ),
     produces: [...new Set(success.map((r) => r.contentType).filter((t) => t !== null))],
-    // What a body of bytes is of: a key that is used again has to come with the same.
-    keyedHeaders:
+    // A body of raw bytes is not compared; a repeated key must come with the same header fields.
+    idempotencyHeaders:
       takes('Idempotency-Key') && o.body?.streamed && !o.body.form
         ? o.header.map((p) => p.name.toLowerCase()).filter((name) => name !== 'idempotency-key')
         : undefined,
-    idempotent: takes('Idempotency-Key') && !o.anew,
-    remembers: o.remembers ? true : undefined,
+    idempotent: takes('Idempotency-Key') && !o.ignoresIdempotencyKey,
+    handlesIdempotency: o.handlesIdempotency ? true : undefined,
     // If-Match is held against what the GET of the same path answers.
     ifMatch: takes('If-Match') ? o.entity : null,
     etag: success.some((r) => r.headers.includes('etag')),

@@ -271,7 +271,7 @@ t.test(
     const operation = { id: 'createChat' } as OperationInfo
     const { message, task } = await beginChat(
       { db: database, config, events, upstreams },
-      { id: 'req_long', operation, principal, keyed: null },
+      { id: 'req_long', operation, principal, idempotency: null },
       { message: 'Write a book!' },
     )
     const here = new AbortController()
@@ -323,7 +323,7 @@ t.test('who may not read it any more is not told the rest', async (t) => {
       id: 'req_lost',
       operation: { id: 'createChat', projectAccess: { role: 'editor' } } as OperationInfo,
       principal: await principals.authenticate(`Bearer ${member.key}`),
-      keyed: null,
+      idempotency: null,
     }
     const { message, task } = await beginChat({ db: database, config, events, upstreams }, asking, {
       message: 'Go on!',

@@ -10,7 +10,19 @@ import { newId } from '../../infra/ids.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { codes, unseen } from '../support/contract-statuses.ts'
 import { stripeEnv, unserved } from '../support/operation-fixtures-payments.ts'
-import { askFor, beside, contentOf, fixtures, infos, nobodys, operationIds, otherScope, pathOf, send, successOf } from '../support/operation-fixtures.ts'
+import {
+  askFor,
+  beside,
+  contentOf,
+  fixtures,
+  infos,
+  nobodys,
+  operationIds,
+  otherScope,
+  pathOf,
+  send,
+  successOf,
+} from '../support/operation-fixtures.ts'
 import { type Ask, type Fixture } from '../support/operation-fixture.ts'
 import { insertedKey } from '../support/db-fixtures.ts'
 import { createWire } from '../support/contract-proxy.ts'
@@ -366,7 +378,7 @@ t.test('nothing that the spec declares is left unseen', async (t) => {
 
 /** The answer while another request with the same idempotency key runs. */
 async function whileRunning(ask: Ask): Promise<Reply> {
-  return await ((operations[ask.id] as OperationInfo).remembers === true
+  return await ((operations[ask.id] as OperationInfo).handlesIdempotency === true
     ? whileWritten(ask)
     : whileLocked(ask))
 }

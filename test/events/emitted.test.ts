@@ -10,7 +10,17 @@ import { handlers } from '../../generated/routes.ts'
 import type { Db } from '../../infra/database/database.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { toProfile } from '../../services/users/users.ts'
-import { askFor, beside, fixtures, ofNothing, operationIds, otherScope, secured, send, successOf } from '../support/operation-fixtures.ts'
+import {
+  askFor,
+  beside,
+  fixtures,
+  ofNothing,
+  operationIds,
+  otherScope,
+  secured,
+  send,
+  successOf,
+} from '../support/operation-fixtures.ts'
 import { type Ask, type Fixture } from '../support/operation-fixture.ts'
 import { catalogueOf, insertedSubscription, pages } from '../support/db-fixtures-payments.ts'
 import {
@@ -554,7 +564,9 @@ t.test(
       ]),
     ) as unknown as Operations
     const bending = await startServer(t, { ...beside(server), handlers: bent })
-    for (const { id } of writes.filter(({ idempotent, remembers }) => idempotent && remembers !== true)) {
+    for (const { id } of writes.filter(
+      ({ idempotent, handlesIdempotency }) => idempotent && handlesIdempotency !== true,
+    )) {
       const ask = { ...(await askFor(server, id)), server: bending }
       const before = await dump()
       t.equal((await send(ask, { headers: { 'idempotency-key': 'bent' } })).status, 500, id)

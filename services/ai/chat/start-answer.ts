@@ -13,7 +13,7 @@ import {
 } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
-import type { Keyed, OperationInfo } from '../../../infra/contract/operation.ts'
+import type { IdempotencyFingerprint, OperationInfo } from '../../../infra/contract/operation.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { readSettings } from '../../users/settings.ts'
 import { requireOwnSpace } from '../../projects/resource-access.ts'
@@ -39,7 +39,7 @@ export interface AskRequest {
   id: string
   operation: OperationInfo
   principal: Principal
-  keyed: Keyed | null
+  idempotency: IdempotencyFingerprint | null
 }
 
 /** A message with what is to be written; without a task it is the answer to the same request before. */
@@ -168,9 +168,9 @@ async function takeTurn(
   { config, ...ending }: Services,
   request: AskRequest,
 ): Promise<OwnedMessage | null> {
-  const { principal, keyed, operation } = request
+  const { principal, idempotency, operation } = request
   await tx.sql(takeUser, [principal.userId])
-  const asked = [principal.userId, principal.keyId, keyed?.digest ?? null]
+  const asked = [principal.userId, principal.keyId, idempotency?.digest ?? null]
   let [now] = await tx.sql(look, asked)
   if (now.silent === true) {
     await endSilent(tx, ending, now.repeated)
@@ -178,7 +178,7 @@ async function takeTurn(
   }
   const { open, tokens, seconds_left: seconds, repeated, body_hash: hash, status } = now
   if (hash !== null) {
-    if (!hash.equals(keyed!.bodyHash)) throw idempotencyMismatch()
+    if (!hash.equals(idempotency!.bodyHash)) throw idempotencyMismatch()
     if (repeated === null)
       throw conflict(
         'removed',
@@ -195,7 +195,7 @@ async function takeTurn(
       )
     return message
   }
-  if (keyed !== null) await tx.sql(forget, [principal.userId, keyed.digest])
+  if (idempotency !== null) await tx.sql(forget, [principal.userId, idempotency.digest])
   if (open >= config.aiStreamsPerKey) throw tooManyOpen('answers', config.aiStreamsPerKey)
   if (config.aiTokensPerDay > 0 && tokens >= config.aiTokensPerDay) {
     throw new ApiError(
@@ -310,7 +310,7 @@ async function answer(
   request: AskRequest,
   { session, added, model, ask, said, conversation, metadata = {} }: Answer,
 ): Promise<Begun> {
-  const { principal, keyed } = request
+  const { principal, idempotency } = request
   const window = windowOf(
     upstreams.models.find((known) => known.id === model)!,
     ask.max_tokens,
@@ -345,8 +345,8 @@ async function answer(
     model,
     metadata,
     [...spaceIds],
-    keyed?.digest ?? null,
-    keyed?.bodyHash ?? null,
+    idempotency?.digest ?? null,
+    idempotency?.bodyHash ?? null,
     timeOf(id),
   ])
   if (session !== null) await tx.sql(countMessages, [session.id, added])
