@@ -98,7 +98,7 @@ t.test('every property has a description', async (t) => {
 
 t.test('every tag has a description, a display name and one group', async (t) => {
   const tags = children(document, 'tags')
-  const grouped = contract['x-tagGroups'].flatMap((group) => group.tags)
+  const grouped = (contract as Json)['x-tagGroups'].flatMap((group: Json) => group.tags)
   t.same(without(tags, isDescribed), [], 'descriptions')
   t.same(
     without(tags, (tag) => hasText(tag['x-displayName'])),
@@ -106,7 +106,7 @@ t.test('every tag has a description, a display name and one group', async (t) =>
     'display names',
   )
   t.same(
-    without(tags, ({ name }) => grouped.filter((tag) => tag === name).length === 1),
+    without(tags, ({ name }) => grouped.filter((tag: string) => tag === name).length === 1),
     [],
     'groups',
   )
