@@ -10172,7 +10172,7 @@ return errors === 0;
 validate_headerIfMatch.evaluated = {"props":{"if-match":true},"dynamicProps":false,"dynamicItems":false};
 
 exports.headerIdempotencyKey = validate_headerIdempotencyKey;
-const schema_headerIdempotencyKey = {"type":"object","properties":{"idempotency-key":{"type":"string","minLength":1,"maxLength":255,"pattern":"^[\\x21-\\x7e]+$","x-pattern-says":"printable ASCII characters without blanks"}},"required":[],"$id":"headerIdempotencyKey"};
+const schema_headerIdempotencyKey = {"type":"object","properties":{"idempotency-key":{"type":"string","minLength":1,"maxLength":255,"pattern":"^[\\x21-\\x7e]+$","x-pattern-says":"printable ASCII characters without spaces"}},"required":[],"$id":"headerIdempotencyKey"};
 const pattern_63c1c1bc = new RegExp("^[\\x21-\\x7e]+$", "u");
 
 function validate_headerIdempotencyKey(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -10246,7 +10246,7 @@ vErrors.push(err2);
 errors++;
 }
 if(!pattern_63c1c1bc.test(data0)){
-const err3 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]+$", says: "printable ASCII characters without blanks"},message:"must match pattern \""+"^[\\x21-\\x7e]+$"+"\""};
+const err3 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]+$", says: "printable ASCII characters without spaces"},message:"must match pattern \""+"^[\\x21-\\x7e]+$"+"\""};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10515,7 +10515,7 @@ return errors === 0;
 validate_headerIfNoneMatchRangeIfRangeIfModifiedSince.evaluated = {"props":{"if-none-match":true,"range":true,"if-range":true,"if-modified-since":true},"dynamicProps":false,"dynamicItems":false};
 
 exports.headerUploadFile = validate_headerUploadFile;
-const schema_headerUploadFile = {"type":"object","properties":{"idempotency-key":{"type":"string","minLength":1,"maxLength":255,"pattern":"^[\\x21-\\x7e]+$","x-pattern-says":"printable ASCII characters without blanks"},"x-content-sha256":{"$ref":"spec:Sha256"}},"required":[],"$id":"headerUploadFile"};
+const schema_headerUploadFile = {"type":"object","properties":{"idempotency-key":{"type":"string","minLength":1,"maxLength":255,"pattern":"^[\\x21-\\x7e]+$","x-pattern-says":"printable ASCII characters without spaces"},"x-content-sha256":{"$ref":"spec:Sha256"}},"required":[],"$id":"headerUploadFile"};
 const schema_spec_Sha256 = {"type":"string","pattern":"^[0-9a-f]{64}$","x-pattern-says":"64 lowercase hexadecimal digits","$id":"spec:Sha256"};
 const pattern_34517ed6 = new RegExp("^[0-9a-f]{64}$", "u");
 
@@ -10654,7 +10654,7 @@ vErrors.push(err2);
 errors++;
 }
 if(!pattern_63c1c1bc.test(data0)){
-const err3 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]+$", says: "printable ASCII characters without blanks"},message:"must match pattern \""+"^[\\x21-\\x7e]+$"+"\""};
+const err3 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]+$", says: "printable ASCII characters without spaces"},message:"must match pattern \""+"^[\\x21-\\x7e]+$"+"\""};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10688,7 +10688,7 @@ return errors === 0;
 validate_headerUploadFile.evaluated = {"props":{"idempotency-key":true,"x-content-sha256":true},"dynamicProps":false,"dynamicItems":false};
 
 exports.headerCreateUpload = validate_headerCreateUpload;
-const schema_headerCreateUpload = {"type":"object","properties":{"idempotency-key":{"type":"string","minLength":1,"maxLength":255,"pattern":"^[\\x21-\\x7e]+$","x-pattern-says":"printable ASCII characters without blanks"},"tus-resumable":{"type":"string","maxLength":100},"upload-checksum":{"type":"string","pattern":"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$","x-pattern-says":"sha1 or sha256, a space, and the digest in Base64"},"upload-length":{"type":"integer","minimum":0},"upload-metadata":{"type":"string","minLength":1,"maxLength":12000}},"required":["upload-length","upload-metadata"],"$id":"headerCreateUpload"};
+const schema_headerCreateUpload = {"type":"object","properties":{"idempotency-key":{"type":"string","minLength":1,"maxLength":255,"pattern":"^[\\x21-\\x7e]+$","x-pattern-says":"printable ASCII characters without spaces"},"tus-resumable":{"type":"string","maxLength":100},"upload-checksum":{"type":"string","pattern":"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$","x-pattern-says":"sha1 or sha256, a space, and the digest in Base64"},"upload-length":{"type":"integer","minimum":0},"upload-metadata":{"type":"string","minLength":1,"maxLength":12000}},"required":["upload-length","upload-metadata"],"$id":"headerCreateUpload"};
 const pattern_4b04c497 = new RegExp("^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$", "u");
 
 function validate_headerCreateUpload(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -10782,7 +10782,7 @@ vErrors.push(err4);
 errors++;
 }
 if(!pattern_63c1c1bc.test(data0)){
-const err5 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]+$", says: "printable ASCII characters without blanks"},message:"must match pattern \""+"^[\\x21-\\x7e]+$"+"\""};
+const err5 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]+$", says: "printable ASCII characters without spaces"},message:"must match pattern \""+"^[\\x21-\\x7e]+$"+"\""};
 if(vErrors === null){
 vErrors = [err5];
 }

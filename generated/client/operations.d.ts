@@ -19,23 +19,23 @@ export interface Methods {
   uploadAvatar: FormMethod<Declared['uploadAvatar'], 'file'>
   /** Delete your avatar: `DELETE /v1/user/avatar` */
   deleteAvatar: Method<Declared['deleteAvatar']>
-  /** Get an avatar's image: `GET /v1/avatars/{id}/{size}` */
+  /** Get an avatar image: `GET /v1/avatars/{id}/{size}` */
   getAvatarImage: DownloadMethod<Declared['getAvatarImage']>
-  /** List the invitations that wait for you: `GET /v1/user/invitations` */
+  /** List your invitations: `GET /v1/user/invitations` */
   listMyInvitations: ListMethod<Declared['listMyInvitations']>
   /** List your API keys: `GET /v1/user/api-keys` */
   listApiKeys: ListMethod<Declared['listApiKeys']>
-  /** Make an API key: `POST /v1/user/api-keys` */
+  /** Create an API key: `POST /v1/user/api-keys` */
   createApiKey: Method<Declared['createApiKey']>
   /** Get an API key: `GET /v1/user/api-keys/{id}` */
   getApiKey: Method<Declared['getApiKey']>
   /** Revoke an API key: `DELETE /v1/user/api-keys/{id}` */
   revokeApiKey: Method<Declared['revokeApiKey']>
-  /** Replace an API key: `POST /v1/user/api-keys/{id}/rotate` */
+  /** Rotate an API key: `POST /v1/user/api-keys/{id}/rotate` */
   rotateApiKey: Method<Declared['rotateApiKey']>
   /** List users: `GET /v1/users` */
   listUsers: ListMethod<Declared['listUsers']>
-  /** Make a user: `POST /v1/users` */
+  /** Create a user: `POST /v1/users` */
   createUser: Method<Declared['createUser']>
   /** Get a user: `GET /v1/users/{id}` */
   getUser: Method<Declared['getUser']>
@@ -43,7 +43,7 @@ export interface Methods {
   updateUser: Method<Declared['updateUser']>
   /** Delete a user: `DELETE /v1/users/{id}` */
   deleteUser: Method<Declared['deleteUser']>
-  /** List your projects: `GET /v1/projects` */
+  /** List projects: `GET /v1/projects` */
   listProjects: ListMethod<Declared['listProjects']>
   /** Create a project: `POST /v1/projects` */
   createProject: Method<Declared['createProject']>
@@ -53,23 +53,23 @@ export interface Methods {
   updateProject: Method<Declared['updateProject']>
   /** Delete a project: `DELETE /v1/projects/{id}` */
   deleteProject: Method<Declared['deleteProject']>
-  /** Restore a deleted project: `POST /v1/projects/{id}/restore` */
+  /** Restore a project: `POST /v1/projects/{id}/restore` */
   restoreProject: Method<Declared['restoreProject']>
   /** Archive a project: `POST /v1/projects/{id}/archive` */
   archiveProject: Method<Declared['archiveProject']>
-  /** Take a project out of the archive: `POST /v1/projects/{id}/unarchive` */
+  /** Unarchive a project: `POST /v1/projects/{id}/unarchive` */
   unarchiveProject: Method<Declared['unarchiveProject']>
-  /** List the members of a project: `GET /v1/projects/{id}/members` */
+  /** List members: `GET /v1/projects/{id}/members` */
   listMembers: ListMethod<Declared['listMembers']>
   /** Add a member: `POST /v1/projects/{id}/members` */
   addMember: Method<Declared['addMember']>
   /** Get a member: `GET /v1/projects/{id}/members/{member_id}` */
   getMember: Method<Declared['getMember']>
-  /** Change a member's role: `PUT /v1/projects/{id}/members/{member_id}` */
+  /** Update a member: `PUT /v1/projects/{id}/members/{member_id}` */
   updateMember: Method<Declared['updateMember']>
-  /** Remove a member, or leave: `DELETE /v1/projects/{id}/members/{member_id}` */
+  /** Remove a member: `DELETE /v1/projects/{id}/members/{member_id}` */
   removeMember: Method<Declared['removeMember']>
-  /** List the invitations of a project: `GET /v1/projects/{id}/invitations` */
+  /** List invitations: `GET /v1/projects/{id}/invitations` */
   listInvitations: ListMethod<Declared['listInvitations']>
   /** Get an invitation: `GET /v1/projects/{id}/invitations/{invitation_id}` */
   getInvitation: Method<Declared['getInvitation']>
@@ -255,15 +255,15 @@ export interface Methods {
   getWebhookDelivery: Method<Declared['getWebhookDelivery']>
   /** Resend a webhook delivery: `POST /v1/webhooks/deliveries/{id}/redeliver` */
   redeliverWebhookDelivery: Method<Declared['redeliverWebhookDelivery']>
-  /** Is the process alive?: `GET /healthz` */
+  /** Check liveness: `GET /healthz` */
   getHealth: Method<Declared['getHealth']>
-  /** Can it serve?: `GET /readyz` */
+  /** Check readiness: `GET /readyz` */
   getReadiness: Method<Declared['getReadiness']>
-  /** This contract as JSON: `GET /openapi.json` */
+  /** Get the OpenAPI document as JSON: `GET /openapi.json` */
   getOpenapiJson: Method<Declared['getOpenapiJson']>
-  /** This contract as YAML: `GET /openapi.yaml` */
+  /** Get the OpenAPI document as YAML: `GET /openapi.yaml` */
   getOpenapiYaml: Method<Declared['getOpenapiYaml']>
-  /** This contract as a page: `GET /docs` */
+  /** Get the API reference: `GET /docs` */
   getDocs: Method<Declared['getDocs']>
 }
 

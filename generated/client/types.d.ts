@@ -8,9 +8,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get your profile */
+        /**
+         * Get your profile
+         * @description Returns the profile of the user who owns the API key.
+         */
         get: operations["getProfile"];
-        /** Update your profile */
+        /**
+         * Update your profile
+         * @description Updates only the fields that you send. Only admins can change your email address.
+         */
         put: operations["updateProfile"];
         post?: never;
         delete?: never;
@@ -26,12 +32,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get your settings */
+        /**
+         * Get your settings
+         * @description Returns your preferences. Settings that you never changed have their default values.
+         */
         get: operations["getSettings"];
         /**
          * Update your settings
-         * @description Groups merge too: `{"notifications": {"email": false}}` leaves `in_app` as it is.
-         *     `default_project_id` must be a project you are a member of.
+         * @description Updates only the fields that you send, also within groups: `{"notifications": {"email": false}}` leaves `in_app` unchanged. Returns 404 if `default_project_id` does not exist, and 403 if you are not a member of that project.
          */
         put: operations["updateSettings"];
         post?: never;
@@ -48,18 +56,21 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get your avatar */
+        /**
+         * Get your avatar
+         * @description Returns the URLs, sizes and checksums of your avatar images. Returns 404 if you have no avatar.
+         */
         get: operations["getAvatar"];
         put?: never;
         /**
          * Upload your avatar
-         * @description PNG, JPEG, WebP, GIF or AVIF by its bytes, whatever its name says; anything else is answered with 415. At most 5 MiB,
-         *     16,384 pixels on a side, and 50 megapixels, 25 as GIF and 13 as AVIF; half of that with more than 8 bits a channel. It
-         *     is cut to a square, made anew as WebP in three sizes, of what moves the first picture, and nothing else of the upload is
-         *     kept. Your profile's `avatar_url` follows; the images of a former avatar are gone.
+         * @description Replaces your avatar with a PNG, JPEG, WebP, GIF or AVIF image. The image is cropped to a square, converted to WebP in three sizes and stripped of its metadata; only the first frame of an animation is used. The limits are 5 MiB, 16,384 pixels per side and 50 megapixels (GIF: 25, AVIF: 13; half of that with more than 8 bits per channel). Returns 415 for other file types, which are detected from the bytes.
          */
         post: operations["uploadAvatar"];
-        /** Delete your avatar */
+        /**
+         * Delete your avatar
+         * @description Deletes the images and sets the `avatar_url` of your profile to null. Returns 404 if you have no avatar.
+         */
         delete: operations["deleteAvatar"];
         options?: never;
         head?: never;
@@ -71,6 +82,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The ID of the avatar. */
                 id: components["schemas"]["AvatarId"];
                 /** @description The width and height in pixels. */
                 size: 64 | 128 | 256;
@@ -78,8 +90,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get an avatar's image
-         * @description For `<img>`, so it needs no key. The image of an id never changes; a new avatar has a new id.
+         * Get an avatar image
+         * @description Returns the image in one size. No API key is needed, so that web pages can use the URL in `<img>` elements. The image of an avatar ID never changes: a new avatar has a new ID.
          */
         get: operations["getAvatarImage"];
         put?: never;
@@ -98,8 +110,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the invitations that wait for you
-         * @description Pending ones to your verified email.
+         * List your invitations
+         * @description Returns the pending invitations to your email address. The list is empty if your address is not verified.
          */
         get: operations["listMyInvitations"];
         put?: never;
@@ -119,14 +131,13 @@ export interface paths {
         };
         /**
          * List your API keys
-         * @description Revoked and expired ones too. The secret is never shown again, only its `start`.
+         * @description Returns your keys, including revoked and expired keys. The secrets are not included: `start` has the first characters of each.
          */
         get: operations["listApiKeys"];
         put?: never;
         /**
-         * Make an API key
-         * @description The secret is in `key`, here and never again. A key cannot make one that may do more than itself:
-         *     its scopes and projects must be among the caller's.
+         * Create an API key
+         * @description Returns the secret in `key`. It is shown only once. The scopes and projects of the new key must be a subset of those of the calling key; otherwise the request fails with 403.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -140,17 +151,21 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The ID of the API key. */
                 id: components["schemas"]["ApiKeyId"];
             };
             cookie?: never;
         };
-        /** Get an API key */
+        /**
+         * Get an API key
+         * @description Returns one of your API keys without its secret. Returns 403 if the key belongs to another user.
+         */
         get: operations["getApiKey"];
         put?: never;
         post?: never;
         /**
          * Revoke an API key
-         * @description Counts from the next request on. A key may revoke itself. Revoking twice is as good as once.
+         * @description The key is rejected from the next request on. A key can revoke itself. Revoking a revoked key has no effect and succeeds.
          */
         delete: operations["revokeApiKey"];
         options?: never;
@@ -163,6 +178,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The ID of the API key to replace. */
                 id: components["schemas"]["ApiKeyId"];
             };
             cookie?: never;
@@ -170,9 +186,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace an API key
-         * @description Answers a new key with the same name, scopes and projects. The old one stays valid for `overlap_seconds`.
-         *     409 when it is revoked or expired already.
+         * Rotate an API key
+         * @description Creates a new key with the same name, scopes and projects, and returns its secret once. The old key stays valid for `overlap_seconds`. Returns 409 if the old key is already revoked or expired.
          */
         post: operations["rotateApiKey"];
         delete?: never;
@@ -188,12 +203,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List users */
+        /**
+         * List users
+         * @description Returns the active and disabled users of the platform. Only admins can call this operation.
+         */
         get: operations["listUsers"];
         put?: never;
         /**
-         * Make a user
-         * @description The user comes with a first API key, whose secret is in `api_key.key`, here and never again.
+         * Create a user
+         * @description Creates a user with a first API key and returns the secret of the key in `api_key.key`. It is shown only once. Returns 409 if the email address is taken. Only admins can call this operation.
          */
         post: operations["createUser"];
         delete?: never;
@@ -207,23 +225,25 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The ID of the user. */
                 id: components["schemas"]["UserId"];
             };
             cookie?: never;
         };
-        /** Get a user */
+        /**
+         * Get a user
+         * @description Returns a user of the platform. Only admins can call this operation.
+         */
         get: operations["getUser"];
         /**
          * Update a user
-         * @description A disabled user's keys are refused from the next request on. The last active admin can be neither disabled
-         *     nor demoted (409, constraint `last_admin`).
+         * @description Updates only the fields that you send. The API keys of a disabled user are rejected from the next request on. Returns 409 if the email address is taken, or if the last active admin would be disabled or demoted (constraint `last_admin`). Only admins can call this operation.
          */
         put: operations["updateUser"];
         post?: never;
         /**
          * Delete a user
-         * @description Revokes the keys, ends the memberships and erases what is personal. 409 while the user is the last owner of
-         *     a project (constraint `last_owner`) or the last active admin (`last_admin`).
+         * @description Deletes the API keys, memberships and personal data of the user. Returns 409 if the user is the last owner of a project (constraint `last_owner`) or the last active admin (`last_admin`). Only admins can call this operation.
          */
         delete: operations["deleteUser"];
         options?: never;
@@ -239,14 +259,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List your projects
-         * @description The projects you are a member of. Deleted ones only with `status=deleted`.
+         * List projects
+         * @description Returns the projects that you are a member of. Deleted projects are only included with `status=deleted`.
          */
         get: operations["listProjects"];
         put?: never;
         /**
          * Create a project
-         * @description The caller becomes its owner. A key restricted to some projects cannot create one.
+         * @description Creates a project and makes you its owner. An API key that is restricted to certain projects cannot create projects (403).
          */
         post: operations["createProject"];
         delete?: never;
@@ -260,18 +280,25 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
             };
             cookie?: never;
         };
-        /** Get a project */
+        /**
+         * Get a project
+         * @description Returns a project. Requires the role `viewer`. Deleted projects return 404.
+         */
         get: operations["getProject"];
-        /** Update a project */
+        /**
+         * Update a project
+         * @description Updates only the fields that you send. Requires the role `editor`. Returns 409 if the project is archived.
+         */
         put: operations["updateProject"];
         post?: never;
         /**
          * Delete a project
-         * @description It can be restored for 30 days, then it is removed with everything in it.
+         * @description Deletes a project. It can be restored for 30 days; after that, it is removed permanently with its contents. Requires the role `owner`.
          */
         delete: operations["deleteProject"];
         options?: never;
@@ -284,6 +311,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
             };
             cookie?: never;
@@ -291,8 +319,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Restore a deleted project
-         * @description To the state it had before. 409 INVALID_STATE when it is not deleted.
+         * Restore a project
+         * @description Restores a deleted project to its previous status. Requires the role `owner`. Returns 409 if the project is not deleted.
          */
         post: operations["restoreProject"];
         delete?: never;
@@ -306,6 +334,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
             };
             cookie?: never;
@@ -314,7 +343,7 @@ export interface paths {
         put?: never;
         /**
          * Archive a project
-         * @description An archived project is read-only.
+         * @description Makes a project read-only. Requires the role `admin`. Returns 409 if the project is already archived.
          */
         post: operations["archiveProject"];
         delete?: never;
@@ -328,13 +357,17 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
             };
             cookie?: never;
         };
         get?: never;
         put?: never;
-        /** Take a project out of the archive */
+        /**
+         * Unarchive a project
+         * @description Makes an archived project active again. Requires the role `admin`. Returns 409 if the project is not archived.
+         */
         post: operations["unarchiveProject"];
         delete?: never;
         options?: never;
@@ -347,17 +380,20 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
             };
             cookie?: never;
         };
-        /** List the members of a project */
+        /**
+         * List members
+         * @description Returns the members of a project. Requires the role `viewer`.
+         */
         get: operations["listMembers"];
         put?: never;
         /**
          * Add a member
-         * @description By `user_id` or by `email`. An email that no user has becomes a pending invitation (202).
-         *     Only an owner may make owners. 409 when the user is a member, or the address invited, already.
+         * @description Adds a user by `user_id` or `email`. If no user has the email address, an invitation is created instead (202). Requires the role `admin`; only owners can add owners. Returns 409 if the user is already a member or the address is already invited.
          */
         post: operations["addMember"];
         delete?: never;
@@ -371,24 +407,27 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
+                /** @description The ID of the member. */
                 member_id: components["schemas"]["MemberId"];
             };
             cookie?: never;
         };
-        /** Get a member */
+        /**
+         * Get a member
+         * @description Returns a member of a project. Requires the role `viewer`.
+         */
         get: operations["getMember"];
         /**
-         * Change a member's role
-         * @description An owner may change anyone; an admin anyone but owners, and to anything but owner.
-         *     The last owner cannot be demoted (409, constraint `last_owner`).
+         * Update a member
+         * @description Changes the role of a member. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. Returns 409 if the last owner would be demoted (constraint `last_owner`).
          */
         put: operations["updateMember"];
         post?: never;
         /**
-         * Remove a member, or leave
-         * @description Anyone may remove themselves; an admin may remove anyone but owners, an owner anyone.
-         *     The last owner cannot leave (409, constraint `last_owner`).
+         * Remove a member
+         * @description Removes a member from a project. You can always remove yourself to leave a project. Owners can remove all members, and admins can remove members who are not owners. Returns 409 for the last owner (constraint `last_owner`).
          */
         delete: operations["removeMember"];
         options?: never;
@@ -401,11 +440,15 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
             };
             cookie?: never;
         };
-        /** List the invitations of a project */
+        /**
+         * List invitations
+         * @description Returns the invitations of a project. Requires the role `admin`.
+         */
         get: operations["listInvitations"];
         put?: never;
         post?: never;
@@ -420,18 +463,23 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
+                /** @description The ID of the invitation. */
                 invitation_id: components["schemas"]["InvitationId"];
             };
             cookie?: never;
         };
-        /** Get an invitation */
+        /**
+         * Get an invitation
+         * @description Returns an invitation of a project. Requires the role `admin`.
+         */
         get: operations["getInvitation"];
         put?: never;
         post?: never;
         /**
          * Revoke an invitation
-         * @description 409 INVALID_STATE when it is no longer pending.
+         * @description Revokes a pending invitation, so that it cannot be accepted. Requires the role `admin`. Returns 409 if the invitation is not pending.
          */
         delete: operations["revokeInvitation"];
         options?: never;
@@ -444,7 +492,9 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
+                /** @description The ID of the invitation. */
                 invitation_id: components["schemas"]["InvitationId"];
             };
             cookie?: never;
@@ -453,8 +503,7 @@ export interface paths {
         put?: never;
         /**
          * Accept an invitation
-         * @description Only for the person whose verified email it names (else 403). 409 INVALID_STATE when it is accepted, revoked
-         *     or expired, or when the project is archived.
+         * @description Makes you a member of the project with the role of the invitation. Your email address must be verified and match the invitation (otherwise 403). Returns 409 if the invitation is not pending or the project is archived.
          */
         post: operations["acceptInvitation"];
         delete?: never;
@@ -1995,7 +2044,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Is the process alive? */
+        /**
+         * Check liveness
+         * @description Returns 200 while the server process is running. It does not check the database or the file storage.
+         */
         get: operations["getHealth"];
         put?: never;
         post?: never;
@@ -2013,8 +2065,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Can it serve?
-         * @description Asks everything that a request may need. 503 while one is out of reach, and while shutting down.
+         * Check readiness
+         * @description Checks the database, the job queue and the file storage. Returns 503 if one of them is unreachable, and while the server shuts down.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -2032,7 +2084,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This contract as JSON */
+        /**
+         * Get the OpenAPI document as JSON
+         * @description Returns the OpenAPI 3.1 document of this API, for code generators and other tools.
+         */
         get: operations["getOpenapiJson"];
         put?: never;
         post?: never;
@@ -2049,7 +2104,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This contract as YAML */
+        /**
+         * Get the OpenAPI document as YAML
+         * @description Returns the OpenAPI 3.1 document of this API, for code generators and other tools.
+         */
         get: operations["getOpenapiYaml"];
         put?: never;
         post?: never;
@@ -2067,8 +2125,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * This contract as a page
-         * @description Works with no network; a key can be entered and requests tried.
+         * Get the API reference
+         * @description Returns the API reference as an HTML page. It loads nothing from other servers. Enter an API key on the page to send requests from it.
          */
         get: operations["getDocs"];
         put?: never;
@@ -2092,7 +2150,7 @@ export interface webhooks {
         put?: never;
         /**
          * profile.updated
-         * @description Your profile was changed. For keys with the scope `user:read`.
+         * @description Your profile was updated. Requires an API key with the scope `user:read`.
          */
         post: {
             parameters: {
@@ -2107,7 +2165,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2133,7 +2191,7 @@ export interface webhooks {
         put?: never;
         /**
          * settings.updated
-         * @description Your settings were changed. For keys with the scope `user:read`.
+         * @description Your settings were updated. Requires an API key with the scope `user:read`.
          */
         post: {
             parameters: {
@@ -2148,7 +2206,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2174,7 +2232,7 @@ export interface webhooks {
         put?: never;
         /**
          * api_key.created
-         * @description An API key of yours was made. For keys with the scope `user:read`.
+         * @description One of your API keys was created. Requires an API key with the scope `user:read`.
          */
         post: {
             parameters: {
@@ -2189,7 +2247,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2215,7 +2273,7 @@ export interface webhooks {
         put?: never;
         /**
          * api_key.rotated
-         * @description An API key of yours was replaced by this one; `previous_attributes` has the id of the old one. For keys with the scope `user:read`.
+         * @description One of your API keys was replaced by a new key. `previous_attributes` has the ID of the old key. Requires an API key with the scope `user:read`.
          */
         post: {
             parameters: {
@@ -2230,7 +2288,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2256,7 +2314,7 @@ export interface webhooks {
         put?: never;
         /**
          * api_key.revoked
-         * @description An API key of yours was revoked. For keys with the scope `user:read`.
+         * @description One of your API keys was revoked. Requires an API key with the scope `user:read`.
          */
         post: {
             parameters: {
@@ -2271,7 +2329,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2297,7 +2355,7 @@ export interface webhooks {
         put?: never;
         /**
          * user.created
-         * @description A user was made. For keys with the scope `admin`.
+         * @description A user was created. Requires an API key with the scope `admin`.
          */
         post: {
             parameters: {
@@ -2312,7 +2370,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2338,7 +2396,7 @@ export interface webhooks {
         put?: never;
         /**
          * user.updated
-         * @description A user was changed by an admin. For keys with the scope `admin`.
+         * @description An admin updated a user. Requires an API key with the scope `admin`.
          */
         post: {
             parameters: {
@@ -2353,7 +2411,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2379,7 +2437,7 @@ export interface webhooks {
         put?: never;
         /**
          * user.deleted
-         * @description A user was deleted. For keys with the scope `admin`.
+         * @description A user was deleted. Requires an API key with the scope `admin`.
          */
         post: {
             parameters: {
@@ -2394,7 +2452,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2420,7 +2478,7 @@ export interface webhooks {
         put?: never;
         /**
          * project.created
-         * @description A project was created. For keys with the scope `projects:read`.
+         * @description A project was created. Requires an API key with the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2435,7 +2493,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2461,7 +2519,7 @@ export interface webhooks {
         put?: never;
         /**
          * project.updated
-         * @description A project was changed. For keys with the scope `projects:read`.
+         * @description A project was updated. Requires an API key with the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2476,7 +2534,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2502,7 +2560,7 @@ export interface webhooks {
         put?: never;
         /**
          * project.archived
-         * @description A project was archived. For keys with the scope `projects:read`.
+         * @description A project was archived. Requires an API key with the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2517,7 +2575,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2543,7 +2601,7 @@ export interface webhooks {
         put?: never;
         /**
          * project.unarchived
-         * @description A project was taken out of the archive. For keys with the scope `projects:read`.
+         * @description A project was unarchived. Requires an API key with the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2558,7 +2616,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2584,7 +2642,7 @@ export interface webhooks {
         put?: never;
         /**
          * project.deleted
-         * @description A project was deleted; it can be restored for 30 days. For keys with the scope `projects:read`.
+         * @description A project was deleted. It can be restored for 30 days. Requires an API key with the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2599,7 +2657,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2625,7 +2683,7 @@ export interface webhooks {
         put?: never;
         /**
          * project.restored
-         * @description A deleted project was restored. For keys with the scope `projects:read`.
+         * @description A deleted project was restored. Requires an API key with the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2640,7 +2698,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2666,7 +2724,7 @@ export interface webhooks {
         put?: never;
         /**
          * member.added
-         * @description Someone became a member, added or by accepting an invitation. For keys with the scope `projects:read`.
+         * @description A user joined a project, because a member added them or because they accepted an invitation. Requires an API key with the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2681,7 +2739,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2707,7 +2765,7 @@ export interface webhooks {
         put?: never;
         /**
          * member.updated
-         * @description A member has another role. For keys with the scope `projects:read`.
+         * @description The role of a member changed. Requires an API key with the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2722,7 +2780,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2748,7 +2806,7 @@ export interface webhooks {
         put?: never;
         /**
          * member.removed
-         * @description A member was removed, left, or was deleted. For keys with the scope `projects:read`.
+         * @description A member was removed, left the project, or their user was deleted. Requires an API key with the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2763,7 +2821,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2789,7 +2847,7 @@ export interface webhooks {
         put?: never;
         /**
          * invitation.created
-         * @description An address was invited. For keys with the scope `projects:read`, of members with the role admin or above.
+         * @description An email address was invited to a project. Requires an API key with the scope `projects:read`, whose owner has at least the role `admin` in the project.
          */
         post: {
             parameters: {
@@ -2804,7 +2862,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2830,7 +2888,7 @@ export interface webhooks {
         put?: never;
         /**
          * invitation.revoked
-         * @description An invitation was revoked. For keys with the scope `projects:read`, of members with the role admin or above.
+         * @description An invitation was revoked. Requires an API key with the scope `projects:read`, whose owner has at least the role `admin` in the project.
          */
         post: {
             parameters: {
@@ -2845,7 +2903,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2871,7 +2929,7 @@ export interface webhooks {
         put?: never;
         /**
          * avatar.updated
-         * @description You have another avatar. For keys with the scope `user:read`.
+         * @description You uploaded a new avatar. Requires an API key with the scope `user:read`.
          */
         post: {
             parameters: {
@@ -2886,7 +2944,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2912,7 +2970,7 @@ export interface webhooks {
         put?: never;
         /**
          * avatar.deleted
-         * @description Your avatar was deleted. For keys with the scope `user:read`.
+         * @description Your avatar was deleted. Requires an API key with the scope `user:read`.
          */
         post: {
             parameters: {
@@ -2927,7 +2985,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2953,7 +3011,7 @@ export interface webhooks {
         put?: never;
         /**
          * file.created
-         * @description A file was uploaded. For keys with the scope `storage:read`.
+         * @description A file was uploaded. Requires an API key with the scope `storage:read`.
          */
         post: {
             parameters: {
@@ -2968,7 +3026,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2994,7 +3052,7 @@ export interface webhooks {
         put?: never;
         /**
          * file.updated
-         * @description What is known of a file was changed. For keys with the scope `storage:read`.
+         * @description The properties of a file, such as its name, were updated. Requires an API key with the scope `storage:read`.
          */
         post: {
             parameters: {
@@ -3009,7 +3067,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3035,7 +3093,7 @@ export interface webhooks {
         put?: never;
         /**
          * file.deleted
-         * @description A file was deleted, or its time was over. For keys with the scope `storage:read`.
+         * @description A file was deleted or expired. Requires an API key with the scope `storage:read`.
          */
         post: {
             parameters: {
@@ -3050,7 +3108,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3076,7 +3134,7 @@ export interface webhooks {
         put?: never;
         /**
          * upload.created
-         * @description A resumable upload was begun. When it is finished there is a `file.created`. For keys with the scope `storage:read`, of members with the role editor or above.
+         * @description A resumable upload was created. A `file.created` event follows when it completes. Requires an API key with the scope `storage:read`, whose owner has at least the role `editor` in the project.
          */
         post: {
             parameters: {
@@ -3091,7 +3149,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3117,7 +3175,7 @@ export interface webhooks {
         put?: never;
         /**
          * upload.deleted
-         * @description A resumable upload was given up, was not what its `sha256` says, or its time was over. For keys with the scope `storage:read`, of members with the role editor or above.
+         * @description A resumable upload was canceled, expired, or failed because its bytes did not match `sha256`. Requires an API key with the scope `storage:read`, whose owner has at least the role `editor` in the project.
          */
         post: {
             parameters: {
@@ -3132,7 +3190,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3158,7 +3216,7 @@ export interface webhooks {
         put?: never;
         /**
          * file_link.created
-         * @description A link to a file was made. For keys with the scope `storage:read`, of members with the role editor or above.
+         * @description A download link was created. Requires an API key with the scope `storage:read`, whose owner has at least the role `editor` in the project.
          */
         post: {
             parameters: {
@@ -3173,7 +3231,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3199,7 +3257,7 @@ export interface webhooks {
         put?: never;
         /**
          * file_link.revoked
-         * @description A link to a file was revoked. For keys with the scope `storage:read`, of members with the role editor or above.
+         * @description A download link was revoked. Requires an API key with the scope `storage:read`, whose owner has at least the role `editor` in the project.
          */
         post: {
             parameters: {
@@ -3214,7 +3272,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3240,7 +3298,7 @@ export interface webhooks {
         put?: never;
         /**
          * session.created
-         * @description A session was begun. For keys with the scope `ai:read`.
+         * @description A session was created. Requires an API key with the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3255,7 +3313,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3281,7 +3339,7 @@ export interface webhooks {
         put?: never;
         /**
          * session.updated
-         * @description A session was changed. For keys with the scope `ai:read`.
+         * @description A session was updated. Requires an API key with the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3296,7 +3354,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3322,7 +3380,7 @@ export interface webhooks {
         put?: never;
         /**
          * session.deleted
-         * @description A session was deleted with its messages. For keys with the scope `ai:read`.
+         * @description A session was deleted with its messages. Requires an API key with the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3337,7 +3395,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3363,7 +3421,7 @@ export interface webhooks {
         put?: never;
         /**
          * message.updated
-         * @description A message of a user was edited. For keys with the scope `ai:read`.
+         * @description A user edited a message. Requires an API key with the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3378,7 +3436,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3404,7 +3462,7 @@ export interface webhooks {
         put?: never;
         /**
          * chat.completed
-         * @description An answer was written, to its end or to a limit. For keys with the scope `ai:read`.
+         * @description An answer was generated, either completely or up to the token limit. Requires an API key with the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3419,7 +3477,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3445,7 +3503,7 @@ export interface webhooks {
         put?: never;
         /**
          * chat.failed
-         * @description An answer could not be written. For keys with the scope `ai:read`.
+         * @description An answer could not be generated. Requires an API key with the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3460,7 +3518,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3486,7 +3544,7 @@ export interface webhooks {
         put?: never;
         /**
          * chat.cancelled
-         * @description An answer was stopped, or who asked for it left. For keys with the scope `ai:read`.
+         * @description The generation of an answer was canceled, or stopped because the client disconnected. Requires an API key with the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3501,7 +3559,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3527,7 +3585,7 @@ export interface webhooks {
         put?: never;
         /**
          * knowledge_base.created
-         * @description A knowledge base was made. For keys with the scope `ai:read`.
+         * @description A knowledge base was created. Requires an API key with the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3542,7 +3600,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3568,7 +3626,7 @@ export interface webhooks {
         put?: never;
         /**
          * knowledge_base.updated
-         * @description A knowledge base was changed. For keys with the scope `ai:read`.
+         * @description A knowledge base was updated. Requires an API key with the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3583,7 +3641,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3609,7 +3667,7 @@ export interface webhooks {
         put?: never;
         /**
          * knowledge_base.deleted
-         * @description A knowledge base was deleted with its documents. For keys with the scope `ai:read`.
+         * @description A knowledge base was deleted with its documents. Requires an API key with the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3624,7 +3682,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3650,7 +3708,7 @@ export interface webhooks {
         put?: never;
         /**
          * document.created
-         * @description A document was added. For keys with the scope `ai:read`.
+         * @description A document was added to a knowledge base. Requires an API key with the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3665,7 +3723,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3691,7 +3749,7 @@ export interface webhooks {
         put?: never;
         /**
          * document.updated
-         * @description A document was changed, or is to be read anew. For keys with the scope `ai:read`.
+         * @description A document was updated or queued for indexing again. Requires an API key with the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3706,7 +3764,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3732,7 +3790,7 @@ export interface webhooks {
         put?: never;
         /**
          * document.ready
-         * @description A document was read, and is searched from now on. For keys with the scope `ai:read`.
+         * @description A document was indexed and can be searched. Requires an API key with the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3747,7 +3805,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3773,7 +3831,7 @@ export interface webhooks {
         put?: never;
         /**
          * document.failed
-         * @description A document could not be read; `error` says why. For keys with the scope `ai:read`.
+         * @description A document could not be indexed. `error` has the reason. Requires an API key with the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3788,7 +3846,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3814,7 +3872,7 @@ export interface webhooks {
         put?: never;
         /**
          * document.deleted
-         * @description A document was deleted, or the file that it was made from. For keys with the scope `ai:read`.
+         * @description A document was deleted, or its source file was deleted. Requires an API key with the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3829,7 +3887,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3855,7 +3913,7 @@ export interface webhooks {
         put?: never;
         /**
          * product.created
-         * @description A product was added to the catalogue. For keys with the scope `payments:read`.
+         * @description A product was created. Requires an API key with the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -3870,7 +3928,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3896,7 +3954,7 @@ export interface webhooks {
         put?: never;
         /**
          * product.updated
-         * @description A product was changed. For keys with the scope `payments:read`.
+         * @description A product was updated. Requires an API key with the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -3911,7 +3969,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3937,7 +3995,7 @@ export interface webhooks {
         put?: never;
         /**
          * price.created
-         * @description A price was added to the catalogue. For keys with the scope `payments:read`.
+         * @description A price was created. Requires an API key with the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -3952,7 +4010,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3978,7 +4036,7 @@ export interface webhooks {
         put?: never;
         /**
          * price.updated
-         * @description A price was archived, or taken out of the archive. For keys with the scope `payments:read`.
+         * @description A price was activated or archived. Requires an API key with the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -3993,7 +4051,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4019,7 +4077,7 @@ export interface webhooks {
         put?: never;
         /**
          * order.created
-         * @description Something was ordered, or a period of a subscription is to be paid. For keys with the scope `payments:read`.
+         * @description An order was created, by a customer or for a new billing period of a subscription. Requires an API key with the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4034,7 +4092,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4060,7 +4118,7 @@ export interface webhooks {
         put?: never;
         /**
          * order.paid
-         * @description An order was paid. For keys with the scope `payments:read`.
+         * @description An order was paid. Requires an API key with the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4075,7 +4133,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4101,7 +4159,7 @@ export interface webhooks {
         put?: never;
         /**
          * order.canceled
-         * @description An order was cancelled, or its time was over. For keys with the scope `payments:read`.
+         * @description An order was canceled or expired. Requires an API key with the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4116,7 +4174,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4142,7 +4200,7 @@ export interface webhooks {
         put?: never;
         /**
          * order.refunded
-         * @description Some or all of what was paid for an order was given back; `refunded_amount` says how much in all. For keys with the scope `payments:read`.
+         * @description An order was refunded in full or in part. `refunded_amount` is the total of all refunds. Requires an API key with the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4157,7 +4215,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4183,7 +4241,7 @@ export interface webhooks {
         put?: never;
         /**
          * refund.created
-         * @description A refund was made. For keys with the scope `payments:read`.
+         * @description A refund was created. Requires an API key with the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4198,7 +4256,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4224,7 +4282,7 @@ export interface webhooks {
         put?: never;
         /**
          * refund.updated
-         * @description A refund that was pending succeeded, or failed. For keys with the scope `payments:read`.
+         * @description A pending refund succeeded or failed. Requires an API key with the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4239,7 +4297,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4265,7 +4323,7 @@ export interface webhooks {
         put?: never;
         /**
          * checkout.created
-         * @description A checkout session was begun. For keys with the scope `payments:read`.
+         * @description A checkout session was created. Requires an API key with the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4280,7 +4338,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4306,7 +4364,7 @@ export interface webhooks {
         put?: never;
         /**
          * checkout.completed
-         * @description A checkout session was paid. For keys with the scope `payments:read`.
+         * @description A checkout session was completed with a payment. Requires an API key with the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4321,7 +4379,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4347,7 +4405,7 @@ export interface webhooks {
         put?: never;
         /**
          * checkout.expired
-         * @description A checkout session is over without a payment. For keys with the scope `payments:read`.
+         * @description A checkout session expired without a payment. Requires an API key with the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4362,7 +4420,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4388,7 +4446,7 @@ export interface webhooks {
         put?: never;
         /**
          * subscription.created
-         * @description A subscription was begun, and is `incomplete` until its first order is paid. For keys with the scope `payments:read`.
+         * @description A subscription was created. Its status is `incomplete` until its first order is paid. Requires an API key with the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4403,7 +4461,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4429,7 +4487,7 @@ export interface webhooks {
         put?: never;
         /**
          * subscription.updated
-         * @description A subscription is active, was renewed or could not be, or will end with its period or not. For keys with the scope `payments:read`.
+         * @description A subscription was activated, renewed or resumed, its renewal failed, or it was set to cancel at the end of the billing period. Requires an API key with the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4444,7 +4502,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4470,7 +4528,7 @@ export interface webhooks {
         put?: never;
         /**
          * subscription.canceled
-         * @description A subscription has ended. For keys with the scope `payments:read`.
+         * @description A subscription was canceled and has ended. Requires an API key with the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4485,7 +4543,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4511,7 +4569,7 @@ export interface webhooks {
         put?: never;
         /**
          * webhook_endpoint.created
-         * @description A webhook endpoint of yours was made. For keys with the scope `webhooks:read`.
+         * @description One of your webhook endpoints was created. Requires an API key with the scope `webhooks:read`.
          */
         post: {
             parameters: {
@@ -4526,7 +4584,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4552,7 +4610,7 @@ export interface webhooks {
         put?: never;
         /**
          * webhook_endpoint.updated
-         * @description A webhook endpoint of yours was changed. For keys with the scope `webhooks:read`.
+         * @description One of your webhook endpoints was updated. Requires an API key with the scope `webhooks:read`.
          */
         post: {
             parameters: {
@@ -4567,7 +4625,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4593,7 +4651,7 @@ export interface webhooks {
         put?: never;
         /**
          * webhook_endpoint.deleted
-         * @description A webhook endpoint of yours was deleted. For keys with the scope `webhooks:read`.
+         * @description One of your webhook endpoints was deleted. Requires an API key with the scope `webhooks:read`.
          */
         post: {
             parameters: {
@@ -4608,7 +4666,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4634,7 +4692,7 @@ export interface webhooks {
         put?: never;
         /**
          * webhook_endpoint.secret_rotated
-         * @description A webhook endpoint of yours has a new secret. For keys with the scope `webhooks:read`.
+         * @description The signing secret of one of your webhook endpoints was rotated. Requires an API key with the scope `webhooks:read`.
          */
         post: {
             parameters: {
@@ -4649,7 +4707,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4675,7 +4733,7 @@ export interface webhooks {
         put?: never;
         /**
          * webhook_endpoint.tested
-         * @description A test, sent to this webhook endpoint alone. For keys with the scope `webhooks:read`.
+         * @description A test event. It is sent only to the tested webhook endpoint. Requires an API key with the scope `webhooks:read`.
          */
         post: {
             parameters: {
@@ -4690,7 +4748,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4716,7 +4774,7 @@ export interface webhooks {
         put?: never;
         /**
          * webhook_endpoint.recovered
-         * @description The failed deliveries of a webhook endpoint are sent again. For keys with the scope `webhooks:read`.
+         * @description The failed deliveries of a webhook endpoint were queued to be sent again. Requires an API key with the scope `webhooks:read`.
          */
         post: {
             parameters: {
@@ -4731,7 +4789,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4757,7 +4815,7 @@ export interface webhooks {
         put?: never;
         /**
          * webhook_endpoint.disabled
-         * @description The platform disabled a webhook endpoint of yours; `disabled_reason` says why. For keys with the scope `webhooks:read`.
+         * @description The platform disabled one of your webhook endpoints. `disabled_reason` has the reason. Requires an API key with the scope `webhooks:read`.
          */
         post: {
             parameters: {
@@ -4772,7 +4830,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4798,7 +4856,7 @@ export interface webhooks {
         put?: never;
         /**
          * webhook_delivery.redelivered
-         * @description A delivery is sent again. For keys with the scope `webhooks:read`.
+         * @description A webhook delivery was queued to be sent again. Requires an API key with the scope `webhooks:read`.
          */
         post: {
             parameters: {
@@ -4813,7 +4871,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description Received. 410 disables the endpoint; anything else is a failure, and tried again. */
+                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4831,15 +4889,21 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
-        /** @example usr_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a user. It starts with `usr_`.
+         * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         UserId: string;
         /**
          * Format: email
-         * @description Kept in lower case.
+         * @description An email address. It is stored in lower case.
          * @example ada@example.com
          */
         Email: string;
-        /** @example Ada Lovelace */
+        /**
+         * @description The full name of the user.
+         * @example Ada Lovelace
+         */
         PersonName: string;
         /**
          * @description A BCP 47 language tag such as `en` or `pt-BR`.
@@ -4848,12 +4912,12 @@ export interface components {
         Locale: string;
         /**
          * Format: timezone
-         * @description A name of the IANA time zone database.
+         * @description A name from the IANA time zone database.
          * @example Europe/Berlin
          */
         Timezone: string;
         /**
-         * @description Your own strings, at most 16.
+         * @description Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. An update replaces all pairs.
          * @example {
          *       "ticket": "OPS-12"
          *     }
@@ -4863,28 +4927,45 @@ export interface components {
         };
         /**
          * Format: date-time
-         * @description RFC 3339 in UTC with milliseconds.
+         * @description A date and time in UTC with milliseconds (RFC 3339).
          * @example 2026-11-21T09:30:00.000Z
          */
         Timestamp: string;
+        /** @description Your profile. */
         Profile: {
             id: components["schemas"]["UserId"];
+            /** @description The email address. It is unique and stored in lower case. */
             email: components["schemas"]["Email"];
+            /** @description Whether the address is verified. Users with an unverified address cannot accept invitations. */
             email_verified: boolean;
             name: components["schemas"]["PersonName"];
-            /** @example Wrote the first program. */
+            /**
+             * @description A short biography, or null.
+             * @example Wrote the first program.
+             */
             bio: string | null;
+            /** @description The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
             locale: components["schemas"]["Locale"];
+            /** @description The time zone of the user, as an IANA name. */
             timezone: components["schemas"]["Timezone"];
-            /** @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256 */
+            /**
+             * @description The path of the largest avatar image on this server. Null if the user has no avatar.
+             * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+             */
             avatar_url: string | null;
-            /** @enum {string} */
+            /**
+             * @description The API keys of a `disabled` user are rejected.
+             * @enum {string}
+             */
             status: "active" | "disabled";
             metadata: components["schemas"]["Metadata"];
+            /** @description When the user was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description When the user was last updated. */
             updated_at: components["schemas"]["Timestamp"];
         };
         /**
+         * @description The fields of your profile to change.
          * @example {
          *       "name": "Ada Lovelace",
          *       "timezone": "Europe/London"
@@ -4892,34 +4973,60 @@ export interface components {
          */
         ProfileUpdate: {
             name?: components["schemas"]["PersonName"];
+            /** @description A short biography. Null removes it. */
             bio?: string | null;
+            /** @description The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
             locale?: components["schemas"]["Locale"];
+            /** @description The time zone of the user, as an IANA name. */
             timezone?: components["schemas"]["Timezone"];
             metadata?: components["schemas"]["Metadata"];
         };
+        /** @description Your settings. */
         Settings: {
-            /** @enum {string} */
+            /**
+             * @description The color theme for user interfaces. `system` follows the device.
+             * @enum {string}
+             */
             theme: "system" | "light" | "dark";
+            /** @description The language for user interfaces, as a BCP 47 tag such as `en` or `pt-BR`. */
             language: components["schemas"]["Locale"];
+            /** @description The time zone for dates and times in user interfaces, as an IANA name. */
             timezone: components["schemas"]["Timezone"];
+            /** @description Your notification preferences. */
             notifications: {
+                /** @description Whether you want notifications by email. */
                 email: boolean;
+                /** @description Whether you want notifications in user interfaces. */
                 in_app: boolean;
             };
+            /** @description Your privacy preferences. */
             privacy: {
-                /** @enum {string} */
+                /**
+                 * @description Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it.
+                 * @enum {string}
+                 */
                 profile_visibility: "public" | "members" | "private";
             };
+            /** @description Your preferences for AI chat. */
             ai: {
-                /** @example extractive-1 */
+                /**
+                 * @description The model for chats that do not specify one. Null uses the default model of the server.
+                 * @example extractive-1
+                 */
                 default_model: string | null;
+                /** @description Whether a chat message without a session starts a stored session. */
                 store_history: boolean;
             };
-            /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The project that user interfaces open first. Null if none is set or you left the project.
+             * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             default_project_id: string | null;
+            /** @description When the settings were last updated. */
             updated_at: components["schemas"]["Timestamp"];
         };
         /**
+         * @description The settings to change.
          * @example {
          *       "theme": "dark",
          *       "notifications": {
@@ -4928,32 +5035,56 @@ export interface components {
          *     }
          */
         SettingsUpdate: {
-            /** @enum {string} */
+            /**
+             * @description The color theme for user interfaces. `system` follows the device.
+             * @enum {string}
+             */
             theme?: "system" | "light" | "dark";
+            /** @description The language for user interfaces, as a BCP 47 tag such as `en` or `pt-BR`. */
             language?: components["schemas"]["Locale"];
+            /** @description The time zone for dates and times in user interfaces, as an IANA name. */
             timezone?: components["schemas"]["Timezone"];
+            /** @description Your notification preferences. */
             notifications?: {
+                /** @description Whether you want notifications by email. */
                 email?: boolean;
+                /** @description Whether you want notifications in user interfaces. */
                 in_app?: boolean;
             };
+            /** @description Your privacy preferences. */
             privacy?: {
-                /** @enum {string} */
+                /**
+                 * @description Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it.
+                 * @enum {string}
+                 */
                 profile_visibility?: "public" | "members" | "private";
             };
+            /** @description Your preferences for AI chat. */
             ai?: {
+                /** @description The model for chats that do not specify one. Null uses the default model of the server. */
                 default_model?: string | null;
+                /** @description Whether a chat message without a session starts a stored session. */
                 store_history?: boolean;
             };
+            /** @description The project that user interfaces open first. You must be a member of it. Null removes it. */
             default_project_id?: string | null;
         };
+        /** @description One problem of an invalid request. */
         Problem: {
+            /** @description The field, parameter or header with the problem. */
             field: string;
+            /** @description The rule that the value violates, such as `required`. */
             constraint: string;
+            /** @description A message for people. */
             message: string;
-            /** @enum {string} */
+            /**
+             * @description The part of the request that contains the field.
+             * @enum {string}
+             */
             location: "body" | "query" | "path" | "header";
         };
         /**
+         * @description The format of every error response.
          * @example {
          *       "error": {
          *         "code": "INVALID_REQUEST",
@@ -4975,73 +5106,101 @@ export interface components {
          *     }
          */
         Error: {
+            /** @description The error. */
             error: {
                 /**
-                 * @description What it is, for programs; the catalogue of errors at /docs/errors has them all.
+                 * @description The error code, for programs. The error reference at `/docs/errors` lists all codes.
                  * @enum {string}
                  */
                 code: "INVALID_REQUEST" | "UNAUTHORIZED" | "PAYMENT_REQUIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CONFLICT" | "INVALID_STATE" | "GONE" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "SERVER_ERROR" | "UNAVAILABLE";
-                /** @description For people; may change at any time. */
+                /** @description A message for people. Its text can change at any time. */
                 message: string;
+                /** @description Details of the error, for programs. */
                 details: {
-                    /** @description The first offending field. */
+                    /** @description The field or header with the first problem. */
                     field?: string;
-                    /** @description The rule it breaks, e.g. `required`. */
+                    /** @description The rule that the request violates, such as `required`. */
                     constraint?: string;
                     /**
-                     * @description Why a key was refused.
+                     * @description The reason why the API key was rejected. Only with status 401.
                      * @enum {string}
                      */
                     reason?: "missing" | "malformed" | "unknown" | "expired" | "revoked" | "disabled";
+                    /** @description The ID of the request, as in the `X-Request-ID` header. Quote it in problem reports. */
                     request_id: string;
-                    /** @description Every problem of the request. */
+                    /** @description All problems of an invalid request. */
                     errors?: components["schemas"]["Problem"][];
                 };
             };
         };
-        /** @example avt_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of an avatar. It starts with `avt_`.
+         * @example avt_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         AvatarId: string;
         /**
          * @description SHA-256 digest in lowercase hexadecimal.
          * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
          */
         Sha256: string;
+        /** @description An avatar image in one size. */
         AvatarVariant: {
             /**
-             * @description Width and height in pixels.
+             * @description The width and height in pixels.
              * @example 256
              * @enum {integer}
              */
             size: 64 | 128 | 256;
-            /** @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256 */
-            url: string;
-            /** @example 9184 */
-            bytes: number;
-            sha256: components["schemas"]["Sha256"];
-        };
-        Avatar: {
-            id: components["schemas"]["AvatarId"];
             /**
-             * @description The largest variant, as in `avatar_url`: relative to this server, as `Location` is.
+             * @description The path of the image on this server.
              * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
              */
             url: string;
-            variants: components["schemas"]["AvatarVariant"][];
-            /** @example image/webp */
-            content_type: string;
             /**
-             * @description Of the largest variant.
+             * @description The size of the image in bytes.
              * @example 9184
              */
             bytes: number;
-            /** @example 256 */
-            width: number;
-            /** @example 256 */
-            height: number;
+            /** @description The SHA-256 digest of the image, in lower-case hexadecimal. */
             sha256: components["schemas"]["Sha256"];
+        };
+        /** @description Your avatar. The top-level fields describe its largest image. */
+        Avatar: {
+            id: components["schemas"]["AvatarId"];
+            /**
+             * @description The path of the largest image on this server, as in `avatar_url` of the profile.
+             * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+             */
+            url: string;
+            /** @description The images in all sizes. */
+            variants: components["schemas"]["AvatarVariant"][];
+            /**
+             * @description The media type of the images. Always `image/webp`.
+             * @example image/webp
+             */
+            content_type: string;
+            /**
+             * @description The size of the largest image in bytes.
+             * @example 9184
+             */
+            bytes: number;
+            /**
+             * @description The width of the largest image in pixels.
+             * @example 256
+             */
+            width: number;
+            /**
+             * @description The height of the largest image in pixels.
+             * @example 256
+             */
+            height: number;
+            /** @description The SHA-256 digest of the largest image, in lower-case hexadecimal. */
+            sha256: components["schemas"]["Sha256"];
+            /** @description When the avatar was uploaded. */
             updated_at: components["schemas"]["Timestamp"];
         };
         /**
+         * @description The image to upload.
          * @example {
          *       "file": "me.png"
          *     }
@@ -5049,91 +5208,145 @@ export interface components {
         AvatarUpload: {
             /**
              * Format: binary
-             * @description The picture.
+             * @description A PNG, JPEG, WebP, GIF or AVIF image.
              */
             file: string;
         };
-        /** @example inv_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of an invitation. It starts with `inv_`.
+         * @example inv_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         InvitationId: string;
-        /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a project. It starts with `prj_`.
+         * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         ProjectId: string;
-        /** @enum {string} */
+        /**
+         * @description The role of a member. From most to least permissions: `owner`, `admin`, `editor`, `viewer`.
+         * @enum {string}
+         */
         Role: "owner" | "admin" | "editor" | "viewer";
-        /** @enum {string} */
+        /**
+         * @description The status of an invitation. A pending invitation expires at `expires_at`.
+         * @enum {string}
+         */
         InvitationStatus: "pending" | "accepted" | "revoked" | "expired";
+        /** @description An invitation to join a project. */
         Invitation: {
             id: components["schemas"]["InvitationId"];
             project_id: components["schemas"]["ProjectId"];
-            /** @example grace@example.com */
+            /**
+             * @description The invited email address.
+             * @example grace@example.com
+             */
             email: components["schemas"]["Email"];
-            /** @example editor */
+            /**
+             * @description The role that the user gets in the project.
+             * @example editor
+             */
             role: components["schemas"]["Role"];
             status: components["schemas"]["InvitationStatus"];
+            /** @description The user who sent the invitation. */
             invited_by: components["schemas"]["UserId"];
+            /** @description When the invitation was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description When the invitation expires: 14 days after its creation. */
             expires_at: components["schemas"]["Timestamp"];
         };
+        /** @description The position of a page in the whole list. */
         Pagination: {
-            /** @example 1 */
+            /**
+             * @description The page number, starting at 1.
+             * @example 1
+             */
             page: number;
-            /** @example 20 */
+            /**
+             * @description The maximum number of items per page.
+             * @example 20
+             */
             limit: number;
-            /** @example 1 */
+            /**
+             * @description The total number of items on all pages.
+             * @example 1
+             */
             total: number;
-            /** @example 1 */
+            /**
+             * @description The number of pages. 0 if there are no items.
+             * @example 1
+             */
             total_pages: number;
         };
+        /** @description A page of invitations. */
         InvitationList: {
+            /** @description The invitations of this page. */
             data: components["schemas"]["Invitation"][];
             pagination: components["schemas"]["Pagination"];
         };
-        /** @example key_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of an API key. It starts with `key_`.
+         * @example key_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         ApiKeyId: string;
-        /** @enum {string} */
+        /**
+         * @description A permission of an API key. `x-scopes` of the OpenAPI document describes each scope.
+         * @enum {string}
+         */
         Scope: "user:read" | "user:write" | "projects:read" | "projects:write" | "storage:read" | "storage:write" | "ai:read" | "ai:write" | "payments:read" | "payments:write" | "webhooks:read" | "webhooks:write" | "keys:write" | "admin";
+        /** @description An API key, without its secret. */
         ApiKey: {
             id: components["schemas"]["ApiKeyId"];
-            /** @example reporting */
+            /**
+             * @description The name of the key, for your own reference.
+             * @example reporting
+             */
             name: string;
             /**
-             * @description The first characters of the secret.
+             * @description The first characters of the secret, to recognize the key.
              * @example plat_live_4eC3
              */
             start: string;
             /**
+             * @description The permissions of the key.
              * @example [
              *       "projects:read"
              *     ]
              */
             scopes: components["schemas"]["Scope"][];
             /**
-             * @description The only projects the key may touch; null for all of its owner's.
+             * @description The projects that the key can access. Null if it can access all projects of its owner.
              * @example null
              */
             project_ids: components["schemas"]["ProjectId"][] | null;
             /**
              * Format: date-time
+             * @description When the key expires. Null if it does not expire.
              * @example null
              */
             expires_at: string | null;
             /**
              * Format: date-time
-             * @description Exact to some seconds. It has no part in the `ETag`.
+             * @description When the key was last used, accurate to a few seconds. Null if it was never used. Not part of the `ETag`.
              * @example null
              */
             last_used_at: string | null;
+            /** @description When the key was created. */
             created_at: components["schemas"]["Timestamp"];
             /**
              * Format: date-time
+             * @description When the key was revoked. Null if it was not revoked.
              * @example null
              */
             revoked_at: string | null;
         };
+        /** @description A page of API keys. */
         ApiKeyList: {
+            /** @description The API keys of this page. */
             data: components["schemas"]["ApiKey"][];
             pagination: components["schemas"]["Pagination"];
         };
         /**
+         * @description A new API key.
          * @example {
          *       "name": "reporting",
          *       "scopes": [
@@ -5142,197 +5355,297 @@ export interface components {
          *     }
          */
         ApiKeyCreate: {
+            /** @description The name of the key, for your own reference. */
             name: string;
+            /** @description The permissions of the key. They must be a subset of the scopes of the calling key. */
             scopes: components["schemas"]["Scope"][];
+            /** @description The projects that the key can access. Null, or omitted, for all of your projects. */
             project_ids?: components["schemas"]["ProjectId"][] | null;
             /**
              * Format: date-time
-             * @description In the future.
+             * @description When the key expires. It must be in the future. Null, or omitted, for a key that does not expire.
              */
             expires_at?: string | null;
         };
+        /** @description An API key with its secret, which is shown only once. */
         ApiKeyWithSecret: {
             id: components["schemas"]["ApiKeyId"];
-            /** @example reporting */
+            /**
+             * @description The name of the key, for your own reference.
+             * @example reporting
+             */
             name: string;
-            /** @example plat_live_4eC3 */
+            /**
+             * @description The first characters of the secret, to recognize the key.
+             * @example plat_live_4eC3
+             */
             start: string;
             /**
+             * @description The permissions of the key.
              * @example [
              *       "projects:read"
              *     ]
              */
             scopes: components["schemas"]["Scope"][];
-            /** @example null */
+            /**
+             * @description The projects that the key can access. Null if it can access all projects of its owner.
+             * @example null
+             */
             project_ids: components["schemas"]["ProjectId"][] | null;
             /**
              * Format: date-time
+             * @description When the key expires. Null if it does not expire.
              * @example null
              */
             expires_at: string | null;
             /**
              * Format: date-time
+             * @description When the key was last used, accurate to a few seconds. Null if it was never used. Not part of the `ETag`.
              * @example null
              */
             last_used_at: string | null;
+            /** @description When the key was created. */
             created_at: components["schemas"]["Timestamp"];
             /**
              * Format: date-time
+             * @description When the key was revoked. Null if it was not revoked.
              * @example null
              */
             revoked_at: string | null;
             /**
-             * @description The secret, shown once.
+             * @description The secret to send as `Authorization: Bearer <key>`. Store it safely: it is shown only once.
              * @example plat_live_4eC39HqLyjWDarjtT1zdp7dcTYooMQauvdEDq54NiTphI7jx0
              */
             key: string;
         };
         /**
+         * @description Options for the rotation.
          * @example {
          *       "overlap_seconds": 3600
          *     }
          */
         ApiKeyRotate: {
             /**
-             * @description How long the old key stays valid; a week at most.
+             * @description How long the old key stays valid, in seconds (at most one week). 0 revokes it immediately.
              * @default 0
              */
             overlap_seconds?: number;
             /**
              * Format: date-time
-             * @description When the new key ends; as the old one if left out.
+             * @description When the new key expires. It must be in the future. Null for a key that does not expire. The default is the expiration of the old key.
              */
             expires_at?: string | null;
         };
+        /** @description A user of the platform. */
         User: {
             id: components["schemas"]["UserId"];
+            /** @description The email address. It is unique and stored in lower case. */
             email: components["schemas"]["Email"];
+            /** @description Whether the address is verified. Users with an unverified address cannot accept invitations. */
             email_verified: boolean;
             name: components["schemas"]["PersonName"];
-            /** @example Wrote the first program. */
+            /**
+             * @description A short biography, or null.
+             * @example Wrote the first program.
+             */
             bio: string | null;
+            /** @description The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
             locale: components["schemas"]["Locale"];
+            /** @description The time zone of the user, as an IANA name. */
             timezone: components["schemas"]["Timezone"];
-            /** @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256 */
+            /**
+             * @description The path of the largest avatar image on this server. Null if the user has no avatar.
+             * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+             */
             avatar_url: string | null;
-            /** @enum {string} */
+            /**
+             * @description The API keys of a `disabled` user are rejected.
+             * @enum {string}
+             */
             status: "active" | "disabled";
             /**
-             * @description Only an admin may hold keys with the scope `admin`.
+             * @description Only an `admin` can have API keys with the scope `admin`.
              * @enum {string}
              */
             role: "user" | "admin";
             metadata: components["schemas"]["Metadata"];
+            /** @description When the user was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description When the user was last updated. */
             updated_at: components["schemas"]["Timestamp"];
         };
+        /** @description A page of users. */
         UserList: {
+            /** @description The users of this page. */
             data: components["schemas"]["User"][];
             pagination: components["schemas"]["Pagination"];
         };
         /**
+         * @description A new user.
          * @example {
          *       "email": "ada@example.com",
          *       "name": "Ada Lovelace"
          *     }
          */
         UserCreate: {
+            /** @description The email address. It is unique and stored in lower case. */
             email: components["schemas"]["Email"];
             /**
-             * @description You vouch for the address.
+             * @description Whether you confirm that the address belongs to the user. Users with an unverified address cannot accept invitations.
              * @default true
              */
             email_verified?: boolean;
             name: components["schemas"]["PersonName"];
+            /** @description A short biography, or null. */
             bio?: string | null;
+            /** @description The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. The default is `en`. */
             locale?: components["schemas"]["Locale"];
+            /** @description The time zone of the user, as an IANA name. The default is `UTC`. */
             timezone?: components["schemas"]["Timezone"];
             /**
+             * @description Only an `admin` can have API keys with the scope `admin`.
              * @default user
              * @enum {string}
              */
             role?: "user" | "admin";
             metadata?: components["schemas"]["Metadata"];
         };
+        /** @description A new user with an API key. */
         UserWithApiKey: {
             id: components["schemas"]["UserId"];
+            /** @description The email address. It is unique and stored in lower case. */
             email: components["schemas"]["Email"];
+            /** @description Whether the address is verified. Users with an unverified address cannot accept invitations. */
             email_verified: boolean;
             name: components["schemas"]["PersonName"];
-            /** @example Wrote the first program. */
+            /**
+             * @description A short biography, or null.
+             * @example Wrote the first program.
+             */
             bio: string | null;
+            /** @description The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
             locale: components["schemas"]["Locale"];
+            /** @description The time zone of the user, as an IANA name. */
             timezone: components["schemas"]["Timezone"];
-            /** @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256 */
+            /**
+             * @description The path of the largest avatar image on this server. Null if the user has no avatar.
+             * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+             */
             avatar_url: string | null;
-            /** @enum {string} */
+            /**
+             * @description The API keys of a `disabled` user are rejected.
+             * @enum {string}
+             */
             status: "active" | "disabled";
-            /** @enum {string} */
+            /**
+             * @description Only an `admin` can have API keys with the scope `admin`.
+             * @enum {string}
+             */
             role: "user" | "admin";
             metadata: components["schemas"]["Metadata"];
+            /** @description When the user was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description When the user was last updated. */
             updated_at: components["schemas"]["Timestamp"];
+            /** @description The first API key of the user, with its secret. */
             api_key: components["schemas"]["ApiKeyWithSecret"];
         };
         /**
+         * @description The fields of the user to change.
          * @example {
          *       "status": "disabled"
          *     }
          */
         UserUpdate: {
+            /** @description The email address. It is unique and stored in lower case. */
             email?: components["schemas"]["Email"];
+            /** @description Whether the address is verified. Users with an unverified address cannot accept invitations. */
             email_verified?: boolean;
             name?: components["schemas"]["PersonName"];
+            /** @description A short biography. Null removes it. */
             bio?: string | null;
+            /** @description The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
             locale?: components["schemas"]["Locale"];
+            /** @description The time zone of the user, as an IANA name. */
             timezone?: components["schemas"]["Timezone"];
-            /** @enum {string} */
+            /**
+             * @description The API keys of a `disabled` user are rejected.
+             * @enum {string}
+             */
             status?: "active" | "disabled";
-            /** @enum {string} */
+            /**
+             * @description Only an `admin` can have API keys with the scope `admin`.
+             * @enum {string}
+             */
             role?: "user" | "admin";
             metadata?: components["schemas"]["Metadata"];
         };
-        /** @example Launch */
+        /**
+         * @description The name of the project. It must contain a visible character.
+         * @example Launch
+         */
         ProjectName: string;
         /**
+         * @description Labels to filter projects by. An update replaces all tags.
          * @example [
          *       "q4"
          *     ]
          */
         Tags: string[];
+        /** @description A project, which contains members, files, AI resources and payments. */
         Project: {
             id: components["schemas"]["ProjectId"];
             name: components["schemas"]["ProjectName"];
-            /** @example Everything for the launch */
+            /**
+             * @description A description of the project, or null.
+             * @example Everything for the launch
+             */
             description: string | null;
-            /** @enum {string} */
+            /**
+             * @description An `archived` project is read-only. A `deleted` project can be restored for 30 days.
+             * @enum {string}
+             */
             status: "active" | "archived" | "deleted";
-            /** @example ai */
+            /**
+             * @description A category of your choice to filter projects by, or null.
+             * @example ai
+             */
             category: string | null;
+            /** @description The main owner: the user who created the project, or another owner if that user is no longer an owner. */
             owner_id: components["schemas"]["UserId"];
             tags: components["schemas"]["Tags"];
-            /** @example 3 */
+            /**
+             * @description The number of members.
+             * @example 3
+             */
             member_count: number;
+            /** @description Your role in the project. */
             your_role: components["schemas"]["Role"];
             metadata: components["schemas"]["Metadata"];
             /**
-             * @description Grows with every change of the project itself.
+             * @description The version of the project. It increases with each change of the project itself.
              * @example 2
              */
             version: number;
+            /** @description When the project was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description When the project was last updated. */
             updated_at: components["schemas"]["Timestamp"];
             /**
              * Format: date-time
+             * @description When the project was archived. Null if it is not archived.
              * @example null
              */
             archived_at: string | null;
         };
+        /** @description A page of projects. */
         ProjectList: {
+            /** @description The projects of this page. */
             data: components["schemas"]["Project"][];
             pagination: components["schemas"]["Pagination"];
         };
         /**
+         * @description A new project.
          * @example {
          *       "name": "Launch",
          *       "description": "Everything for the launch",
@@ -5344,12 +5657,15 @@ export interface components {
          */
         ProjectCreate: {
             name: components["schemas"]["ProjectName"];
+            /** @description A description of the project. */
             description?: string | null;
+            /** @description A category of your choice to filter projects by. */
             category?: string | null;
             tags?: components["schemas"]["Tags"];
             metadata?: components["schemas"]["Metadata"];
         };
         /**
+         * @description The fields of the project to change.
          * @example {
          *       "description": null,
          *       "tags": [
@@ -5360,39 +5676,56 @@ export interface components {
          */
         ProjectUpdate: {
             name?: components["schemas"]["ProjectName"];
+            /** @description A description of the project. Null removes it. */
             description?: string | null;
+            /** @description A category of your choice to filter projects by. Null removes it. */
             category?: string | null;
             tags?: components["schemas"]["Tags"];
             metadata?: components["schemas"]["Metadata"];
         };
-        /** @example mem_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a project member. It starts with `mem_`.
+         * @example mem_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         MemberId: string;
+        /** @description The public data of a member. */
         MemberUser: {
             id: components["schemas"]["UserId"];
-            /** @example Ada Lovelace */
+            /**
+             * @description The full name of the user.
+             * @example Ada Lovelace
+             */
             name: string;
             email: components["schemas"]["Email"];
-            /** @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256 */
+            /**
+             * @description The path of the largest avatar image on this server. Null if the user has no avatar.
+             * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+             */
             avatar_url: string | null;
         };
+        /** @description A member of a project. */
         Member: {
             id: components["schemas"]["MemberId"];
             project_id: components["schemas"]["ProjectId"];
+            /** @description The user who is the member. */
             user: components["schemas"]["MemberUser"];
             role: components["schemas"]["Role"];
             /**
-             * @description Who added the member; null for the one who created the project.
+             * @description The user who added or invited the member. Null for the creator of the project.
              * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             added_by: string | null;
+            /** @description When the user became a member. */
             created_at: components["schemas"]["Timestamp"];
         };
+        /** @description A page of members. */
         MemberList: {
+            /** @description The members of this page. */
             data: components["schemas"]["Member"][];
             pagination: components["schemas"]["Pagination"];
         };
         /**
-         * @description Exactly one of `user_id` and `email`.
+         * @description The user to add. Send either `user_id` or `email`.
          * @example {
          *       "email": "grace@example.com",
          *       "role": "editor"
@@ -5404,6 +5737,7 @@ export interface components {
             role: components["schemas"]["Role"];
         } & (unknown | unknown);
         /**
+         * @description The fields of the member to change.
          * @example {
          *       "role": "viewer"
          *     }
@@ -5416,7 +5750,10 @@ export interface components {
          * @enum {string}
          */
         Visibility: "private" | "public";
-        /** @example file_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a file. It starts with `file_`.
+         * @example file_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         FileId: string;
         /**
          * @description File name without folders, control characters or bidirectional formatting characters.
@@ -5530,7 +5867,10 @@ export interface components {
             /** @description Expected SHA-256 of the content. A mismatch returns 400. */
             sha256?: components["schemas"]["Sha256"];
         };
-        /** @example upl_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a resumable upload. It starts with `upl_`.
+         * @example upl_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         UploadId: string;
         /** @description A resumable upload. */
         Upload: {
@@ -5590,7 +5930,10 @@ export interface components {
              */
             expires_at?: string | null;
         };
-        /** @example lnk_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a download link. It starts with `lnk_`.
+         * @example lnk_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         FileLinkId: string;
         /** @description A link with which anyone can download a file. */
         FileLink: {
@@ -5798,9 +6141,15 @@ export interface components {
          * @enum {string}
          */
         "Role-2": "system" | "user" | "assistant";
-        /** @example cs_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a chat session. It starts with `cs_`.
+         * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         SessionId: string;
-        /** @example kb_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a knowledge base. It starts with `kb_`.
+         * @example kb_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         KnowledgeBaseId: string;
         /**
          * @description Ids of knowledge bases.
@@ -5842,11 +6191,20 @@ export interface components {
             /** @description Stored with the user message or, without a session, with the answer. */
             metadata?: components["schemas"]["Metadata"];
         } & (unknown | unknown);
-        /** @example msg_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a message. It starts with `msg_`.
+         * @example msg_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         MessageId: string;
-        /** @example doc_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a document. It starts with `doc_`.
+         * @example doc_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         DocumentId: string;
-        /** @example chunk_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a chunk of a document. It starts with `chunk_`.
+         * @example chunk_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         ChunkId: string;
         /** @description A quote from a document. */
         Citation: {
@@ -6476,7 +6834,10 @@ export interface components {
              */
             pages: number[] | null;
         };
-        /** @example prod_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a product. It starts with `prod_`.
+         * @example prod_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         ProductId: string;
         /** @description Something that is sold, at one or more prices. */
         Product: {
@@ -6541,7 +6902,10 @@ export interface components {
          * @enum {string}
          */
         Currency: "aed" | "afn" | "all" | "amd" | "ang" | "aoa" | "ars" | "aud" | "awg" | "azn" | "bam" | "bbd" | "bdt" | "bgn" | "bhd" | "bif" | "bmd" | "bnd" | "bob" | "brl" | "bsd" | "btn" | "bwp" | "byn" | "bzd" | "cad" | "cdf" | "chf" | "clp" | "cny" | "cop" | "crc" | "cve" | "czk" | "djf" | "dkk" | "dop" | "dzd" | "egp" | "etb" | "eur" | "fjd" | "fkp" | "gbp" | "gel" | "ghs" | "gip" | "gmd" | "gnf" | "gtq" | "gyd" | "hkd" | "hnl" | "htg" | "huf" | "idr" | "ils" | "inr" | "iqd" | "isk" | "jmd" | "jod" | "jpy" | "kes" | "kgs" | "khr" | "kmf" | "krw" | "kwd" | "kyd" | "kzt" | "lak" | "lbp" | "lkr" | "lrd" | "lsl" | "lyd" | "mad" | "mdl" | "mga" | "mkd" | "mmk" | "mnt" | "mop" | "mru" | "mur" | "mvr" | "mwk" | "mxn" | "myr" | "mzn" | "nad" | "ngn" | "nio" | "nok" | "npr" | "nzd" | "omr" | "pab" | "pen" | "pgk" | "php" | "pkr" | "pln" | "pyg" | "qar" | "ron" | "rsd" | "rub" | "rwf" | "sar" | "sbd" | "scr" | "sek" | "sgd" | "shp" | "sos" | "srd" | "szl" | "thb" | "tjs" | "tnd" | "top" | "try" | "ttd" | "twd" | "tzs" | "uah" | "ugx" | "usd" | "uyu" | "uzs" | "vnd" | "vuv" | "wst" | "xaf" | "xcd" | "xof" | "xpf" | "yer" | "zar" | "zmw";
-        /** @example prc_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a price. It starts with `prc_`.
+         * @example prc_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         PriceId: string;
         /**
          * @description Amount in the minor unit of the currency: 1999 is 19.99 USD or 1999 JPY.
@@ -6623,9 +6987,15 @@ export interface components {
          * @enum {string}
          */
         OrderStatus: "pending" | "paid" | "partially_refunded" | "refunded" | "canceled";
-        /** @example sub_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a subscription. It starts with `sub_`.
+         * @example sub_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         SubscriptionId: string;
-        /** @example ord_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of an order. It starts with `ord_`.
+         * @example ord_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         OrderId: string;
         /** @description A product on an order. */
         OrderItem: {
@@ -6646,7 +7016,10 @@ export interface components {
             /** @description `unit_amount` times `quantity`. */
             amount: components["schemas"]["Amount"];
         };
-        /** @example chk_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a checkout session. It starts with `chk_`.
+         * @example chk_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         CheckoutId: string;
         /** @description A purchase, paid once. Each period of a subscription has its own order. */
         Order: {
@@ -6718,7 +7091,10 @@ export interface components {
             items: components["schemas"]["OrderItems"];
             metadata?: components["schemas"]["Metadata"];
         };
-        /** @example ref_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a refund. It starts with `ref_`.
+         * @example ref_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         RefundId: string;
         /** @description A full or partial refund of an order. */
         Refund: {
@@ -6969,7 +7345,10 @@ export interface components {
             /** @description Name on the card. Any name. */
             name?: string;
         };
-        /** @example pay_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a payment. It starts with `pay_`.
+         * @example pay_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         PaymentId: string;
         /**
          * @description The decision of the customer in the confirmation step.
@@ -6993,7 +7372,10 @@ export interface components {
          * @enum {string}
          */
         EventType: "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.cancelled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
-        /** @example evt_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of an event. It starts with `evt_`.
+         * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         EventId: string;
         /** @description Something that happened. `data` depends on `type`; see the webhooks of this document. */
         Event: {
@@ -7069,7 +7451,10 @@ export interface components {
              */
             reason: "shutdown" | "unauthorized" | "removed";
         };
-        /** @example whe_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a webhook endpoint. It starts with `whe_`.
+         * @example whe_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         WebhookEndpointId: string;
         /**
          * Format: uri
@@ -7207,7 +7592,10 @@ export interface components {
              */
             overlap_seconds?: number;
         };
-        /** @example whd_01jd6y8m5qe8btc4y5w1r0n3fz */
+        /**
+         * @description The ID of a webhook delivery. It starts with `whd_`.
+         * @example whd_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
         WebhookDeliveryId: string;
         /**
          * @description `pending` deliveries are being sent or wait for a retry. `failed` deliveries are not retried any more.
@@ -7309,15 +7697,23 @@ export interface components {
             data: components["schemas"]["WebhookDelivery"][];
             pagination: components["schemas"]["Pagination"];
         };
+        /** @description The liveness of the server process. */
         Health: {
-            /** @constant */
+            /**
+             * @description Always `ok`.
+             * @constant
+             */
             status: "ok";
         };
+        /** @description The readiness of the server. */
         Readiness: {
-            /** @enum {string} */
+            /**
+             * @description `ok` if all checks passed.
+             * @enum {string}
+             */
             status: "ok" | "unavailable";
             /**
-             * @description Each thing a request may need.
+             * @description The result of each check, by its name.
              * @example {
              *       "database": "ok",
              *       "queue": "ok"
@@ -7337,29 +7733,47 @@ export interface components {
              */
             deleted: true;
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         ProfileBefore: {
             id?: components["schemas"]["UserId"];
+            /** @description The email address. It is unique and stored in lower case. */
             email?: components["schemas"]["Email"];
+            /** @description Whether the address is verified. Users with an unverified address cannot accept invitations. */
             email_verified?: boolean;
             name?: components["schemas"]["PersonName"];
-            /** @example Wrote the first program. */
+            /**
+             * @description A short biography, or null.
+             * @example Wrote the first program.
+             */
             bio?: string | null;
+            /** @description The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
             locale?: components["schemas"]["Locale"];
+            /** @description The time zone of the user, as an IANA name. */
             timezone?: components["schemas"]["Timezone"];
-            /** @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256 */
+            /**
+             * @description The path of the largest avatar image on this server. Null if the user has no avatar.
+             * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+             */
             avatar_url?: string | null;
-            /** @enum {string} */
+            /**
+             * @description The API keys of a `disabled` user are rejected.
+             * @enum {string}
+             */
             status?: "active" | "disabled";
             metadata?: components["schemas"]["Metadata"];
+            /** @description When the user was created. */
             created_at?: components["schemas"]["Timestamp"];
+            /** @description When the user was last updated. */
             updated_at?: components["schemas"]["Timestamp"];
         };
-        /** @description Your profile was changed. */
+        /** @description Your profile was updated. */
         ProfileUpdatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "profile.updated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -7383,39 +7797,65 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Profile"];
                 previous_attributes: components["schemas"]["ProfileBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         SettingsBefore: {
-            /** @enum {string} */
+            /**
+             * @description The color theme for user interfaces. `system` follows the device.
+             * @enum {string}
+             */
             theme?: "system" | "light" | "dark";
+            /** @description The language for user interfaces, as a BCP 47 tag such as `en` or `pt-BR`. */
             language?: components["schemas"]["Locale"];
+            /** @description The time zone for dates and times in user interfaces, as an IANA name. */
             timezone?: components["schemas"]["Timezone"];
+            /** @description Your notification preferences. */
             notifications?: {
+                /** @description Whether you want notifications by email. */
                 email: boolean;
+                /** @description Whether you want notifications in user interfaces. */
                 in_app: boolean;
             };
+            /** @description Your privacy preferences. */
             privacy?: {
-                /** @enum {string} */
+                /**
+                 * @description Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it.
+                 * @enum {string}
+                 */
                 profile_visibility: "public" | "members" | "private";
             };
+            /** @description Your preferences for AI chat. */
             ai?: {
-                /** @example extractive-1 */
+                /**
+                 * @description The model for chats that do not specify one. Null uses the default model of the server.
+                 * @example extractive-1
+                 */
                 default_model: string | null;
+                /** @description Whether a chat message without a session starts a stored session. */
                 store_history: boolean;
             };
-            /** @example prj_01jd6y8m5qe8btc4y5w1r0n3fz */
+            /**
+             * @description The project that user interfaces open first. Null if none is set or you left the project.
+             * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+             */
             default_project_id?: string | null;
+            /** @description When the settings were last updated. */
             updated_at?: components["schemas"]["Timestamp"];
         };
-        /** @description Your settings were changed. */
+        /** @description Your settings were updated. */
         SettingsUpdatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "settings.updated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -7439,55 +7879,67 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Settings"];
                 previous_attributes: components["schemas"]["SettingsBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         ApiKeyBefore: {
             id?: components["schemas"]["ApiKeyId"];
-            /** @example reporting */
+            /**
+             * @description The name of the key, for your own reference.
+             * @example reporting
+             */
             name?: string;
             /**
-             * @description The first characters of the secret.
+             * @description The first characters of the secret, to recognize the key.
              * @example plat_live_4eC3
              */
             start?: string;
             /**
+             * @description The permissions of the key.
              * @example [
              *       "projects:read"
              *     ]
              */
             scopes?: components["schemas"]["Scope"][];
             /**
-             * @description The only projects the key may touch; null for all of its owner's.
+             * @description The projects that the key can access. Null if it can access all projects of its owner.
              * @example null
              */
             project_ids?: components["schemas"]["ProjectId"][] | null;
             /**
              * Format: date-time
+             * @description When the key expires. Null if it does not expire.
              * @example null
              */
             expires_at?: string | null;
             /**
              * Format: date-time
-             * @description Exact to some seconds. It has no part in the `ETag`.
+             * @description When the key was last used, accurate to a few seconds. Null if it was never used. Not part of the `ETag`.
              * @example null
              */
             last_used_at?: string | null;
+            /** @description When the key was created. */
             created_at?: components["schemas"]["Timestamp"];
             /**
              * Format: date-time
+             * @description When the key was revoked. Null if it was not revoked.
              * @example null
              */
             revoked_at?: string | null;
         };
-        /** @description An API key of yours was made. */
+        /** @description One of your API keys was created. */
         ApiKeyCreatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "api_key.created";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -7511,16 +7963,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["ApiKey"];
                 previous_attributes: components["schemas"]["ApiKeyBefore"];
             };
         };
-        /** @description An API key of yours was replaced by this one; `previous_attributes` has the id of the old one. */
+        /** @description One of your API keys was replaced by a new key. `previous_attributes` has the ID of the old key. */
         ApiKeyRotatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "api_key.rotated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -7544,16 +8001,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["ApiKey"];
                 previous_attributes: components["schemas"]["ApiKeyBefore"];
             };
         };
-        /** @description An API key of yours was revoked. */
+        /** @description One of your API keys was revoked. */
         ApiKeyRevokedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "api_key.revoked";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -7577,39 +8039,59 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["ApiKey"];
                 previous_attributes: components["schemas"]["ApiKeyBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         UserBefore: {
             id?: components["schemas"]["UserId"];
+            /** @description The email address. It is unique and stored in lower case. */
             email?: components["schemas"]["Email"];
+            /** @description Whether the address is verified. Users with an unverified address cannot accept invitations. */
             email_verified?: boolean;
             name?: components["schemas"]["PersonName"];
-            /** @example Wrote the first program. */
+            /**
+             * @description A short biography, or null.
+             * @example Wrote the first program.
+             */
             bio?: string | null;
+            /** @description The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
             locale?: components["schemas"]["Locale"];
+            /** @description The time zone of the user, as an IANA name. */
             timezone?: components["schemas"]["Timezone"];
-            /** @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256 */
+            /**
+             * @description The path of the largest avatar image on this server. Null if the user has no avatar.
+             * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+             */
             avatar_url?: string | null;
-            /** @enum {string} */
+            /**
+             * @description The API keys of a `disabled` user are rejected.
+             * @enum {string}
+             */
             status?: "active" | "disabled";
             /**
-             * @description Only an admin may hold keys with the scope `admin`.
+             * @description Only an `admin` can have API keys with the scope `admin`.
              * @enum {string}
              */
             role?: "user" | "admin";
             metadata?: components["schemas"]["Metadata"];
+            /** @description When the user was created. */
             created_at?: components["schemas"]["Timestamp"];
+            /** @description When the user was last updated. */
             updated_at?: components["schemas"]["Timestamp"];
         };
-        /** @description A user was made. */
+        /** @description A user was created. */
         UserCreatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "user.created";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -7633,16 +8115,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["User"];
                 previous_attributes: components["schemas"]["UserBefore"];
             };
         };
-        /** @description A user was changed by an admin. */
+        /** @description An admin updated a user. */
         UserUpdatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "user.updated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -7666,12 +8153,14 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["User"];
                 previous_attributes: components["schemas"]["UserBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         DeletedUserBefore: {
             /** @description The id of the deleted user. */
             id?: components["schemas"]["UserId"];
@@ -7685,7 +8174,10 @@ export interface components {
         UserDeletedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "user.deleted";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -7709,62 +8201,97 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["DeletedUser"];
                 previous_attributes: components["schemas"]["DeletedUserBefore"];
             };
         };
+        /** @description A project, which contains members, files, AI resources and payments. */
         ProjectInEvents: {
             id: components["schemas"]["ProjectId"];
             name: components["schemas"]["ProjectName"];
-            /** @example Everything for the launch */
+            /**
+             * @description A description of the project, or null.
+             * @example Everything for the launch
+             */
             description: string | null;
-            /** @enum {string} */
+            /**
+             * @description An `archived` project is read-only. A `deleted` project can be restored for 30 days.
+             * @enum {string}
+             */
             status: "active" | "archived" | "deleted";
-            /** @example ai */
+            /**
+             * @description A category of your choice to filter projects by, or null.
+             * @example ai
+             */
             category: string | null;
+            /** @description The main owner: the user who created the project, or another owner if that user is no longer an owner. */
             owner_id: components["schemas"]["UserId"];
             tags: components["schemas"]["Tags"];
-            /** @example 3 */
+            /**
+             * @description The number of members.
+             * @example 3
+             */
             member_count: number;
             metadata: components["schemas"]["Metadata"];
             /**
-             * @description Grows with every change of the project itself.
+             * @description The version of the project. It increases with each change of the project itself.
              * @example 2
              */
             version: number;
+            /** @description When the project was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description When the project was last updated. */
             updated_at: components["schemas"]["Timestamp"];
             /**
              * Format: date-time
+             * @description When the project was archived. Null if it is not archived.
              * @example null
              */
             archived_at: string | null;
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         ProjectInEventsBefore: {
             id?: components["schemas"]["ProjectId"];
             name?: components["schemas"]["ProjectName"];
-            /** @example Everything for the launch */
+            /**
+             * @description A description of the project, or null.
+             * @example Everything for the launch
+             */
             description?: string | null;
-            /** @enum {string} */
+            /**
+             * @description An `archived` project is read-only. A `deleted` project can be restored for 30 days.
+             * @enum {string}
+             */
             status?: "active" | "archived" | "deleted";
-            /** @example ai */
+            /**
+             * @description A category of your choice to filter projects by, or null.
+             * @example ai
+             */
             category?: string | null;
+            /** @description The main owner: the user who created the project, or another owner if that user is no longer an owner. */
             owner_id?: components["schemas"]["UserId"];
             tags?: components["schemas"]["Tags"];
-            /** @example 3 */
+            /**
+             * @description The number of members.
+             * @example 3
+             */
             member_count?: number;
             metadata?: components["schemas"]["Metadata"];
             /**
-             * @description Grows with every change of the project itself.
+             * @description The version of the project. It increases with each change of the project itself.
              * @example 2
              */
             version?: number;
+            /** @description When the project was created. */
             created_at?: components["schemas"]["Timestamp"];
+            /** @description When the project was last updated. */
             updated_at?: components["schemas"]["Timestamp"];
             /**
              * Format: date-time
+             * @description When the project was archived. Null if it is not archived.
              * @example null
              */
             archived_at?: string | null;
@@ -7773,7 +8300,10 @@ export interface components {
         ProjectCreatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "project.created";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -7797,16 +8327,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["ProjectInEvents"];
                 previous_attributes: components["schemas"]["ProjectInEventsBefore"];
             };
         };
-        /** @description A project was changed. */
+        /** @description A project was updated. */
         ProjectUpdatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "project.updated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -7830,7 +8365,9 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["ProjectInEvents"];
                 previous_attributes: components["schemas"]["ProjectInEventsBefore"];
             };
@@ -7839,7 +8376,10 @@ export interface components {
         ProjectArchivedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "project.archived";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -7863,16 +8403,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["ProjectInEvents"];
                 previous_attributes: components["schemas"]["ProjectInEventsBefore"];
             };
         };
-        /** @description A project was taken out of the archive. */
+        /** @description A project was unarchived. */
         ProjectUnarchivedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "project.unarchived";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -7896,16 +8441,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["ProjectInEvents"];
                 previous_attributes: components["schemas"]["ProjectInEventsBefore"];
             };
         };
-        /** @description A project was deleted; it can be restored for 30 days. */
+        /** @description A project was deleted. It can be restored for 30 days. */
         ProjectDeletedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "project.deleted";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -7929,7 +8479,9 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["ProjectInEvents"];
                 previous_attributes: components["schemas"]["ProjectInEventsBefore"];
             };
@@ -7938,7 +8490,10 @@ export interface components {
         ProjectRestoredEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "project.restored";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -7962,29 +8517,36 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["ProjectInEvents"];
                 previous_attributes: components["schemas"]["ProjectInEventsBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         MemberBefore: {
             id?: components["schemas"]["MemberId"];
             project_id?: components["schemas"]["ProjectId"];
+            /** @description The user who is the member. */
             user?: components["schemas"]["MemberUser"];
             role?: components["schemas"]["Role"];
             /**
-             * @description Who added the member; null for the one who created the project.
+             * @description The user who added or invited the member. Null for the creator of the project.
              * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             added_by?: string | null;
+            /** @description When the user became a member. */
             created_at?: components["schemas"]["Timestamp"];
         };
-        /** @description Someone became a member, added or by accepting an invitation. */
+        /** @description A user joined a project, because a member added them or because they accepted an invitation. */
         MemberAddedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "member.added";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8008,16 +8570,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Member"];
                 previous_attributes: components["schemas"]["MemberBefore"];
             };
         };
-        /** @description A member has another role. */
+        /** @description The role of a member changed. */
         MemberUpdatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "member.updated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8041,16 +8608,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Member"];
                 previous_attributes: components["schemas"]["MemberBefore"];
             };
         };
-        /** @description A member was removed, left, or was deleted. */
+        /** @description A member was removed, left the project, or their user was deleted. */
         MemberRemovedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "member.removed";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8074,29 +8646,43 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Member"];
                 previous_attributes: components["schemas"]["MemberBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         InvitationBefore: {
             id?: components["schemas"]["InvitationId"];
             project_id?: components["schemas"]["ProjectId"];
-            /** @example grace@example.com */
+            /**
+             * @description The invited email address.
+             * @example grace@example.com
+             */
             email?: components["schemas"]["Email"];
-            /** @example editor */
+            /**
+             * @description The role that the user gets in the project.
+             * @example editor
+             */
             role?: components["schemas"]["Role"];
             status?: components["schemas"]["InvitationStatus"];
+            /** @description The user who sent the invitation. */
             invited_by?: components["schemas"]["UserId"];
+            /** @description When the invitation was created. */
             created_at?: components["schemas"]["Timestamp"];
+            /** @description When the invitation expires: 14 days after its creation. */
             expires_at?: components["schemas"]["Timestamp"];
         };
-        /** @description An address was invited. */
+        /** @description An email address was invited to a project. */
         InvitationCreatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "invitation.created";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8120,7 +8706,9 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Invitation"];
                 previous_attributes: components["schemas"]["InvitationBefore"];
             };
@@ -8129,7 +8717,10 @@ export interface components {
         InvitationRevokedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "invitation.revoked";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8153,39 +8744,56 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Invitation"];
                 previous_attributes: components["schemas"]["InvitationBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         AvatarBefore: {
             id?: components["schemas"]["AvatarId"];
             /**
-             * @description The largest variant, as in `avatar_url`: relative to this server, as `Location` is.
+             * @description The path of the largest image on this server, as in `avatar_url` of the profile.
              * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
              */
             url?: string;
+            /** @description The images in all sizes. */
             variants?: components["schemas"]["AvatarVariant"][];
-            /** @example image/webp */
+            /**
+             * @description The media type of the images. Always `image/webp`.
+             * @example image/webp
+             */
             content_type?: string;
             /**
-             * @description Of the largest variant.
+             * @description The size of the largest image in bytes.
              * @example 9184
              */
             bytes?: number;
-            /** @example 256 */
+            /**
+             * @description The width of the largest image in pixels.
+             * @example 256
+             */
             width?: number;
-            /** @example 256 */
+            /**
+             * @description The height of the largest image in pixels.
+             * @example 256
+             */
             height?: number;
+            /** @description The SHA-256 digest of the largest image, in lower-case hexadecimal. */
             sha256?: components["schemas"]["Sha256"];
+            /** @description When the avatar was uploaded. */
             updated_at?: components["schemas"]["Timestamp"];
         };
-        /** @description You have another avatar. */
+        /** @description You uploaded a new avatar. */
         AvatarUpdatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "avatar.updated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8209,7 +8817,9 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Avatar"];
                 previous_attributes: components["schemas"]["AvatarBefore"];
             };
@@ -8218,7 +8828,10 @@ export interface components {
         AvatarDeletedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "avatar.deleted";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8242,12 +8855,14 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Avatar"];
                 previous_attributes: components["schemas"]["AvatarBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         FileBefore: {
             /** @description The id of the file. */
             id?: components["schemas"]["FileId"];
@@ -8306,7 +8921,10 @@ export interface components {
         FileCreatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "file.created";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8330,16 +8948,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["File"];
                 previous_attributes: components["schemas"]["FileBefore"];
             };
         };
-        /** @description What is known of a file was changed. */
+        /** @description The properties of a file, such as its name, were updated. */
         FileUpdatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "file.updated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8363,16 +8986,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["File"];
                 previous_attributes: components["schemas"]["FileBefore"];
             };
         };
-        /** @description A file was deleted, or its time was over. */
+        /** @description A file was deleted or expired. */
         FileDeletedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "file.deleted";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8396,12 +9024,14 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["File"];
                 previous_attributes: components["schemas"]["FileBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         UploadBefore: {
             /** @description The id of the upload. */
             id?: components["schemas"]["UploadId"];
@@ -8436,11 +9066,14 @@ export interface components {
             /** @description When the upload was created. */
             created_at?: components["schemas"]["Timestamp"];
         };
-        /** @description A resumable upload was begun. When it is finished there is a `file.created`. */
+        /** @description A resumable upload was created. A `file.created` event follows when it completes. */
         UploadCreatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "upload.created";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8464,16 +9097,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Upload"];
                 previous_attributes: components["schemas"]["UploadBefore"];
             };
         };
-        /** @description A resumable upload was given up, was not what its `sha256` says, or its time was over. */
+        /** @description A resumable upload was canceled, expired, or failed because its bytes did not match `sha256`. */
         UploadDeletedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "upload.deleted";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8497,12 +9135,14 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Upload"];
                 previous_attributes: components["schemas"]["UploadBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         FileLinkBefore: {
             /** @description The id of the link. */
             id?: components["schemas"]["FileLinkId"];
@@ -8535,11 +9175,14 @@ export interface components {
             /** @description When the link was created. */
             created_at?: components["schemas"]["Timestamp"];
         };
-        /** @description A link to a file was made. */
+        /** @description A download link was created. */
         FileLinkCreatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "file_link.created";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8563,16 +9206,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["FileLink"];
                 previous_attributes: components["schemas"]["FileLinkBefore"];
             };
         };
-        /** @description A link to a file was revoked. */
+        /** @description A download link was revoked. */
         FileLinkRevokedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "file_link.revoked";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8596,12 +9244,14 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["FileLink"];
                 previous_attributes: components["schemas"]["FileLinkBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         SessionBefore: {
             /** @description The id of the session. */
             id?: components["schemas"]["SessionId"];
@@ -8643,11 +9293,14 @@ export interface components {
             /** @description When the session or its messages last changed. */
             updated_at?: components["schemas"]["Timestamp"];
         };
-        /** @description A session was begun. */
+        /** @description A session was created. */
         SessionCreatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "session.created";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8671,16 +9324,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Session"];
                 previous_attributes: components["schemas"]["SessionBefore"];
             };
         };
-        /** @description A session was changed. */
+        /** @description A session was updated. */
         SessionUpdatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "session.updated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8704,7 +9362,9 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Session"];
                 previous_attributes: components["schemas"]["SessionBefore"];
             };
@@ -8713,7 +9373,10 @@ export interface components {
         SessionDeletedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "session.deleted";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8737,12 +9400,14 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Session"];
                 previous_attributes: components["schemas"]["SessionBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         MessageBefore: {
             /** @description The id of the message. */
             id?: components["schemas"]["MessageId"];
@@ -8787,11 +9452,14 @@ export interface components {
             /** @description When the message was created. */
             created_at?: components["schemas"]["Timestamp"];
         };
-        /** @description A message of a user was edited. */
+        /** @description A user edited a message. */
         MessageUpdatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "message.updated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8815,16 +9483,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Message"];
                 previous_attributes: components["schemas"]["MessageBefore"];
             };
         };
-        /** @description An answer was written, to its end or to a limit. */
+        /** @description An answer was generated, either completely or up to the token limit. */
         ChatCompletedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "chat.completed";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8848,16 +9521,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Message"];
                 previous_attributes: components["schemas"]["MessageBefore"];
             };
         };
-        /** @description An answer could not be written. */
+        /** @description An answer could not be generated. */
         ChatFailedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "chat.failed";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8881,16 +9559,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Message"];
                 previous_attributes: components["schemas"]["MessageBefore"];
             };
         };
-        /** @description An answer was stopped, or who asked for it left. */
+        /** @description The generation of an answer was canceled, or stopped because the client disconnected. */
         ChatCancelledEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "chat.cancelled";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8914,12 +9597,14 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Message"];
                 previous_attributes: components["schemas"]["MessageBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         KnowledgeBaseBefore: {
             /** @description The id of the knowledge base. */
             id?: components["schemas"]["KnowledgeBaseId"];
@@ -8968,11 +9653,14 @@ export interface components {
             /** @description When the knowledge base last changed. Changes of its documents do not count. */
             updated_at?: components["schemas"]["Timestamp"];
         };
-        /** @description A knowledge base was made. */
+        /** @description A knowledge base was created. */
         KnowledgeBaseCreatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "knowledge_base.created";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -8996,16 +9684,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["KnowledgeBase"];
                 previous_attributes: components["schemas"]["KnowledgeBaseBefore"];
             };
         };
-        /** @description A knowledge base was changed. */
+        /** @description A knowledge base was updated. */
         KnowledgeBaseUpdatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "knowledge_base.updated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9029,7 +9722,9 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["KnowledgeBase"];
                 previous_attributes: components["schemas"]["KnowledgeBaseBefore"];
             };
@@ -9038,7 +9733,10 @@ export interface components {
         KnowledgeBaseDeletedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "knowledge_base.deleted";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9062,12 +9760,14 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["KnowledgeBase"];
                 previous_attributes: components["schemas"]["KnowledgeBaseBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         DocumentBefore: {
             /** @description The id of the document. */
             id?: components["schemas"]["DocumentId"];
@@ -9138,11 +9838,14 @@ export interface components {
              */
             indexed_at?: string | null;
         };
-        /** @description A document was added. */
+        /** @description A document was added to a knowledge base. */
         DocumentCreatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "document.created";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9166,16 +9869,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Document"];
                 previous_attributes: components["schemas"]["DocumentBefore"];
             };
         };
-        /** @description A document was changed, or is to be read anew. */
+        /** @description A document was updated or queued for indexing again. */
         DocumentUpdatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "document.updated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9199,16 +9907,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Document"];
                 previous_attributes: components["schemas"]["DocumentBefore"];
             };
         };
-        /** @description A document was read, and is searched from now on. */
+        /** @description A document was indexed and can be searched. */
         DocumentReadyEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "document.ready";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9232,16 +9945,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Document"];
                 previous_attributes: components["schemas"]["DocumentBefore"];
             };
         };
-        /** @description A document could not be read; `error` says why. */
+        /** @description A document could not be indexed. `error` has the reason. */
         DocumentFailedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "document.failed";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9265,16 +9983,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Document"];
                 previous_attributes: components["schemas"]["DocumentBefore"];
             };
         };
-        /** @description A document was deleted, or the file that it was made from. */
+        /** @description A document was deleted, or its source file was deleted. */
         DocumentDeletedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "document.deleted";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9298,12 +10021,14 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Document"];
                 previous_attributes: components["schemas"]["DocumentBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         ProductBefore: {
             /** @description The id of the product. */
             id?: components["schemas"]["ProductId"];
@@ -9325,11 +10050,14 @@ export interface components {
             /** @description When the product last changed. */
             updated_at?: components["schemas"]["Timestamp"];
         };
-        /** @description A product was added to the catalogue. */
+        /** @description A product was created. */
         ProductCreatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "product.created";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9353,16 +10081,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Product"];
                 previous_attributes: components["schemas"]["ProductBefore"];
             };
         };
-        /** @description A product was changed. */
+        /** @description A product was updated. */
         ProductUpdatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "product.updated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9386,12 +10119,14 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Product"];
                 previous_attributes: components["schemas"]["ProductBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         PriceBefore: {
             /** @description The id of the price. */
             id?: components["schemas"]["PriceId"];
@@ -9407,11 +10142,14 @@ export interface components {
             /** @description When the price was created. */
             created_at?: components["schemas"]["Timestamp"];
         };
-        /** @description A price was added to the catalogue. */
+        /** @description A price was created. */
         PriceCreatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "price.created";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9435,16 +10173,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Price"];
                 previous_attributes: components["schemas"]["PriceBefore"];
             };
         };
-        /** @description A price was archived, or taken out of the archive. */
+        /** @description A price was activated or archived. */
         PriceUpdatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "price.updated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9468,12 +10211,14 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Price"];
                 previous_attributes: components["schemas"]["PriceBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         OrderBefore: {
             /** @description The id of the order. */
             id?: components["schemas"]["OrderId"];
@@ -9512,11 +10257,14 @@ export interface components {
             /** @description When the order last changed. */
             updated_at?: components["schemas"]["Timestamp"];
         };
-        /** @description Something was ordered, or a period of a subscription is to be paid. */
+        /** @description An order was created, by a customer or for a new billing period of a subscription. */
         OrderCreatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "order.created";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9540,7 +10288,9 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Order"];
                 previous_attributes: components["schemas"]["OrderBefore"];
             };
@@ -9549,7 +10299,10 @@ export interface components {
         OrderPaidEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "order.paid";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9573,16 +10326,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Order"];
                 previous_attributes: components["schemas"]["OrderBefore"];
             };
         };
-        /** @description An order was cancelled, or its time was over. */
+        /** @description An order was canceled or expired. */
         OrderCanceledEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "order.canceled";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9606,16 +10364,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Order"];
                 previous_attributes: components["schemas"]["OrderBefore"];
             };
         };
-        /** @description Some or all of what was paid for an order was given back; `refunded_amount` says how much in all. */
+        /** @description An order was refunded in full or in part. `refunded_amount` is the total of all refunds. */
         OrderRefundedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "order.refunded";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9639,12 +10402,14 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Order"];
                 previous_attributes: components["schemas"]["OrderBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         RefundBefore: {
             /** @description The id of the refund. */
             id?: components["schemas"]["RefundId"];
@@ -9675,11 +10440,14 @@ export interface components {
             /** @description When the status last changed. */
             updated_at?: components["schemas"]["Timestamp"];
         };
-        /** @description A refund was made. */
+        /** @description A refund was created. */
         RefundCreatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "refund.created";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9703,16 +10471,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Refund"];
                 previous_attributes: components["schemas"]["RefundBefore"];
             };
         };
-        /** @description A refund that was pending succeeded, or failed. */
+        /** @description A pending refund succeeded or failed. */
         RefundUpdatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "refund.updated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9736,12 +10509,14 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Refund"];
                 previous_attributes: components["schemas"]["RefundBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         CheckoutBefore: {
             /** @description The id of the checkout session. */
             id?: components["schemas"]["CheckoutId"];
@@ -9789,11 +10564,14 @@ export interface components {
             /** @description When the session was created. */
             created_at?: components["schemas"]["Timestamp"];
         };
-        /** @description A checkout session was begun. */
+        /** @description A checkout session was created. */
         CheckoutCreatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "checkout.created";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9817,16 +10595,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Checkout"];
                 previous_attributes: components["schemas"]["CheckoutBefore"];
             };
         };
-        /** @description A checkout session was paid. */
+        /** @description A checkout session was completed with a payment. */
         CheckoutCompletedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "checkout.completed";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9850,16 +10633,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Checkout"];
                 previous_attributes: components["schemas"]["CheckoutBefore"];
             };
         };
-        /** @description A checkout session is over without a payment. */
+        /** @description A checkout session expired without a payment. */
         CheckoutExpiredEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "checkout.expired";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9883,12 +10671,14 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Checkout"];
                 previous_attributes: components["schemas"]["CheckoutBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         SubscriptionBefore: {
             /** @description The id of the subscription. */
             id?: components["schemas"]["SubscriptionId"];
@@ -9927,11 +10717,14 @@ export interface components {
             /** @description When the subscription was created. */
             created_at?: components["schemas"]["Timestamp"];
         };
-        /** @description A subscription was begun, and is `incomplete` until its first order is paid. */
+        /** @description A subscription was created. Its status is `incomplete` until its first order is paid. */
         SubscriptionCreatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "subscription.created";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9955,16 +10748,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Subscription"];
                 previous_attributes: components["schemas"]["SubscriptionBefore"];
             };
         };
-        /** @description A subscription is active, was renewed or could not be, or will end with its period or not. */
+        /** @description A subscription was activated, renewed or resumed, its renewal failed, or it was set to cancel at the end of the billing period. */
         SubscriptionUpdatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "subscription.updated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -9988,16 +10786,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Subscription"];
                 previous_attributes: components["schemas"]["SubscriptionBefore"];
             };
         };
-        /** @description A subscription has ended. */
+        /** @description A subscription was canceled and has ended. */
         SubscriptionCanceledEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "subscription.canceled";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -10021,12 +10824,14 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["Subscription"];
                 previous_attributes: components["schemas"]["SubscriptionBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         WebhookEndpointBefore: {
             /** @description The id of the webhook endpoint. */
             id?: components["schemas"]["WebhookEndpointId"];
@@ -10056,11 +10861,14 @@ export interface components {
             /** @description When the endpoint was created. */
             created_at?: components["schemas"]["Timestamp"];
         };
-        /** @description A webhook endpoint of yours was made. */
+        /** @description One of your webhook endpoints was created. */
         WebhookEndpointCreatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "webhook_endpoint.created";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -10084,16 +10892,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["WebhookEndpoint"];
                 previous_attributes: components["schemas"]["WebhookEndpointBefore"];
             };
         };
-        /** @description A webhook endpoint of yours was changed. */
+        /** @description One of your webhook endpoints was updated. */
         WebhookEndpointUpdatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "webhook_endpoint.updated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -10117,16 +10930,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["WebhookEndpoint"];
                 previous_attributes: components["schemas"]["WebhookEndpointBefore"];
             };
         };
-        /** @description A webhook endpoint of yours was deleted. */
+        /** @description One of your webhook endpoints was deleted. */
         WebhookEndpointDeletedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "webhook_endpoint.deleted";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -10150,16 +10968,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["WebhookEndpoint"];
                 previous_attributes: components["schemas"]["WebhookEndpointBefore"];
             };
         };
-        /** @description A webhook endpoint of yours has a new secret. */
+        /** @description The signing secret of one of your webhook endpoints was rotated. */
         WebhookEndpointSecretRotatedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "webhook_endpoint.secret_rotated";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -10183,16 +11006,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["WebhookEndpoint"];
                 previous_attributes: components["schemas"]["WebhookEndpointBefore"];
             };
         };
-        /** @description A test, sent to this webhook endpoint alone. */
+        /** @description A test event. It is sent only to the tested webhook endpoint. */
         WebhookEndpointTestedEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "webhook_endpoint.tested";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -10216,12 +11044,14 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["WebhookEndpoint"];
                 previous_attributes: components["schemas"]["WebhookEndpointBefore"];
             };
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         WebhookRecoveryBefore: {
             /** @description The id of the webhook endpoint. */
             endpoint_id?: components["schemas"]["WebhookEndpointId"];
@@ -10238,11 +11068,14 @@ export interface components {
              */
             has_more?: boolean;
         };
-        /** @description The failed deliveries of a webhook endpoint are sent again. */
+        /** @description The failed deliveries of a webhook endpoint were queued to be sent again. */
         WebhookEndpointRecoveredEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "webhook_endpoint.recovered";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -10266,16 +11099,21 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["WebhookRecovery"];
                 previous_attributes: components["schemas"]["WebhookRecoveryBefore"];
             };
         };
-        /** @description The platform disabled a webhook endpoint of yours; `disabled_reason` says why. */
+        /** @description The platform disabled one of your webhook endpoints. `disabled_reason` has the reason. */
         WebhookEndpointDisabledEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "webhook_endpoint.disabled";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -10299,7 +11137,9 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["WebhookEndpoint"];
                 previous_attributes: components["schemas"]["WebhookEndpointBefore"];
             };
@@ -10324,7 +11164,7 @@ export interface components {
             /** @description When the delivery was created. */
             created_at: components["schemas"]["Timestamp"];
         };
-        /** @description The former values of the fields that an update changed; else empty. */
+        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
         WebhookDeliveryInEventsBefore: {
             /** @description The id of the delivery. */
             id?: components["schemas"]["WebhookDeliveryId"];
@@ -10344,11 +11184,14 @@ export interface components {
             /** @description When the delivery was created. */
             created_at?: components["schemas"]["Timestamp"];
         };
-        /** @description A delivery is sent again. */
+        /** @description A webhook delivery was queued to be sent again. */
         WebhookDeliveryRedeliveredEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
-            /** @constant */
+            /**
+             * @description The event type.
+             * @constant
+             */
             type: "webhook_delivery.redelivered";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
@@ -10372,14 +11215,16 @@ export interface components {
              * @example 42
              */
             sequence: number;
+            /** @description The resource that the event is about, and its previous values. */
             data: {
+                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
                 object: components["schemas"]["WebhookDeliveryInEvents"];
                 previous_attributes: components["schemas"]["WebhookDeliveryInEventsBefore"];
             };
         };
     };
     responses: {
-        /** @description The request is wrong; `details.errors` lists every problem. */
+        /** @description The request is invalid. `details.errors` lists all problems. */
         InvalidRequest: {
             headers: {
                 [name: string]: unknown;
@@ -10388,7 +11233,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description No key, or not a valid one; `details.reason` says why. */
+        /** @description The API key is missing or invalid. `details.reason` states the reason. */
         Unauthorized: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
@@ -10410,7 +11255,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The key is valid but may not do this. */
+        /** @description The API key is valid but does not permit this request. */
         Forbidden: {
             headers: {
                 [name: string]: unknown;
@@ -10431,7 +11276,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description There is no such resource. */
+        /** @description The resource does not exist or is not visible to you. */
         NotFound: {
             headers: {
                 [name: string]: unknown;
@@ -10451,7 +11296,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description None of the media types in `Accept` can be given. */
+        /** @description The operation cannot produce a media type in `Accept`. */
         NotAcceptable: {
             headers: {
                 [name: string]: unknown;
@@ -10473,7 +11318,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Code CONFLICT or INVALID_STATE; `details.constraint` says which rule stands against it. */
+        /** @description The request conflicts with another resource or a concurrent request (`CONFLICT`), or the state of the resource does not allow it (`INVALID_STATE`). `details.constraint` names the conflict or the state. */
         Conflict: {
             headers: {
                 [name: string]: unknown;
@@ -10495,7 +11340,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The resource is no longer what `If-Match` says. */
+        /** @description The resource does not match `If-Match`. */
         PreconditionFailed: {
             headers: {
                 [name: string]: unknown;
@@ -10517,7 +11362,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The body is larger than it may be: JSON than 1 MiB, an upload than the server takes or the `quota` leaves. */
+        /** @description The body is too large: JSON over 1 MiB, an upload over the limit of the server, or a file that exceeds the storage quota. */
         PayloadTooLarge: {
             headers: {
                 [name: string]: unknown;
@@ -10538,7 +11383,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The body has a media type that this operation does not take. */
+        /** @description The operation does not support the media type of the body. */
         UnsupportedMediaType: {
             headers: {
                 [name: string]: unknown;
@@ -10560,7 +11405,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The Idempotency-Key was used with another body. */
+        /** @description The `Idempotency-Key` was used with a different request body. */
         IdempotencyMismatch: {
             headers: {
                 [name: string]: unknown;
@@ -10603,7 +11448,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Something went wrong inside; the log has it under `details.request_id`. */
+        /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
         ServerError: {
             headers: {
                 [name: string]: unknown;
@@ -10623,7 +11468,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The database or the store of files cannot be reached, is overloaded, or has no room; try again after `Retry-After` seconds. */
+        /** @description The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
         Unavailable: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];
@@ -10644,7 +11489,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Still the same as the `ETag` in `If-None-Match`. */
+        /** @description The resource still matches the `ETag` in `If-None-Match`. */
         NotModified: {
             headers: {
                 ETag: components["headers"]["ETag"];
@@ -10652,7 +11497,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description The body stopped arriving, or took too long. */
+        /** @description The request body took too long to arrive. */
         RequestTimeout: {
             headers: {
                 [name: string]: unknown;
@@ -10692,7 +11537,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description It was there and is no longer kept. */
+        /** @description The resource existed but is no longer available. */
         Gone: {
             headers: {
                 [name: string]: unknown;
@@ -10804,14 +11649,11 @@ export interface components {
         };
     };
     parameters: {
-        /** @description The `ETag` you have; 304 with no body when it is still the same. */
+        /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
         IfNoneMatch: string;
-        /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+        /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
         IfMatch: string;
-        /**
-         * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-         *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-         */
+        /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
         IdempotencyKey: string;
         /** @description One range of bytes (RFC 9110, section 14). A request for several ranges returns the whole content. */
         Range: string;
@@ -10819,14 +11661,15 @@ export interface components {
         IfRange: string;
         /** @description Returns 304 if the content has not changed since this date. Ignored with `If-None-Match`. */
         IfModifiedSince: string;
-        /** @description Which page, from 1. A page past the end is empty. */
+        /** @description The page number, starting at 1. A page after the last one is empty. */
         Page: number;
-        /** @description How many items a page has. */
+        /** @description The maximum number of items per page. */
         Limit: number;
-        /** @description The direction of `sort`; ties are broken by id. */
+        /** @description The sort direction. Items with equal sort values are ordered by ID. */
         Order: "asc" | "desc";
-        /** @description Only items whose text contains this, whatever the case. */
+        /** @description Search text. Returns only items whose text fields contain it, ignoring case. */
         Search: string;
+        /** @description The ID of the project. */
         ProjectId: components["schemas"]["ProjectId"];
         /**
          * @description The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
@@ -10874,7 +11717,7 @@ export interface components {
     };
     requestBodies: never;
     headers: {
-        /** @description A strong validator of this representation. */
+        /** @description The version of the resource, as a strong validator (RFC 9110). */
         ETag: string;
         /** @description When the content was created (RFC 9110 date). */
         LastModified: string;
@@ -10882,15 +11725,15 @@ export interface components {
         AcceptRanges: "bytes";
         /** @description `inline` or `attachment`, and the file name (RFC 6266). */
         ContentDisposition: string;
-        /** @description `cross-origin`: any page may show it. */
+        /** @description `cross-origin`: web pages of any origin can embed the image. */
         CrossOriginResourcePolicy: "cross-origin";
         /** @description The returned range and the total size, for example `bytes 0-99/1000`. */
         ContentRange: string;
-        /** @description Seconds to wait. */
+        /** @description The number of seconds to wait before the next request. */
         RetryAfter: number;
-        /** @description The first, previous, next and last page (RFC 8288). */
+        /** @description Links to the first, previous, next and last page (RFC 8288). */
         Link: string;
-        /** @description Where the new resource is. */
+        /** @description The URL of the resource. */
         Location: string;
         /** @description The tus version, `1.0.0`. */
         TusResumable: "1.0.0";
@@ -10913,7 +11756,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path?: never;
@@ -10945,7 +11788,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path?: never;
@@ -10957,7 +11800,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The profile as it is now. */
+            /** @description The updated profile. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -10983,7 +11826,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path?: never;
@@ -11015,7 +11858,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path?: never;
@@ -11027,7 +11870,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The settings as they are now. */
+            /** @description The updated settings. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -11054,7 +11897,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path?: never;
@@ -11062,7 +11905,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The avatar. */
+            /** @description Your avatar. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -11087,10 +11930,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -11102,7 +11942,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The avatar. */
+            /** @description The new avatar. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -11130,7 +11970,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path?: never;
@@ -11138,7 +11978,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Deleted. */
+            /** @description The avatar was deleted. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -11161,7 +12001,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description One range of bytes (RFC 9110, section 14). A request for several ranges returns the whole content. */
                 Range?: components["parameters"]["Range"];
@@ -11171,6 +12011,7 @@ export interface operations {
                 "If-Modified-Since"?: components["parameters"]["IfModifiedSince"];
             };
             path: {
+                /** @description The ID of the avatar. */
                 id: components["schemas"]["AvatarId"];
                 /** @description The width and height in pixels. */
                 size: 64 | 128 | 256;
@@ -11179,7 +12020,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The image, to be kept for good and shown anywhere. */
+            /** @description The image. Clients can cache it permanently. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -11193,7 +12034,7 @@ export interface operations {
                     "image/webp": string;
                 };
             };
-            /** @description The bytes of the range. */
+            /** @description The requested byte range. */
             206: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -11221,12 +12062,13 @@ export interface operations {
     listMyInvitations: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
+                /** @description The field to sort by. */
                 sort?: "created_at";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
             };
             header?: never;
@@ -11257,12 +12099,13 @@ export interface operations {
     listApiKeys: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
+                /** @description The field to sort by. */
                 sort?: "created_at" | "name";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
             };
             header?: never;
@@ -11271,7 +12114,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of keys. */
+            /** @description A page of API keys. */
             200: {
                 headers: {
                     Link: components["headers"]["Link"];
@@ -11294,10 +12137,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -11309,7 +12149,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The key, with its secret. */
+            /** @description The new API key with its secret. */
             201: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -11337,17 +12177,18 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The ID of the API key. */
                 id: components["schemas"]["ApiKeyId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The key, without its secret. */
+            /** @description The API key. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -11372,17 +12213,18 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The ID of the API key. */
                 id: components["schemas"]["ApiKeyId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Revoked. */
+            /** @description The API key was revoked. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -11405,13 +12247,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The ID of the API key to replace. */
                 id: components["schemas"]["ApiKeyId"];
             };
             cookie?: never;
@@ -11422,7 +12262,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The new key, with its secret. */
+            /** @description The new API key with its secret. */
             201: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -11449,16 +12289,19 @@ export interface operations {
     listUsers: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
+                /** @description The field to sort by. */
                 sort?: "created_at" | "updated_at" | "name" | "email";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
+                /** @description Returns only users with this status. */
                 status?: "active" | "disabled";
+                /** @description Returns only users with this role. */
                 role?: "user" | "admin";
-                /** @description Only items whose text contains this, whatever the case. */
+                /** @description Search text. Returns only items whose text fields contain it, ignoring case. */
                 q?: components["parameters"]["Search"];
             };
             header?: never;
@@ -11490,10 +12333,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -11505,7 +12345,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The user and the first key. */
+            /** @description The new user with an API key. */
             201: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -11532,10 +12372,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The ID of the user. */
                 id: components["schemas"]["UserId"];
             };
             cookie?: never;
@@ -11567,10 +12408,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The ID of the user. */
                 id: components["schemas"]["UserId"];
             };
             cookie?: never;
@@ -11581,7 +12423,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The user as it is now. */
+            /** @description The updated user. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -11609,17 +12451,18 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The ID of the user. */
                 id: components["schemas"]["UserId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Deleted. */
+            /** @description The user was deleted. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -11642,17 +12485,21 @@ export interface operations {
     listProjects: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
+                /** @description The field to sort by. */
                 sort?: "created_at" | "updated_at" | "name";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
+                /** @description Returns only projects with this status. The default is all active and archived projects. */
                 status?: "active" | "archived" | "deleted";
+                /** @description Returns only projects in this category. The match is exact. */
                 category?: string;
+                /** @description Returns only projects with this tag. The match is exact. */
                 tag?: string;
-                /** @description Only items whose text contains this, whatever the case. */
+                /** @description Search text. Returns only items whose text fields contain it, ignoring case. */
                 q?: components["parameters"]["Search"];
             };
             header?: never;
@@ -11684,10 +12531,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -11699,7 +12543,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The project. */
+            /** @description The new project. */
             201: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -11727,10 +12571,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
             };
             cookie?: never;
@@ -11762,10 +12607,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
             };
             cookie?: never;
@@ -11776,7 +12622,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The project as it is now. */
+            /** @description The updated project. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -11804,17 +12650,18 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Deleted. */
+            /** @description The project was deleted. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -11837,20 +12684,18 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The project as it is now. */
+            /** @description The restored project. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -11877,20 +12722,18 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The project as it is now. */
+            /** @description The archived project. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -11917,20 +12760,18 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The project as it is now. */
+            /** @description The active project. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -11956,17 +12797,20 @@ export interface operations {
     listMembers: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
+                /** @description The field to sort by. */
                 sort?: "created_at" | "name";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
+                /** @description Returns only members with this role. */
                 role?: components["schemas"]["Role"];
             };
             header?: never;
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
             };
             cookie?: never;
@@ -11997,13 +12841,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
             };
             cookie?: never;
@@ -12014,7 +12856,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The member. */
+            /** @description The new member. */
             201: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -12024,7 +12866,7 @@ export interface operations {
                     "application/json": components["schemas"]["Member"];
                 };
             };
-            /** @description Nobody has this address yet; the invitation. */
+            /** @description No user has this email address. The new invitation. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -12051,11 +12893,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
+                /** @description The ID of the member. */
                 member_id: components["schemas"]["MemberId"];
             };
             cookie?: never;
@@ -12087,11 +12931,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
+                /** @description The ID of the member. */
                 member_id: components["schemas"]["MemberId"];
             };
             cookie?: never;
@@ -12102,7 +12948,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The member as it is now. */
+            /** @description The updated member. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -12130,18 +12976,20 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
+                /** @description The ID of the member. */
                 member_id: components["schemas"]["MemberId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Removed. */
+            /** @description The member was removed. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -12164,17 +13012,20 @@ export interface operations {
     listInvitations: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
+                /** @description The field to sort by. */
                 sort?: "created_at" | "email";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
+                /** @description Returns only invitations with this status. */
                 status?: components["schemas"]["InvitationStatus"];
             };
             header?: never;
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
             };
             cookie?: never;
@@ -12205,11 +13056,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
+                /** @description The ID of the invitation. */
                 invitation_id: components["schemas"]["InvitationId"];
             };
             cookie?: never;
@@ -12241,18 +13094,20 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
+                /** @description The ID of the invitation. */
                 invitation_id: components["schemas"]["InvitationId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Revoked. */
+            /** @description The invitation was revoked. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -12276,21 +13131,20 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The ID of the project. */
                 id: components["parameters"]["ProjectId"];
+                /** @description The ID of the invitation. */
                 invitation_id: components["schemas"]["InvitationId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description You are a member. */
+            /** @description Your new membership. */
             201: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -12316,13 +13170,13 @@ export interface operations {
     listFiles: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Field to sort by. */
                 sort?: "created_at" | "name" | "bytes";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
                 /** @description Only files of this project. If omitted, only your own files outside any project. */
                 project_id?: components["schemas"]["ProjectId"];
@@ -12367,10 +13221,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description Expected SHA-256 of the file, used if the form has no field `sha256`. A mismatch returns 400. */
                 "X-Content-SHA256"?: components["schemas"]["Sha256"];
@@ -12414,10 +13265,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
@@ -12502,7 +13350,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /**
                  * @description The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
@@ -12553,7 +13401,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /**
                  * @description The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
@@ -12648,7 +13496,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
@@ -12684,7 +13532,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
@@ -12727,7 +13575,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
@@ -12767,7 +13615,7 @@ export interface operations {
                 filename?: components["parameters"]["Filename"];
             };
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description Returns 304 if the content has not changed since this date. Ignored with `If-None-Match`. */
                 "If-Modified-Since"?: components["parameters"]["IfModifiedSince"];
@@ -12802,13 +13650,13 @@ export interface operations {
     listFileLinks: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Field to sort by. */
                 sort?: "created_at" | "expires_at";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
             };
             header?: never;
@@ -12844,10 +13692,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -12890,7 +13735,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
@@ -12928,7 +13773,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
@@ -12970,7 +13815,7 @@ export interface operations {
                 filename?: components["parameters"]["Filename"];
             };
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description Returns 304 if the content has not changed since this date. Ignored with `If-None-Match`. */
                 "If-Modified-Since"?: components["parameters"]["IfModifiedSince"];
@@ -13008,7 +13853,7 @@ export interface operations {
                 project_id?: components["schemas"]["ProjectId"];
             };
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path?: never;
@@ -13040,9 +13885,9 @@ export interface operations {
     listModels: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Field to sort by. */
                 sort?: "id";
@@ -13078,7 +13923,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path?: never;
@@ -13110,10 +13955,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -13152,10 +13994,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -13185,19 +14024,19 @@ export interface operations {
     listSessions: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Field to sort by. */
                 sort?: "created_at" | "updated_at";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
                 /** @description Only resources of this project. If omitted, only your own resources outside any project. */
                 project_id?: components["parameters"]["OfProject"];
                 /** @description Only sessions with this status. */
                 status?: components["schemas"]["SessionStatus"];
-                /** @description Only items whose text contains this, whatever the case. */
+                /** @description Search text. Returns only items whose text fields contain it, ignoring case. */
                 q?: components["parameters"]["Search"];
             };
             header?: never;
@@ -13230,10 +14069,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -13274,7 +14110,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
@@ -13310,7 +14146,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
@@ -13353,7 +14189,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
@@ -13387,13 +14223,13 @@ export interface operations {
     listSessionMessages: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Field to sort by. */
                 sort?: "created_at";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
             };
             header?: never;
@@ -13429,7 +14265,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
@@ -13465,7 +14301,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
@@ -13508,10 +14344,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -13549,10 +14382,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -13620,17 +14450,17 @@ export interface operations {
     listKnowledgeBases: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Field to sort by. */
                 sort?: "created_at" | "name";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
                 /** @description Only resources of this project. If omitted, only your own resources outside any project. */
                 project_id?: components["parameters"]["OfProject"];
-                /** @description Only items whose text contains this, whatever the case. */
+                /** @description Search text. Returns only items whose text fields contain it, ignoring case. */
                 q?: components["parameters"]["Search"];
             };
             header?: never;
@@ -13663,10 +14493,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -13707,7 +14534,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
@@ -13743,7 +14570,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
@@ -13786,7 +14613,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
@@ -13821,10 +14648,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -13863,17 +14687,17 @@ export interface operations {
     listDocuments: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Field to sort by. */
                 sort?: "created_at" | "name";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
                 /** @description Only documents with this status. */
                 status?: components["schemas"]["DocumentStatus"];
-                /** @description Only items whose text contains this, whatever the case. */
+                /** @description Search text. Returns only items whose text fields contain it, ignoring case. */
                 q?: components["parameters"]["Search"];
             };
             header?: never;
@@ -13909,10 +14733,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -13968,7 +14789,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
@@ -14006,7 +14827,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
@@ -14051,7 +14872,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
@@ -14088,7 +14909,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
@@ -14127,10 +14948,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -14169,17 +14987,17 @@ export interface operations {
     listProducts: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Field to sort by. */
                 sort?: "created_at" | "name";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
                 /** @description Only active (`true`) or only inactive (`false`) items. */
                 active?: components["parameters"]["IsActive"];
-                /** @description Only items whose text contains this, whatever the case. */
+                /** @description Search text. Returns only items whose text fields contain it, ignoring case. */
                 q?: components["parameters"]["Search"];
             };
             header?: never;
@@ -14211,10 +15029,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -14254,7 +15069,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
@@ -14290,7 +15105,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
@@ -14331,13 +15146,13 @@ export interface operations {
     listPrices: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Field to sort by. */
                 sort?: "created_at" | "unit_amount";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
                 /** @description Only prices of this product. */
                 product_id?: components["schemas"]["ProductId"];
@@ -14376,10 +15191,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -14420,7 +15232,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
@@ -14456,7 +15268,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
@@ -14497,13 +15309,13 @@ export interface operations {
     listOrders: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Field to sort by. */
                 sort?: "created_at" | "total_amount";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
                 /** @description Only resources of this project. If omitted, only your own resources outside any project. */
                 project_id?: components["parameters"]["OfProject"];
@@ -14542,10 +15354,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -14586,7 +15395,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
@@ -14622,10 +15431,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -14666,7 +15472,7 @@ export interface operations {
                 format?: "html" | "pdf";
             };
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description Returns 304 if the content has not changed since this date. Ignored with `If-None-Match`. */
                 "If-Modified-Since"?: components["parameters"]["IfModifiedSince"];
@@ -14701,13 +15507,13 @@ export interface operations {
     listRefunds: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Field to sort by. */
                 sort?: "created_at" | "amount";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
             };
             header?: never;
@@ -14743,10 +15549,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -14790,7 +15593,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
@@ -14828,10 +15631,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -14872,7 +15672,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
@@ -14908,10 +15708,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -14948,13 +15745,13 @@ export interface operations {
     listSubscriptions: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Field to sort by. */
                 sort?: "created_at" | "current_period_end";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
                 /** @description Only resources of this project. If omitted, only your own resources outside any project. */
                 project_id?: components["parameters"]["OfProject"];
@@ -14991,7 +15788,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
@@ -15027,10 +15824,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -15073,10 +15867,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -15114,7 +15905,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path?: never;
@@ -15147,10 +15938,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -15235,7 +16023,7 @@ export interface operations {
         responses: {
             200: components["responses"]["PayPage"];
             303: components["responses"]["SentOn"];
-            /** @description The request is wrong; `details.errors` lists every problem. */
+            /** @description The request is invalid. `details.errors` lists all problems. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -15246,7 +16034,7 @@ export interface operations {
                 };
             };
             404: components["responses"]["NoPage"];
-            /** @description None of the media types in `Accept` can be given. */
+            /** @description The operation cannot produce a media type in `Accept`. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -15292,7 +16080,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description Something went wrong inside; the log has it under `details.request_id`. */
+            /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -15313,7 +16101,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description The database or the store of files cannot be reached, is overloaded, or has no room; try again after `Retry-After` seconds. */
+            /** @description The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["RetryAfter"];
@@ -15354,7 +16142,7 @@ export interface operations {
         };
         responses: {
             303: components["responses"]["SentOn"];
-            /** @description The request is wrong; `details.errors` lists every problem. */
+            /** @description The request is invalid. `details.errors` lists all problems. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -15366,7 +16154,7 @@ export interface operations {
             };
             404: components["responses"]["NoPage"];
             410: components["responses"]["ExpiredPage"];
-            /** @description The body is larger than it may be: JSON than 1 MiB, an upload than the server takes or the `quota` leaves. */
+            /** @description The body is too large: JSON over 1 MiB, an upload over the limit of the server, or a file that exceeds the storage quota. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -15388,7 +16176,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description The body has a media type that this operation does not take. */
+            /** @description The operation does not support the media type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -15442,7 +16230,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description Something went wrong inside; the log has it under `details.request_id`. */
+            /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -15463,7 +16251,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description The database or the store of files cannot be reached, is overloaded, or has no room; try again after `Retry-After` seconds. */
+            /** @description The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["RetryAfter"];
@@ -15504,7 +16292,7 @@ export interface operations {
         };
         responses: {
             303: components["responses"]["SentOn"];
-            /** @description The request is wrong; `details.errors` lists every problem. */
+            /** @description The request is invalid. `details.errors` lists all problems. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -15516,7 +16304,7 @@ export interface operations {
             };
             404: components["responses"]["NoPage"];
             410: components["responses"]["ExpiredPage"];
-            /** @description The body is larger than it may be: JSON than 1 MiB, an upload than the server takes or the `quota` leaves. */
+            /** @description The body is too large: JSON over 1 MiB, an upload over the limit of the server, or a file that exceeds the storage quota. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -15538,7 +16326,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description The body has a media type that this operation does not take. */
+            /** @description The operation does not support the media type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -15583,7 +16371,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description Something went wrong inside; the log has it under `details.request_id`. */
+            /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -15604,7 +16392,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description The database or the store of files cannot be reached, is overloaded, or has no room; try again after `Retry-After` seconds. */
+            /** @description The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["RetryAfter"];
@@ -15641,7 +16429,7 @@ export interface operations {
         requestBody?: never;
         responses: {
             303: components["responses"]["SentOn"];
-            /** @description The request is wrong; `details.errors` lists every problem. */
+            /** @description The request is invalid. `details.errors` lists all problems. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -15674,7 +16462,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description Something went wrong inside; the log has it under `details.request_id`. */
+            /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -15695,7 +16483,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description The database or the store of files cannot be reached, is overloaded, or has no room; try again after `Retry-After` seconds. */
+            /** @description The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["RetryAfter"];
@@ -15724,7 +16512,7 @@ export interface operations {
             query?: {
                 /** @description Only events with a higher `sequence`. Use `next_after` of the previous page. */
                 after?: components["parameters"]["After"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only events of this type. */
                 type?: components["parameters"]["Type"];
@@ -15800,7 +16588,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
@@ -15835,13 +16623,13 @@ export interface operations {
     listWebhookEndpoints: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Field to sort by. */
                 sort?: "created_at";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
             };
             header?: never;
@@ -15873,10 +16661,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -15915,7 +16700,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
@@ -15951,7 +16736,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
@@ -15993,7 +16778,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you last saw; 412 when the resource has changed since. */
+                /** @description The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
@@ -16027,10 +16812,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -16072,10 +16854,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -16112,10 +16891,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -16156,13 +16932,13 @@ export interface operations {
     listWebhookDeliveries: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. A page past the end is empty. */
+                /** @description The page number, starting at 1. A page after the last one is empty. */
                 page?: components["parameters"]["Page"];
-                /** @description How many items a page has. */
+                /** @description The maximum number of items per page. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Field to sort by. */
                 sort?: "created_at";
-                /** @description The direction of `sort`; ties are broken by id. */
+                /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
                 /** @description Only deliveries with this status. */
                 status?: components["schemas"]["WebhookDeliveryStatus"];
@@ -16200,7 +16976,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
@@ -16236,10 +17012,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes the request safe to repeat. The answer is remembered for 24 hours per owner of the key, method and path;
-                 *     it comes back with `Idempotent-Replayed: true`. While the first is still running: 409; with another body: 422.
-                 */
+                /** @description A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -16281,7 +17054,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is. */
+            /** @description The process is running. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -16304,7 +17077,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It can. */
+            /** @description The server is ready for requests. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -16316,7 +17089,7 @@ export interface operations {
             400: components["responses"]["InvalidRequest"];
             406: components["responses"]["NotAcceptable"];
             500: components["responses"]["ServerError"];
-            /** @description Not now. */
+            /** @description The server is not ready. `checks` names the failed check. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["RetryAfter"];
@@ -16332,7 +17105,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path?: never;
@@ -16362,7 +17135,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path?: never;
@@ -16390,7 +17163,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have; 304 with no body when it is still the same. */
+                /** @description The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path?: never;
@@ -16398,7 +17171,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The page. */
+            /** @description The HTML page. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -16409,7 +17182,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["NotModified"];
-            /** @description The request is wrong; `details.errors` lists every problem. */
+            /** @description The request is invalid. `details.errors` lists all problems. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -16419,7 +17192,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description None of the media types in `Accept` can be given. */
+            /** @description The operation cannot produce a media type in `Accept`. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -16442,7 +17215,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description Something went wrong inside; the log has it under `details.request_id`. */
+            /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
             500: {
                 headers: {
                     [name: string]: unknown;

@@ -36,7 +36,7 @@ export function addEvents(document: Json): DeclaredEvent[] {
       post: {
         tags: ['webhooks'],
         summary: type,
-        description: `${description} For keys with the scope \`${scope}\`${role === undefined ? '' : `, of members with the role ${role} or above`}.`,
+        description: `${description} ${readersOf(scope, role)}`,
         // What comes in is signed; it carries no key.
         security: [],
         requestBody: {
@@ -45,7 +45,9 @@ export function addEvents(document: Json): DeclaredEvent[] {
         },
         responses: {
           '2XX': {
-            description: 'Received. 410 disables the endpoint; anything else is a failure, and tried again.',
+            description:
+              'The endpoint accepted the event. A response with status 410 disables the endpoint. ' +
+              'All other responses are failures, and the delivery is retried.',
           },
         },
       },
@@ -60,6 +62,13 @@ export function addEvents(document: Json): DeclaredEvent[] {
       payload,
     }
   })
+}
+
+function readersOf(scope: string, role: string | undefined): string {
+  const key = `Requires an API key with the scope \`${scope}\``
+  return role === undefined
+    ? `${key}.`
+    : `${key}, whose owner has at least the role \`${role}\` in the project.`
 }
 
 /** A schema with `x-event-types`, wherever it stands, has the declared types as its enum, among what it lists itself. */
@@ -94,7 +103,7 @@ function payloadOf(schemas: Json, type: string, description: string, object: str
   schemas[previous] ??= {
     type: 'object',
     additionalProperties: false,
-    description: 'The former values of the fields that an update changed; else empty.',
+    description: 'The previous values of the fields that changed. Empty unless the event is about an update.',
     properties: schemas[object].properties,
   }
   if (schemas.Event === undefined)
@@ -107,13 +116,18 @@ function payloadOf(schemas: Json, type: string, description: string, object: str
     required: schemas.Event.required,
     properties: {
       ...properties,
-      type: { const: type },
+      type: { const: type, description: 'The event type.' },
       data: {
         type: 'object',
+        description: 'The resource that the event is about, and its previous values.',
         additionalProperties: false,
         required: data.required,
         properties: {
-          object: { $ref: `#/components/schemas/${object}` },
+          object: {
+            $ref: `#/components/schemas/${object}`,
+            description:
+              'The resource after the event. Deleted resources are as they were before the deletion.',
+          },
           previous_attributes: { $ref: `#/components/schemas/${previous}` },
         },
       },

@@ -48,7 +48,7 @@ const cases: Record<string, Wrong> = {
     headers: { 'idempotency-key': 'two words' },
     field: 'idempotency-key',
     constraint: 'pattern',
-    says: 'idempotency-key must be printable ASCII characters without blanks',
+    says: 'idempotency-key must be printable ASCII characters without spaces',
   },
   'a model that is none': {
     path: '/ai/chat',

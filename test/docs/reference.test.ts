@@ -64,6 +64,8 @@ t.test(
     while ((await closed.count()) > 0) await closed.first().click()
     const contract = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
       paths: Record<string, Record<string, { operationId?: string; summary: string }>>
+      tags: Array<{ 'x-displayName': string }>
+      'x-tagGroups': Array<{ name: string }>
     }
     const summaries = Object.values(contract.paths)
       .flatMap((item) => Object.values(item))
@@ -75,6 +77,13 @@ t.test(
       [],
       'all are listed',
     )
+    t.same(
+      contract.tags.map((tag) => tag['x-displayName']).filter((name) => !links.includes(name)),
+      [],
+      'tags have their display names',
+    )
+    for (const { name } of contract['x-tagGroups'])
+      await page.getByText(name, { exact: true }).first().waitFor({ state: 'attached' })
 
     await keyField(page).fill(server.key)
     await tryProfile(page)
@@ -193,6 +202,8 @@ async function openPage(
   page.on('pageerror', (error) => complaints.push(String(error)))
   await page.goto(`${url}/docs`)
   await page.getByRole('heading', { name: 'Platform API' }).waitFor()
+  // The operations of a tag are collapsed at first.
+  await page.getByRole('button', { name: 'Show all Profile and settings endpoints' }).click()
   return { page, requests, complaints }
 }
 

@@ -694,6 +694,27 @@ const mistakes: Record<string, Mistake> = {
     says: /Duplicate tag name found: 'edge'/,
     at: 'name: edge',
   },
+  'a misspelled extension of a tag': {
+    file: 'openapi.yaml',
+    change: ['  - { name: edge,', '  - { name: edge, x-displayname: Edge,'],
+    says: /unknown extension `x-displayname`: known here are x-displayName/,
+    at: 'x-displayname',
+  },
+  'a group with a tag that is not declared': {
+    file: 'openapi.yaml',
+    change: ['tags:\n', 'x-tagGroups:\n  - { name: All, tags: [egde] }\ntags:\n'],
+    says: /`tags` declares no `egde`/,
+    at: 'egde',
+  },
+  'a tag in two groups': {
+    file: 'openapi.yaml',
+    change: [
+      'tags:\n',
+      'x-tagGroups:\n  - { name: First, tags: [edge] }\n  - { name: Second, tags: [edge] }\ntags:\n',
+    ],
+    says: /`edge` is in more than one group/,
+    at: 'Second',
+  },
   'an implied response that is not there': {
     file: 'openapi.yaml',
     change: ["'400': InvalidRequest", "'400': BadRequest"],

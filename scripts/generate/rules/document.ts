@@ -30,6 +30,23 @@ export const documentRules = {
       },
     },
   }),
+  /** Documentation tools leave out a tag that is misspelled in a group, and repeat a tag that is in two groups. */
+  'tag-groups': () => ({
+    Root: {
+      enter(root: any, ctx: Context) {
+        const declared = new Set(root.tags?.map((tag: any) => tag.name))
+        const grouped = new Set<string>()
+        for (const [i, group] of Object.entries<any>(root['x-tagGroups'] ?? {})) {
+          for (const [j, tag] of Object.entries<string>(group?.tags ?? {})) {
+            const location = ctx.location.child(['x-tagGroups', Number(i), 'tags', Number(j)])
+            if (!declared.has(tag)) ctx.report({ message: `\`tags\` declares no \`${tag}\``, location })
+            if (grouped.has(tag)) ctx.report({ message: `\`${tag}\` is in more than one group`, location })
+            grouped.add(tag)
+          }
+        }
+      },
+    },
+  }),
   'known-method': () => ({
     PathItem: {
       enter(path: any, ctx: Context) {

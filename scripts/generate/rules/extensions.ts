@@ -11,6 +11,10 @@ const text: Check = (value) => (typeof value === 'string' && value.trim() !== ''
 const yes: Check = (value) => (value === true ? null : '`true`, or left out')
 const list: Check = (value) => (Array.isArray(value) ? null : 'a list')
 const anything: Check = () => null
+const groups: Check = (value) =>
+  Array.isArray(value) && value.every((group) => text(group?.name) === null && Array.isArray(group.tags))
+    ? null
+    : 'a list of groups, each with a `name` and its `tags`'
 
 /** By the linter's name for the place. */
 const extensions: Record<string, Record<string, Check>> = {
@@ -23,7 +27,9 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-implied-responses': anything,
     'x-events': anything,
     'x-error-codes': anything,
+    'x-tagGroups': groups,
   },
+  Tag: { 'x-displayName': text },
   Operation: {
     'x-rate-limit': anything,
     'x-idempotency': oneOf('handler', 'anew'),
