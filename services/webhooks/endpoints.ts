@@ -11,8 +11,6 @@ import type { Egress } from './http-client.ts'
 
 export type WebhookEndpoint = components['schemas']['WebhookEndpoint']
 export type EndpointRow = Omit<Row, 'secret' | 'previousSecret'>
-/** SQL for an endpoint `w` at which everything has failed for a while: one bad answer among good ones is nothing. */
-export const isFailing = "coalesce(w.failing_since < now() - interval '30 seconds', false)"
 
 export type EventSelector = EventType | '*'
 
