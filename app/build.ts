@@ -22,7 +22,7 @@ import type { OperationInfo } from '../infra/contract/operation.ts'
 import type { Services } from '../services/services.ts'
 import { docsAssets } from './http/docs-assets.ts'
 import type { EventStream } from './http/sse.ts'
-import { answerClientError, answerError, bodyLimit } from './http/errors.ts'
+import { answerClientError, bodyLimit, createErrorHandler } from './http/errors.ts'
 import { bufferedOutput, createLog } from './logging.ts'
 import { serveMetrics } from './metrics.ts'
 import { operationsAt } from './http/operations-by-path.ts'
@@ -78,6 +78,7 @@ export async function buildApp({
     upload: config.uploadTimeout * 1000,
     idle: 120_000,
   }
+  const answerError = createErrorHandler(services.database.translateError)
   const app = Fastify({
     loggerInstance: createLog(config.logLevel, logTo ?? bufferedOutput()),
     // The one line a request has is written by the hook below.

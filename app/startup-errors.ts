@@ -1,6 +1,6 @@
 // What can stand in the way of a start, in one sentence for the operator.
 import { ConfigError } from '../infra/config/config.ts'
-import { isUnavailable } from '../infra/database/database.ts'
+import { isUnavailable } from '../infra/database/errors.ts'
 import { EmbeddedPostgresError } from '../infra/postgres/embedded.ts'
 import { MigrationError } from '../infra/postgres/migrations.ts'
 import { StartError } from './server.ts'

@@ -2,7 +2,6 @@
 // shown a page instead.
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
-import { translated } from '../../infra/database/database.ts'
 import {
   ApiError,
   invalidField,
@@ -30,11 +29,19 @@ function errorBody(error: ApiError, requestId: string): object {
   }
 }
 
-/** Fastify's error handler: what is not one of ours is logged in full and answered with nothing of it. */
-export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const known = asApiError(error, request)
+type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply
+
+/**
+ * Fastify's error handler. Unexpected errors are logged in full; their response contains no details.
+ * @param translate turns a database error into its API error.
+ */
+export function createErrorHandler(translate: (error: unknown) => unknown): ErrorHandler {
+  return (error, request, reply) => answerError(asApiError(translate(error), request), request, reply)
+}
+
+function answerError(known: ApiError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (known.status >= 500) {
-    request.log.error({ err: known.cause ?? error, code: known.code }, 'request failed')
+    request.log.error({ err: known.cause ?? known, code: known.code }, 'request failed')
   }
   const asPage = asksForPage(request.headers.accept) && operationsOf(request).some(answersPages)
   return (
@@ -65,9 +72,8 @@ function answersPages(operation: OperationInfo): boolean {
 }
 
 function asApiError(error: unknown, request: FastifyRequest): ApiError {
-  const found = translated(error)
-  if (found instanceof ApiError) return found
-  const { code, statusCode } = (found ?? {}) as FastifyError
+  if (error instanceof ApiError) return error
+  const { code, statusCode } = (error ?? {}) as FastifyError
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return payloadTooLarge(request.routeOptions.bodyLimit ?? bodyLimit)

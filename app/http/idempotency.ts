@@ -2,7 +2,8 @@
 // neither, even if the server dies in between. Only successes are remembered: a refusal had no effect to repeat.
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { statement, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { conflict, forbidden, idempotencyMismatch, RolledBack } from '../../infra/errors.ts'
 import type { FilePart, Keyed } from '../../infra/contract/operation.ts'
 import type { Principal } from '../../services/users/authentication.ts'

@@ -2,7 +2,8 @@
 // told and wants to be. One call with the transaction, the type and the object.
 import { eventTypes, type EventInfo, type EventObjects, type EventType } from '../../generated/events.ts'
 import serializers from '../../generated/serializers.js'
-import { statement, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Queue } from '../../infra/jobs/queue.ts'
 import { hold } from '../../infra/validation/response-check.ts'

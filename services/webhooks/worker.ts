@@ -4,7 +4,8 @@
 // which sends them again.
 import serializers from '../../generated/serializers.js'
 import { operations } from '../../generated/operations.ts'
-import { statement, type Database } from '../../infra/database/database.ts'
+import { type Database } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import type { DeliveryJob, Emitter } from '../events/emit.ts'
 import { eventColumns, numberEvents, ofSpace, type Event } from '../events/log.ts'
 import type { Job, Queue } from '../../infra/jobs/queue.ts'
