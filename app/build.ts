@@ -12,7 +12,7 @@ import type { Services } from '../services/services.ts'
 import { drainUnreadBodies, enforceBodyTimeout, type BodyTimeouts } from './http/body-timeout.ts'
 import { allowOrigins } from './http/cors.ts'
 import { serveDocsAssets } from './http/docs-assets.ts'
-import { answerClientError, answerError, bodyLimit } from './http/errors.ts'
+import { answerClientError, bodyLimit, createErrorHandler, type ErrorHandler } from './http/errors.ts'
 import { addJsonParser } from './http/json-body.ts'
 import { operationsAt } from './http/operations-by-path.ts'
 import type { RateLimits } from './http/rate-limit.ts'
@@ -48,7 +48,8 @@ export async function buildApp({
     uploadMs: config.uploadTimeout * 1000,
     idleMs: 120_000,
   }
-  const app = createFastify(config, timeouts, logTo)
+  const answerError = createErrorHandler(services.database.translateError)
+  const app = createFastify(config, { timeouts, answerError, logTo })
   drainUnreadBodies(app.server)
   overrideMethods(app.server)
   addJsonParser(app)
@@ -67,8 +68,11 @@ export async function buildApp({
 
 function createFastify(
   config: Config,
-  { idleMs }: BodyTimeouts,
-  logTo: DestinationStream = bufferedOutput(),
+  {
+    timeouts: { idleMs },
+    answerError,
+    logTo = bufferedOutput(),
+  }: { timeouts: BodyTimeouts; answerError: ErrorHandler; logTo?: DestinationStream },
 ): FastifyInstance {
   return Fastify({
     loggerInstance: createLog(config.logLevel, logTo),

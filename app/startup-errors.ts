@@ -1,6 +1,6 @@
 // Explains start errors that the operator can fix, in one sentence each.
 import { ConfigError } from '../infra/config/config.ts'
-import { isUnavailable } from '../infra/database/database.ts'
+import { isUnavailable } from '../infra/database/errors.ts'
 import { EmbeddedPostgresError } from '../infra/postgres/embedded.ts'
 import { MigrationError } from '../infra/postgres/migrations.ts'
 import { StartError } from './server.ts'

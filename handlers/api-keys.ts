@@ -1,7 +1,8 @@
 // The caller's own API keys. Another person's key is 403, as everywhere; its secret is in the answer that makes it only.
 import type { Handlers } from '../services/handler.ts'
 import { requireMembership } from '../services/projects/access.ts'
-import { statement, type Db } from '../infra/database/database.ts'
+import { type Db } from '../infra/database/database.ts'
+import { statement } from '../infra/database/statements.ts'
 import { forbidden, invalidField, invalidState, notFound } from '../infra/errors.ts'
 import { pageArgs, pageOf } from '../infra/database/pagination.ts'
 import type { Principal } from '../services/users/authentication.ts'

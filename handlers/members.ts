@@ -1,7 +1,8 @@
 // Who belongs to a project. Every change holds the project's row, so that changes of one project happen one by one.
 import type { Handlers } from '../services/handler.ts'
 import { findProject, openProject, requireState } from '../services/projects/access.ts'
-import { statement, type Db } from '../infra/database/database.ts'
+import { type Db } from '../infra/database/database.ts'
+import { statement } from '../infra/database/statements.ts'
 import { conflict, forbidden, notFound } from '../infra/errors.ts'
 import { newId, timeOf } from '../infra/ids.ts'
 import {

@@ -1,7 +1,8 @@
 // People, as an operator manages them.
 import type { Handlers } from '../services/handler.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
-import { statement, type Db } from '../infra/database/database.ts'
+import { type Db } from '../infra/database/database.ts'
+import { statement } from '../infra/database/statements.ts'
 import { conflict, notFound } from '../infra/errors.ts'
 import { memberColumns, type Member } from '../services/projects/members.ts'
 import { literal, pageArgs, pageOf } from '../infra/database/pagination.ts'

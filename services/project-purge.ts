@@ -1,6 +1,7 @@
 // Purges projects that were deleted 30 days ago, with everything in them. Payments survive and move to their owner.
 import { removal } from '../infra/database/batch-delete.ts'
-import { statement, type Db } from '../infra/database/database.ts'
+import { type Db } from '../infra/database/database.ts'
+import { statement } from '../infra/database/statements.ts'
 import { deleteEach, type RetentionTask } from '../infra/jobs/retention.ts'
 import { removeDocumentsOfProject } from './ai/knowledge/knowledge-bases.ts'
 import { removeEventsOfProject } from './events/retention.ts'

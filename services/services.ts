@@ -19,6 +19,7 @@ import { createListener, type Listener } from '../infra/database/notifications.t
 import { createGateways, type GatewayJob, type Gateways } from './payments/gateway.ts'
 import { sandbox } from './payments/sandbox/gateway.ts'
 import { createStripeGateway } from './payments/stripe/gateway.ts'
+import { projectConstraintErrors } from './projects/constraint-errors.ts'
 import { createPrincipals, type Principals } from './users/authentication.ts'
 import { createStorage, type Storage } from './storage/storage.ts'
 import { createEgress, type Egress } from './webhooks/http-client.ts'
@@ -63,7 +64,13 @@ export function createServices({
   onError = () => {},
   onStatement,
 }: ServicesOptions): Services {
-  const database = openDatabase({ url: databaseUrl, poolSize: config.databasePoolSize, onError, onStatement })
+  const database = openDatabase({
+    url: databaseUrl,
+    poolSize: config.databasePoolSize,
+    constraintErrors: projectConstraintErrors,
+    onError,
+    onStatement,
+  })
   const listener = createListener({ db: database, url: databaseUrl, onError })
   const principals = createPrincipals(database, listener)
   const lastUsed = createLastUsed(database, { onError })

@@ -2,7 +2,6 @@
 // that requested an HTML page gets an error page instead.
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
-import { translated } from '../../infra/database/database.ts'
 import {
   ApiError,
   invalidField,
@@ -30,13 +29,19 @@ function errorBody(error: ApiError, requestId: string): object {
   }
 }
 
+export type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply
+
 /**
- * Fastify's error handler. An unexpected error is logged in full; the response says nothing about its cause.
+ * Fastify's error handler. Unexpected errors are logged in full; their response contains no details.
+ * @param translate turns a database error into its API error.
  */
-export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const known = asApiError(error, request)
+export function createErrorHandler(translate: (error: unknown) => unknown): ErrorHandler {
+  return (error, request, reply) => answerError(asApiError(translate(error), request), request, reply)
+}
+
+function answerError(known: ApiError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (known.status >= 500) {
-    request.log.error({ err: known.cause ?? error, code: known.code }, 'request failed')
+    request.log.error({ err: known.cause ?? known, code: known.code }, 'request failed')
   }
   const asPage = acceptsHtml(request.headers.accept) && operationsOf(request).some(answersHtml)
   return (
@@ -67,9 +72,8 @@ function answersHtml(operation: OperationInfo): boolean {
 }
 
 function asApiError(error: unknown, request: FastifyRequest): ApiError {
-  const found = translated(error)
-  if (found instanceof ApiError) return found
-  const { code, statusCode } = (found ?? {}) as FastifyError
+  if (error instanceof ApiError) return error
+  const { code, statusCode } = (error ?? {}) as FastifyError
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return payloadTooLarge(request.routeOptions.bodyLimit ?? bodyLimit)

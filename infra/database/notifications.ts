@@ -3,7 +3,8 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { statement, type Db } from './database.ts'
+import { type Db } from './database.ts'
+import { statement } from './statements.ts'
 
 export interface Listener {
   /**

@@ -2,7 +2,8 @@
 // that makes it necessary, and taken out in the one that records its outcome; in between it may be done more than once.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { PgBoss, type Job as BossJob } from 'pg-boss'
-import { statement, statementOf, type Database, type Db } from '../database/database.ts'
+import { type Database, type Db } from '../database/database.ts'
+import { statement, statementOf } from '../database/statements.ts'
 
 export interface Job<Data> {
   id: string

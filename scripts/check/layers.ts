@@ -1,67 +1,119 @@
-// Imports go one way: generated/routes → handlers → services → generated's types, and app wires them. What a room may
-// not import is a table here, so that a layer can be read without the ones above it.
+// Imports, type imports included, go from upper layers to lower ones only. The table `layers` is the rule.
 import { readFileSync, readdirSync } from 'node:fs'
-import { dirname, join, posix, relative, resolve } from 'node:path'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import ts from 'typescript'
 
-interface Room {
-  may: RegExp
-  because: string
+interface Layer {
+  /** A folder with everything below it (`infra/`), the files directly in one (`services/*`), or one file. */
+  files: string
+  /** The layers that it may import, where these are not simply all lower ones. */
+  imports?: string[]
+  /** Layers that it may not import although they are lower, or itself. */
+  except?: string[]
+  /** Whether it may import Fastify and its plugins. Every layer may import other packages. */
+  fastify?: boolean
 }
 
-/** What each room may import: paths from the project's folder, and packages under `npm:`. */
-const rooms: Record<string, Room> = {
-  handlers: {
-    may: /^(services\/|generated\/(operations|types|events)\.ts$|generated\/prisma\/|node:|npm:(?!@?fastify\b))/,
-    because: 'a handler imports services/ and the generated types, never another handler, app/ or Fastify',
-  },
-  services: {
-    may: /^(services\/|generated\/(operations|types|events)\.ts$|generated\/(serializers|validators)\.js$|generated\/prisma\/|node:|npm:(?!@?fastify\b))/,
-    because: 'a service imports services/ and what is generated for it, never a handler, app/ or Fastify',
-  },
-  app: {
-    may: /^(app\/|services\/|generated\/|node:|npm:)/,
-    because: 'app/ imports services/ and generated/; the handlers come through generated/routes.ts',
-  },
-  scripts: {
-    may: /^(scripts\/|app\/|services\/|generated\/|test\/support\/|node:|npm:)/,
-    because: 'scripts/ imports no test and no handler',
-  },
+/**
+ * From the bottom layer (first row) to the top one. A layer may import itself and all layers of earlier rows.
+ * Layers in one row may not import each other. A file belongs to the most specific entry.
+ */
+const layers: Layer[][] = [
+  [{ files: 'generated/' }],
+  [{ files: 'infra/' }],
+  [{ files: 'services/users/' }],
+  [{ files: 'services/projects/' }],
+  [{ files: 'services/events/' }],
+  [{ files: 'services/storage/' }, { files: 'services/webhooks/' }, { files: 'services/payments/' }],
+  [{ files: 'services/ai/' }, { files: 'services/docs/', imports: ['generated/', 'infra/'] }],
+  [{ files: 'services/*' }],
+  [{ files: 'handlers/', except: ['handlers/'] }],
+  [{ files: 'generated/routes.ts' }],
+  [{ files: 'app/', except: ['handlers/'], fastify: true }],
+  [{ files: 'generated/client/', imports: [] }],
+  [{ files: 'packages/', imports: ['generated/client/'] }],
+  [{ files: 'scripts/', except: ['handlers/'], fastify: true }],
+  [{ files: 'test/', fastify: true }],
+]
+
+/** The folders that are checked. Tests may import everything; the generator writes `generated/`. */
+const checked = ['infra', 'services', 'handlers', 'app', 'packages', 'scripts']
+
+/**
+ * @returns one line for each import of a higher layer in the project at `folder`: `file:line imports target:
+ * reason`.
+ */
+export function layerProblems(folder: string): string[] {
+  return checked.flatMap((name) => sources(folder, name)).flatMap((file) => fileProblems(folder, file))
 }
 
-/** @returns one line for each import that goes the wrong way, in the project of `folder`. */
-export function roomProblems(folder: string): string[] {
-  return Object.entries(rooms).flatMap(([room, { may, because }]) =>
-    sources(join(folder, room)).flatMap((file) => {
-      const text = readFileSync(file, 'utf8')
-      return ts.preProcessFile(text).importedFiles.flatMap(({ fileName, pos }) => {
-        const target = targetOf(folder, file, fileName)
-        if (may.test(target)) return []
-        const line = text.slice(0, pos).split('\n').length
-        return [`${posixPath(folder, file)}:${line} imports ${target}: ${because}`]
-      })
-    }),
-  )
+function fileProblems(folder: string, file: string): string[] {
+  const from = layerOf(file)
+  if (from === null) return [`${file}:1 belongs to no layer: add its folder to scripts/check/layers.ts`]
+  const text = readFileSync(join(folder, file), 'utf8')
+  return ts.preProcessFile(text).importedFiles.flatMap(({ fileName, pos }) => {
+    const target = fileName.startsWith('.')
+      ? projectPath(folder, resolve(folder, dirname(file), fileName))
+      : fileName
+    const problem = fileName.startsWith('.') ? pathProblem(from, target) : packageProblem(from, target)
+    return problem === null
+      ? []
+      : [`${file}:${text.slice(0, pos).split('\n').length} imports ${target}: ${problem}`]
+  })
 }
 
-function sources(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+function pathProblem(from: Place, target: string): string | null {
+  const to = layerOf(target)
+  if (to === null) return 'the file belongs to no layer'
+  const { layer, row } = from
+  if (layer.except?.includes(to.layer.files)) return `${layer.files} may not import ${to.layer.files}`
+  if (to.layer === layer) return null
+  if (layer.imports !== undefined && !layer.imports.includes(to.layer.files)) {
+    return `${layer.files} may import ${[...layer.imports, 'itself'].join(', ')} only`
+  }
+  if (to.row === row) return `${layer.files} and ${to.layer.files} may not import each other`
+  return to.row < row ? null : `${to.layer.files} is above ${layer.files}`
+}
+
+function packageProblem({ layer }: Place, name: string): string | null {
+  return /^(@fastify\/|fastify\b)/.test(name) && layer.fastify !== true
+    ? 'only app/ may import Fastify'
+    : null
+}
+
+interface Place {
+  layer: Layer
+  row: number
+}
+
+/** The most specific entry that covers the file. */
+function layerOf(file: string): Place | null {
+  let found: Place | null = null
+  for (const [row, entries] of layers.entries())
+    for (const layer of entries)
+      if (covers(layer.files, file) && layer.files.length > (found?.layer.files.length ?? 0))
+        found = { layer, row }
+  return found
+}
+
+function covers(files: string, file: string): boolean {
+  if (files.endsWith('/')) return file.startsWith(files)
+  return files.endsWith('/*') ? dirname(file) === files.slice(0, -2) : file === files
+}
+
+function sources(folder: string, name: string): string[] {
+  return readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !path.includes('node_modules'))
     .sort()
-    .map((name) => join(folder, name))
+    .map((path) => projectPath(folder, join(folder, name, path)))
 }
 
-function targetOf(folder: string, file: string, specifier: string): string {
-  if (specifier.startsWith('.')) return posixPath(folder, resolve(dirname(file), specifier))
-  return specifier.startsWith('node:') ? specifier : `npm:${specifier}`
-}
-
-function posixPath(folder: string, file: string): string {
-  return relative(folder, file).split('\\').join(posix.sep)
+function projectPath(folder: string, file: string): string {
+  return relative(folder, file).split(sep).join('/')
 }
 
 if (import.meta.main) {
-  const problems = roomProblems(resolve(import.meta.dirname, '../..'))
+  const problems = layerProblems(resolve(import.meta.dirname, '../..'))
   for (const problem of problems) console.log(problem)
   process.exit(problems.length === 0 ? 0 : 1)
 }

@@ -1,5 +1,5 @@
-// `npm run check`: whether generated/, the migrations, the types, the rooms' imports and the code's habits hold.
-// Every step runs, whatever the others find; one line each, and what is wrong below it.
+// `npm run check`: checks generated/, the migrations, the types, the layers and the style of the code.
+// Every step runs even if another fails. Each prints one line, followed by its problems.
 import { spawn } from 'node:child_process'
 import { dirname, join, resolve } from 'node:path'
 import { createRequire } from 'node:module'
@@ -8,26 +8,32 @@ const root = resolve(import.meta.dirname, '../..')
 
 interface Step {
   name: string
-  holds: string
+  /** Printed when the step succeeds. */
+  summary: string
   command: string[]
 }
 
 const steps: Step[] = [
   {
     name: 'generated',
-    holds: 'generated/ is what spec/ and schema.prisma say',
+    summary: 'generated/ matches spec/ and schema.prisma',
     command: ['scripts/generate/main.ts', '--check'],
   },
   {
     name: 'migrations',
-    holds: 'the migrations make schema.prisma',
+    summary: 'the migrations result in schema.prisma',
     command: ['scripts/migrate/main.ts', '--check'],
   },
-  { name: 'types', holds: 'everything compiles and no promise floats', command: ['scripts/check/types.ts'] },
-  { name: 'rooms', holds: 'imports go one way', command: ['scripts/check/layers.ts'] },
+  {
+    name: 'types',
+    summary: 'everything compiles and every promise is awaited',
+    command: ['scripts/check/types.ts'],
+  },
+  { name: 'layers', summary: 'no layer imports a higher one', command: ['scripts/check/layers.ts'] },
+  { name: 'lines', summary: 'no line is longer than 110 columns', command: ['scripts/check/lines.ts'] },
   {
     name: 'lint',
-    holds: 'oxlint finds nothing',
+    summary: 'oxlint reports nothing',
     command: [
       packageFile('oxlint', 'bin/oxlint'),
       '--config=scripts/check/oxlint.json',
@@ -37,7 +43,7 @@ const steps: Step[] = [
   },
   {
     name: 'format',
-    holds: 'Prettier would change nothing',
+    summary: 'Prettier would change nothing',
     command: [packageFile('prettier', 'bin/prettier.cjs'), '--check', '--log-level=warn', '.'],
   },
 ]
@@ -72,15 +78,14 @@ function run({ command }: Step): Promise<Outcome> {
 }
 
 let failed = 0
-// Together, because the slowest (the types) keeps one core busy and the others fit beside it.
+// In parallel: the slowest step (types) keeps one core busy while the others run beside it.
 const outcomes = steps.map(run)
 for (const [i, step] of steps.entries()) {
   const { ok, output, seconds } = await outcomes[i]
   if (!ok) failed++
-  console.log(
-    `${ok ? 'ok    ' : 'FAILED'}  ${step.name.padEnd(10)}  ${ok ? step.holds : 'see below'} (${seconds.toFixed(1)} s)`,
-  )
+  const text = `${ok ? step.summary : 'see below'} (${seconds.toFixed(1)} s)`
+  console.log(`${ok ? 'ok    ' : 'FAILED'}  ${step.name.padEnd(10)}  ${text}`)
   if (!ok) console.log(`${output.replace(/^/gm, '    ')}\n`)
 }
-console.log(failed === 0 ? 'Everything holds.' : `${failed} of ${steps.length} checks failed.`)
+console.log(failed === 0 ? 'All checks passed.' : `${failed} of ${steps.length} checks failed.`)
 process.exit(failed === 0 ? 0 : 1)

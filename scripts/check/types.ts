@@ -1,5 +1,5 @@
-// What tsc says of the whole project and, with the types at hand, every promise that nobody awaits: its error would
-// end the process, or its work be cut off by an answer that is already out.
+// Reports the compiler's errors of the whole project, and every promise that is not awaited: its rejection
+// would end the process, or the response would be sent before its work is done.
 import { relative, resolve } from 'node:path'
 import ts from 'typescript'
 
@@ -18,16 +18,17 @@ export function typeProblems(folder: string): string[] {
   const program = ts.createProgram(config.fileNames, config.options)
   const problems = ts.getPreEmitDiagnostics(program).map((problem) => {
     const text = ts.flattenDiagnosticMessageText(problem.messageText, '\n  ')
-    return `${problem.file === undefined ? '' : `${place(folder, problem.file, problem.start ?? 0)} `}${text} (TS${problem.code})`
+    const at = problem.file === undefined ? '' : `${place(folder, problem.file, problem.start ?? 0)} `
+    return `${at}${text} (TS${problem.code})`
   })
   const checker = program.getTypeChecker()
   for (const file of program.getSourceFiles()) {
     const name = relative(folder, file.fileName)
     if (name.includes('node_modules') || name.startsWith('generated') || name.startsWith('..')) continue
-    for (const node of floatingPromises(file, checker))
-      problems.push(
-        `${place(folder, file, node.getStart(file))} nobody awaits this promise (\`void\` says that nobody should)`,
-      )
+    for (const node of floatingPromises(file, checker)) {
+      const at = place(folder, file, node.getStart(file))
+      problems.push(`${at} this promise is not awaited (put \`void\` before it if that is intended)`)
+    }
   }
   return problems
 }
@@ -74,13 +75,16 @@ function floats(expression: ts.Expression, checker: ts.TypeChecker): boolean {
     if (method === 'catch' && expression.arguments.length > 0) return false
     if (method === 'then' && expression.arguments.length > 1) return false
     if (method === 'finally') return floats(on, checker)
-    // tap runs the subtests of a test in order and waits for them itself.
+    // tap runs the subtests of a test in order and awaits them itself.
     if (method === 'test') return false
   }
   return true
 }
 
-/** With `catch`: Fastify's replies and instances have a `then` but report their errors themselves. */
+/**
+ * A promise has `then` and `catch`. Fastify's replies and instances have only `then`; Fastify handles their
+ * errors.
+ */
 function isPromise(type: ts.Type, checker: ts.TypeChecker): boolean {
   const parts = type.isUnion() ? type.types : [type]
   return parts.some(

@@ -2,11 +2,12 @@
 // told and wants to be. One call with the transaction, the type and the object.
 import { eventTypes, type EventInfo, type EventObjects, type EventType } from '../../generated/events.ts'
 import serializers from '../../generated/serializers.js'
-import { statement, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Queue } from '../../infra/jobs/queue.ts'
 import { hold } from '../../infra/validation/response-check.ts'
-import { isFailing } from '../webhooks/endpoints.ts'
+import { isFailingSql } from './failing-endpoints.ts'
 import { ofSpace } from './log.ts'
 
 export interface Details<T extends EventType> {
@@ -48,7 +49,7 @@ interface Told {
 
 const event = `INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
     VALUES ($1, $2, $3, $4, $5, $6::"MemberRole", $7, $8, $9)`
-const told = `w.id, ${isFailing} AS failing`
+const told = `w.id, ${isFailingSql} AS failing`
 const wants =
   "w.enabled AND w.deleted_at IS NULL AND $5 = ANY(w.scopes) AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active'"
 const statements = {

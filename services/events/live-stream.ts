@@ -3,7 +3,8 @@
 // the database once it is ready again, so what is kept in memory does not grow with slow readers.
 import { setImmediate as othersTurn } from 'node:timers/promises'
 import pLimit from 'p-limit'
-import { statement, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { ApiError, tooManyOpen } from '../../infra/errors.ts'
 import type { Listener } from '../../infra/database/notifications.ts'
 import type { SentEvent } from '../../infra/contract/operation.ts'

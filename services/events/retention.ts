@@ -1,5 +1,6 @@
 // Event retention: deletes old events with their deliveries, and the events of deleted users.
-import { statement, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import type { RetentionTask } from '../../infra/jobs/retention.ts'
 
 /** How many rows a step deletes; a delivery with its attempts is the largest row there is. */

@@ -1,6 +1,8 @@
 // Checkout sessions as the API shows them. An order has one that is open at a time.
 import type { components } from '../../generated/types.ts'
-import { statement, violated, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { violatedConstraint } from '../../infra/database/errors.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { conflict, invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
 import { accessColumns, requireAccess, type InSpace } from '../projects/resource-access.ts'
@@ -135,7 +137,7 @@ export async function insertCheckout(
     ])
     return checkout
   } catch (error) {
-    if (violated(error) === 'checkouts_open_idx')
+    if (violatedConstraint(error) === 'checkouts_open_idx')
       throw conflict(
         'open_checkout',
         'The order has an open checkout session: use or expire that.',

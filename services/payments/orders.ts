@@ -1,7 +1,8 @@
 // Orders as the API shows them. What they cost is computed here, from prices, when they are made, and never again.
 import { randomInt } from 'node:crypto'
 import type { components } from '../../generated/types.ts'
-import { statement, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { conflict, invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
 import { accessColumns, requireAccess, type InSpace } from '../projects/resource-access.ts'

@@ -1,7 +1,8 @@
 // Subscriptions as the API shows them, and their periods: all are counted from the first one's beginning, so that what began on a
 // 31st is renewed on the last day of shorter months and on the 31st of longer ones.
 import type { components } from '../../generated/types.ts'
-import { statement, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
 import { accessColumns, requireAccess, type InSpace } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'

@@ -1,6 +1,7 @@
 // Who may do what in a project: the one reading of `x-project-access`. A project that is not there is 404, one that is
 // someone else's 403, one in the wrong state 409, in this order.
-import { statement, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { forbidden, invalidState, notFound } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Principal } from '../users/authentication.ts'

@@ -1,7 +1,8 @@
 // Projects as the API shows them: the statements behind the hottest reads, whose rows are the wire's objects.
 import type { components } from '../../generated/types.ts'
 import type { Project as ProjectRow } from '../../generated/prisma/client.ts'
-import { statement, statementOf, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement, statementOf } from '../../infra/database/statements.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { containing, offsetOf, pageOfRows, type Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'

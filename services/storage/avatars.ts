@@ -2,7 +2,8 @@
 // is another avatar, and the database has the blobs of the former one removed.
 import { Readable } from 'node:stream'
 import type { components } from '../../generated/types.ts'
-import { statement, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { notFound, unauthorized } from '../../infra/errors.ts'
 import { newId } from '../../infra/ids.ts'
 import type { Bytes, FilePart } from '../../infra/contract/operation.ts'

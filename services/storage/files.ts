@@ -1,6 +1,7 @@
 // Files as the API shows them, who may do what with them, and the statements behind them.
 import type { components } from '../../generated/types.ts'
-import { statement, statementOf, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement, statementOf } from '../../infra/database/statements.ts'
 import { notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { accessColumns, requireAccess, type InSpace } from '../projects/resource-access.ts'

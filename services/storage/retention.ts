@@ -1,6 +1,7 @@
 // What time makes superfluous in the store of files: files whose time is over, blobs whose row is gone, and what was left by
 // processes that died. Nothing is removed from the store that a row still names.
-import { statement, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import type { Emitter } from '../events/emit.ts'
 import { deleteEach, type RetentionTask } from '../../infra/jobs/retention.ts'
 import { removing } from '../../infra/database/batch-delete.ts'
@@ -27,7 +28,10 @@ export function expiryTasks({ storage, events, deleteDocuments }: ExpiryOptions)
   return [
     {
       name: 'expired files',
-      step: deleteEach({ list: listExpired, remove: (tx, file) => removeExpired(tx, { events, deleteDocuments }, file) }),
+      step: deleteEach({
+        list: listExpired,
+        remove: (tx, file) => removeExpired(tx, { events, deleteDocuments }, file),
+      }),
     },
     { name: 'uploads', step: (db) => tidyUploads(db, { storage, events }) },
     { name: 'blobs', step: (db) => removeDoomed(db, storage) },

@@ -1,6 +1,7 @@
 // The store of files as the handlers use it: what arrives, where it is kept, and how often it was fetched.
 import type { Config } from '../../infra/config/config.ts'
-import { isUndone, statement, type Database } from '../../infra/database/database.ts'
+import { wasRolledBack, type Database } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { RolledBack } from '../../infra/errors.ts'
 import type { Blobs, Received } from './blobs/blob-store.ts'
 import { createDiskBlobs } from './blobs/disk.ts'
@@ -94,7 +95,7 @@ export function createStorage(
       }
       return await work()
     } catch (error) {
-      const didNothing = kept.length < received.size || error instanceof RolledBack || isUndone(error)
+      const didNothing = kept.length < received.size || error instanceof RolledBack || wasRolledBack(error)
       if (didNothing) {
         const removal = await store.remove(kept)
         if (removal.error !== null) onError(removal.error as Error)

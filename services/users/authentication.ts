@@ -1,7 +1,8 @@
 // Who a key speaks for. Known keys are kept in memory; the database tells of every change at its commit, and while it
 // cannot be heard nothing is kept. Whoever changes a key answers only when every instance has heard, so that a revocation
 // counts from the next request on, everywhere.
-import { statement, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { unauthorized } from '../../infra/errors.ts'
 import { digestOf, isWellFormed } from '../../infra/api-key-format.ts'
 import type { Listener } from '../../infra/database/notifications.ts'

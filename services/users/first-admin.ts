@@ -1,5 +1,6 @@
 // The first start on an empty database: one owner with one key, made once whoever starts at the same time.
-import { statement, type Database } from '../../infra/database/database.ts'
+import { type Database } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import type { Config } from '../../infra/config/config.ts'
 import { insertKey, insertUser, scopesFor } from './users.ts'
 

@@ -1,5 +1,6 @@
 // When each key was last used, without a write a request: kept in memory and written together every few seconds.
-import { statement, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 
 const write = statement(`
   UPDATE api_keys k SET last_used_at = u.at FROM unnest($1::text[], $2::timestamptz[]) AS u(id, at)

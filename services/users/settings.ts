@@ -1,6 +1,7 @@
 // A user's settings: one flat row in the database, grouped on the wire.
 import type { components } from '../../generated/types.ts'
-import { statement, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 
 type Settings = components['schemas']['Settings']
 type SettingsUpdate = components['schemas']['SettingsUpdate']

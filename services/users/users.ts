@@ -2,7 +2,9 @@
 // command line, the first start and the handlers share.
 import type { components } from '../../generated/types.ts'
 import { Prisma, type ApiKey as ApiKeyRow, type User as UserRow } from '../../generated/prisma/client.ts'
-import { statement, violated, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { violatedConstraint } from '../../infra/database/errors.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { conflict } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { digestOf, newSecret, startOf, type KeyMode } from '../../infra/api-key-format.ts'
@@ -110,7 +112,7 @@ export async function insertUser(tx: Db, fields: NewUser): Promise<UserRow> {
 /** A unique violation of the address as the answer that it is. */
 export function emailTaken(error: unknown): unknown {
   const unique = error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002'
-  return unique && /email/.test(violated(error) ?? JSON.stringify(error.meta))
+  return unique && /email/.test(violatedConstraint(error) ?? JSON.stringify(error.meta))
     ? conflict('email_taken', 'Another user has this email.', 'email')
     : error
 }

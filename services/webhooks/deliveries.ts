@@ -1,6 +1,7 @@
 // Deliveries: one event on its way to one endpoint, what was tried, and starting it again.
 import type { components } from '../../generated/types.ts'
-import { statement, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { forbidden, notFound } from '../../infra/errors.ts'
 import type { DeliveryJob } from '../events/emit.ts'
 import { ofSpace, type Event } from '../events/log.ts'

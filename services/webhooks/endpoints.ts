@@ -3,7 +3,8 @@
 import type { components } from '../../generated/types.ts'
 import { eventTypes, type EventType } from '../../generated/events.ts'
 import type { WebhookEndpoint as Row } from '../../generated/prisma/client.ts'
-import { statement, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { forbidden, invalidField, notFound } from '../../infra/errors.ts'
 import { offsetOf, pageOfRows, type Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
@@ -11,8 +12,6 @@ import type { Egress } from './http-client.ts'
 
 export type WebhookEndpoint = components['schemas']['WebhookEndpoint']
 export type EndpointRow = Omit<Row, 'secret' | 'previousSecret'>
-/** SQL for an endpoint `w` at which everything has failed for a while: one bad answer among good ones is nothing. */
-export const isFailing = "coalesce(w.failing_since < now() - interval '30 seconds', false)"
 
 export type EventSelector = EventType | '*'
 

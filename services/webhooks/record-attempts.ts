@@ -1,7 +1,8 @@
 // What became of deliveries: recorded in the transaction that settles their jobs, together with what it means for their
 // endpoints, which are disabled when they are gone or have failed for days.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { statement, type Database, type Db } from '../../infra/database/database.ts'
+import { type Database, type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { ApiError } from '../../infra/errors.ts'
 import type { DeliveryJob, Emitter } from '../events/emit.ts'
 import type { Job, Queue } from '../../infra/jobs/queue.ts'

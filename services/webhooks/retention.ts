@@ -1,6 +1,7 @@
 // Webhook retention: deletes the deliveries of deleted endpoints, and then the endpoints.
 import { removal } from '../../infra/database/batch-delete.ts'
-import { statement, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import type { RetentionTask } from '../../infra/jobs/retention.ts'
 
 /** How many deliveries a step deletes. */

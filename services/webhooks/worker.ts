@@ -4,13 +4,14 @@
 // which sends them again.
 import serializers from '../../generated/serializers.js'
 import { operations } from '../../generated/operations.ts'
-import { statement, type Database } from '../../infra/database/database.ts'
+import { type Database } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import type { DeliveryJob, Emitter } from '../events/emit.ts'
 import { eventColumns, numberEvents, ofSpace, type Event } from '../events/log.ts'
 import type { Job, Queue } from '../../infra/jobs/queue.ts'
 import { delayAfter, type Attempt } from './deliveries.ts'
 import { EgressError, type Egress } from './http-client.ts'
-import { isFailing } from './endpoints.ts'
+import { isFailingSql } from '../events/failing-endpoints.ts'
 import { createLane, type Begun } from './worker-pool.ts'
 import { createOutcomes, type Outcome } from './record-attempts.ts'
 import { signedHeaders } from './signature.ts'
@@ -63,7 +64,7 @@ type Loaded = Omit<Due, 'id' | 'event'> & Due['event'] & { delivery_id: string }
 
 const load = statement<Loaded>(`
   SELECT d.id AS delivery_id, d.tries, d.endpoint_id, w.user_id AS owner, w.url, w.enabled AND w.deleted_at IS NULL AS enabled,
-    ${isFailing} AS failing,
+    ${isFailingSql} AS failing,
     CASE WHEN w.previous_expires_at > now() THEN ARRAY[w.secret, w.previous_secret] ELSE ARRAY[w.secret] END AS secrets,
     u.status = 'active' AND e.scope = ANY(w.scopes) AND coalesce(CASE
       WHEN e.project_id IS NOT NULL THEN m.role <= e.role AND (w.all_projects OR e.project_id = ANY(w.project_ids))

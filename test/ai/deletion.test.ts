@@ -7,7 +7,8 @@ import {
   thinOut,
 } from '../../services/ai/knowledge/knowledge-bases.ts'
 import { deletedKnowledgeTasks } from '../../services/ai/knowledge/retention.ts'
-import { openDatabase, statement } from '../../infra/database/database.ts'
+import { openDatabase } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { runRetention } from '../support/retention.ts'
 import { newId } from '../../infra/ids.ts'
 import { createTestDatabase } from '../support/database.ts'

@@ -8,7 +8,7 @@ import { createIngestion, type Ingestion, type IngestionOptions } from '../../se
 import type { Reader } from '../../services/ai/knowledge/index-document.ts'
 import { ReadingError } from '../../services/ai/parsing/parse.ts'
 import { waitingDocumentTasks } from '../../services/ai/knowledge/retention.ts'
-import { statement } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { unavailable } from '../../infra/errors.ts'
 import { runRetention } from '../support/retention.ts'
 import { newId } from '../../infra/ids.ts'

@@ -3,7 +3,7 @@
 import t, { type Test } from 'tap'
 import type { Operations, HandlerServices } from '../../services/handler.ts'
 import { handlers } from '../../generated/routes.ts'
-import { statement } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { runRetention } from '../support/retention.ts'
 import { coreRetentionTasks } from '../../services/retention-tasks.ts'
 import { insertedDelivery, insertedEndpoint, insertedEvent } from '../support/db-fixtures.ts'

@@ -2,7 +2,8 @@
 // been done is what the Idempotency-Keys say, each once, and the ledger balances. `npm run faults` makes 10,000 calls with 20 kills, `npm test` 400
 // with 2.
 import t from 'tap'
-import { openDatabase, statement } from '../../infra/database/database.ts'
+import { openDatabase } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { createClient, type Client, type Reply } from '../support/client.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { unbalanced } from '../support/ledger-invariants.ts'

@@ -1,6 +1,7 @@
 // Transactions when things go wrong: nobody gets a connection that is still inside one, and nothing runs after its end.
 import t from 'tap'
-import { isUndone, openDatabase, statement, type Db } from '../../infra/database/database.ts'
+import { wasRolledBack, openDatabase, type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -103,16 +104,16 @@ t.test('of a transaction that failed it is known whether it has surely done noth
     )
 
   t.ok(
-    isUndone(
+    wasRolledBack(
       await failure(async () => {
         throw new Error('of its own')
       }),
     ),
   )
-  t.ok(isUndone(await failure((tx) => tx.sql(named, ['usr_a', null]))), 'refused before its end')
-  t.ok(isUndone(await failure((tx) => tx.sql(named, ['usr_b', 'refused']))), 'refused at its end')
+  t.ok(wasRolledBack(await failure((tx) => tx.sql(named, ['usr_a', null]))), 'refused before its end')
+  t.ok(wasRolledBack(await failure((tx) => tx.sql(named, ['usr_b', 'refused']))), 'refused at its end')
   t.ok(
-    isUndone(
+    wasRolledBack(
       await failure(async (tx) => {
         const [{ pid: own }] = await tx.sql(pid, [])
         await other.sql(terminate, [own])
@@ -128,8 +129,8 @@ t.test('of a transaction that failed it is known whether it has surely done noth
   })
   await waitUntil(async () => (await other.sql(committing, [own])).length > 0, 'the COMMIT to be under way')
   await other.sql(terminate, [own])
-  t.notOk(isUndone(await cut), 'cut off at its end')
-  t.notOk(isUndone(new Error('of nobody')))
+  t.notOk(wasRolledBack(await cut), 'cut off at its end')
+  t.notOk(wasRolledBack(new Error('of nobody')))
 })
 
 t.test('what an address asks of the server does not take away what this module relies on', async (t) => {

@@ -1,7 +1,8 @@
 // Tidying in steps: however much there is to remove no transaction is too large for it, whatever fails keeps nothing else
 // from being removed, and a stop waits for a step and not for the round.
 import t, { type Test } from 'tap'
-import { openDatabase, statement } from '../../infra/database/database.ts'
+import { openDatabase } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { runRetention } from '../support/retention.ts'
 import { coreRetentionTasks } from '../../services/retention-tasks.ts'
 import { startRetention, type RetentionTask } from '../../infra/jobs/retention.ts'
@@ -116,7 +117,9 @@ t.test('a project that cannot be removed keeps none of the others', async (t) =>
   const errors: Error[] = []
   const tasks = coreRetentionTasks()
   for (const removed of [2, 0]) {
-    t.match(await runRetention(database, { tasks, onError: (error) => errors.push(error) }), { projects: removed })
+    t.match(await runRetention(database, { tasks, onError: (error) => errors.push(error) }), {
+      projects: removed,
+    })
     t.same(
       (await prisma.project.findMany({ where: { id: { in: ids } } })).map(({ id }) => id),
       [ids[0]],
@@ -188,11 +191,14 @@ t.test('a kind that fails is reported and keeps no other from being removed', as
   }
   const [first, last] = [kindOf('first', 3), kindOf('last', 2)]
   const errors: Error[] = []
-  t.same(await runRetention(database, { tasks: [first, broken, last], onError: (error) => errors.push(error) }), {
-    first: 3,
-    files: 0,
-    last: 2,
-  })
+  t.same(
+    await runRetention(database, { tasks: [first, broken, last], onError: (error) => errors.push(error) }),
+    {
+      first: 3,
+      files: 0,
+      last: 2,
+    },
+  )
   t.match(errors, [{ message: /files/, cause: { message: 'no such bucket' } }], 'once a round, and by name')
   await t.rejects(
     runRetention(database, { tasks: [broken] }),
@@ -202,7 +208,10 @@ t.test('a kind that fails is reported and keeps no other from being removed', as
   await insertTold(1, { days: 31, endpoints: 1 })
   const told: Error[] = []
   t.match(
-    await runRetention(database, { tasks: [broken, ...coreRetentionTasks()], onError: (error) => told.push(error) }),
+    await runRetention(database, {
+      tasks: [broken, ...coreRetentionTasks()],
+      onError: (error) => told.push(error),
+    }),
     { events: 1 },
     'the turn was given back',
   )
@@ -283,7 +292,11 @@ t.test('a stop waits for the step under way and lets the rest be', async (t) => 
   end()
   await stopped
   t.equal(endless.taken, 1, 'it was not cut off, and nothing more begun')
-  t.match(await runRetention(database, { tasks: [kindOf('next', 1)] }), { next: 1 }, 'the turn was given back')
+  t.match(
+    await runRetention(database, { tasks: [kindOf('next', 1)] }),
+    { next: 1 },
+    'the turn was given back',
+  )
 })
 
 t.test('rounds follow each other until the stop', async (t) => {

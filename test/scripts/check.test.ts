@@ -1,12 +1,13 @@
-// What `npm run check` finds in small projects made for it.
+// What `npm run check` finds in small projects that are made for it.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { roomProblems } from '../../scripts/check/layers.ts'
+import { layerProblems } from '../../scripts/check/layers.ts'
+import { lineProblems } from '../../scripts/check/lines.ts'
 import { typeProblems } from '../../scripts/check/types.ts'
 
 async function project(t: Test, files: Record<string, string>): Promise<string> {
-  const folder = t.testdir({ app: {}, handlers: {}, services: {}, scripts: {} })
+  const folder = t.testdir({ app: {}, handlers: {}, infra: {}, packages: {}, scripts: {}, services: {} })
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, name)), { recursive: true })
     await writeFile(join(folder, name), text)
@@ -14,36 +15,106 @@ async function project(t: Test, files: Record<string, string>): Promise<string> 
   return folder
 }
 
-t.test('an import against the direction of the rooms is named with its line', async (t) => {
+t.test('an import against the order of the layers is reported with its file and line', async (t) => {
   const folder = await project(t, {
-    'handlers/a.ts':
-      "import { b } from './b.ts'\nimport { s } from '../services/s.ts'\nimport Fastify from 'fastify'\n",
-    'handlers/b.ts':
-      "import type { Handlers } from '../services/handler.ts'\nimport '../generated/validators.js'\nimport '../app/build.ts'\n",
-    'services/s.ts':
-      "import { a } from '../handlers/a.ts'\nimport pg from 'pg'\nimport cors from '@fastify/cors'\n",
-    'services/deep/t.ts': "export { a } from '../s.ts'\nconst later = await import('../../app/build.ts')\n",
-    'app/build.ts':
-      "import { a } from '../handlers/a.ts'\nimport { handlers } from '../generated/routes.ts'\nimport Fastify from 'fastify'\n",
-    'scripts/run.ts': "import '../test/app/keys.test.ts'\n",
+    'infra/ids.ts': [
+      "import type { users } from '../generated/types.ts'",
+      "import type { User } from '../services/users/users.ts'",
+    ].join('\n'),
+    'services/users/users.ts': [
+      "import '../../infra/ids.ts'",
+      "import '../projects/projects.ts'",
+      "import './settings.ts'",
+    ].join('\n'),
+    'services/projects/projects.ts': [
+      "import '../users/users.ts'",
+      "import type { Services } from '../services.ts'",
+    ].join('\n'),
+    'services/storage/files.ts': ["import '../projects/projects.ts'", "import '../payments/orders.ts'"].join(
+      '\n',
+    ),
+    'services/payments/stripe/client.ts': [
+      "export { a } from '../orders.ts'",
+      "const later = await import('../../webhooks/worker.ts')",
+    ].join('\n'),
+    'services/docs/openapi.ts': ["import '../../infra/ids.ts'", "import '../users/users.ts'"].join('\n'),
+    'services/ai/search.ts': ["import '../storage/files.ts'", "import '../docs/openapi.ts'"].join('\n'),
+    'services/services.ts': [
+      "import './ai/search.ts'",
+      "import './docs/openapi.ts'",
+      "import pg from 'pg'",
+      "import cors from '@fastify/cors'",
+    ].join('\n'),
+    'services/shop/shop.ts': ["import './goods.ts'"].join('\n'),
+    'handlers/a.ts': [
+      "import { b } from './b.ts'",
+      "import '../services/services.ts'",
+      "import Fastify from 'fastify'",
+    ].join('\n'),
+    'handlers/b.ts': [
+      "import type { Services } from '../services/services.ts'",
+      "import '../generated/validators.js'",
+      "import '../app/build.ts'",
+    ].join('\n'),
+    'app/build.ts': [
+      "import { a } from '../handlers/a.ts'",
+      "import { handlers } from '../generated/routes.ts'",
+      "import Fastify from 'fastify'",
+    ].join('\n'),
+    'packages/client/client.ts': ["import './form.ts'", "import '../../infra/ids.ts'"].join('\n'),
+    'scripts/run.ts': [
+      "import '../test/support/server.ts'",
+      "import '../app/build.ts'",
+      "import '../handlers/a.ts'",
+    ].join('\n'),
   })
+  const problems = layerProblems(folder)
   t.strictSame(
-    roomProblems(folder).map((line) => line.split(':').slice(0, 2).join(':')),
+    problems.map((line) => line.slice(0, line.indexOf(': '))),
     [
+      'infra/ids.ts:2 imports services/users/users.ts',
+      'services/ai/search.ts:2 imports services/docs/openapi.ts',
+      'services/docs/openapi.ts:2 imports services/users/users.ts',
+      'services/payments/stripe/client.ts:2 imports services/webhooks/worker.ts',
+      'services/projects/projects.ts:2 imports services/services.ts',
+      'services/services.ts:4 imports @fastify/cors',
+      'services/shop/shop.ts:1 belongs to no layer',
+      'services/storage/files.ts:2 imports services/payments/orders.ts',
+      'services/users/users.ts:2 imports services/projects/projects.ts',
       'handlers/a.ts:1 imports handlers/b.ts',
-      'handlers/a.ts:3 imports npm',
-      'handlers/b.ts:2 imports generated/validators.js',
+      'handlers/a.ts:3 imports fastify',
       'handlers/b.ts:3 imports app/build.ts',
-      'services/deep/t.ts:2 imports app/build.ts',
-      'services/s.ts:1 imports handlers/a.ts',
-      'services/s.ts:3 imports npm',
       'app/build.ts:1 imports handlers/a.ts',
-      'scripts/run.ts:1 imports test/users/api-keys.test.ts',
+      'packages/client/client.ts:2 imports infra/ids.ts',
+      'scripts/run.ts:1 imports test/support/server.ts',
+      'scripts/run.ts:3 imports handlers/a.ts',
     ],
   )
+  t.match(problems[0], /: services\/users\/ is above infra\/$/)
+  t.match(problems[5], /: only app\/ may import Fastify$/)
 })
 
-t.test('a promise that nobody awaits is named, and what tsc says', async (t) => {
+t.test('a line of more than 110 columns is reported, except in the listed files', async (t) => {
+  const folder = await project(t, {
+    'app/long.ts': `// ${'é'.repeat(107)}\n// ${'é'.repeat(108)}\n`,
+    'docs/page.md': [
+      `| ${'x'.repeat(120)} |`,
+      'word '.repeat(30),
+      `- https://example.com/${'x'.repeat(120)}`,
+    ].join('\n'),
+    'generated/types.ts': 'x'.repeat(120),
+    'node_modules/a/index.js': 'x'.repeat(120),
+    'prisma/migrations/20261122000000_events/migration.sql': 'x'.repeat(120),
+    'prisma/migrations/20270101000000_new/migration.sql': 'x'.repeat(120),
+  })
+  t.strictSame(lineProblems(folder), [
+    'app/long.ts:2 has 111 columns; the limit is 110',
+    'docs/page.md:2 has 150 columns; the limit is 110',
+    'prisma/migrations/20270101000000_new/migration.sql:1 has 120 columns; the limit is 110',
+  ])
+})
+
+t.test('an error of the compiler and a promise that is not awaited are reported', async (t) => {
   const folder = await project(t, {
     'tsconfig.json': JSON.stringify({
       compilerOptions: { target: 'es2024', module: 'nodenext', strict: true, noEmit: true, types: [] },
@@ -54,20 +125,20 @@ t.test('a promise that nobody awaits is named, and what tsc says', async (t) => 
       'declare const thenable: { then (): void }',
       'declare const maybe: (() => Promise<void>) | undefined',
       'export async function all (wanted: boolean): Promise<void> {',
-      '  work() // floats',
-      '  wanted && work() // floats',
-      '  wanted ? work() : undefined // floats',
-      '  maybe?.() // floats',
-      '  work().then(() => 1) // floats',
-      '  work().finally(() => {}) // floats',
-      '  Promise.all([work()]) // floats',
+      '  work() // reported',
+      '  wanted && work() // reported',
+      '  wanted ? work() : undefined // reported',
+      '  maybe?.() // reported',
+      '  work().then(() => 1) // reported',
+      '  work().finally(() => {}) // reported',
+      '  Promise.all([work()]) // reported',
       '  await work()',
       '  void work()',
       '  work().catch(() => {})',
       '  work().catch(() => {}).finally(() => {})',
       '  thenable',
       '}',
-      'export const wrong: number = "text" // floats not',
+      'export const wrong: number = "text" // not a promise, but an error',
     ].join('\n'),
   })
   const found = typeProblems(folder).map((line) => line.split(' ')[0])
@@ -77,6 +148,6 @@ t.test('a promise that nobody awaits is named, and what tsc says', async (t) => 
   )
 })
 
-t.test('the rooms of this project hold', async (t) => {
-  t.strictSame(roomProblems(join(import.meta.dirname, '../..')), [])
+t.test('this project has no import against its layers', async (t) => {
+  t.strictSame(layerProblems(join(import.meta.dirname, '../..')), [])
 })

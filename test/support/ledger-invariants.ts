@@ -1,6 +1,7 @@
 // Whether the books balance: what must hold of all orders, payments, refunds, sessions, subscriptions and their events together, whatever
 // happened to them and in whatever order.
-import { statement, type Db } from '../../infra/database/database.ts'
+import { type Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 
 /** Orders that were paid, whatever was given back since. */
 const paid = "('paid', 'partially_refunded', 'refunded')"

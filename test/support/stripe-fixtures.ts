@@ -1,6 +1,6 @@
 // A shop that takes money by the stand-in of Stripe, with somebody who works off what it is to do, and its customers.
 import type { Test } from 'tap'
-import { statement } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import type { Person } from './server.ts'
 import { beginCheckout, openShop, type Shop } from './catalog-fixtures.ts'
 import type { Session, Subscription } from './stripe-objects.ts'

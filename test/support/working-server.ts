@@ -1,6 +1,6 @@
 // A server that sends its webhooks itself, and what tests of webhooks do again and again on it.
 import type { Test } from 'tap'
-import { statement } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import type { Services } from '../../services/services.ts'
 import { startWork, type Work } from '../../services/background.ts'
 import { createEgress, type Egress } from '../../services/webhooks/http-client.ts'

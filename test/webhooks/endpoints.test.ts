@@ -1,7 +1,7 @@
 // Endpoints over their life: how many and where to, tests, disabled by the platform and started again, what failed sent
 // again, deleted.
 import t, { type Test } from 'tap'
-import { statement } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import type { Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'

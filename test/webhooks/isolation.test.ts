@@ -2,7 +2,7 @@
 // for long, however much waits for it. Nor do owners, however many endpoints of theirs are slow.
 import t, { type Test } from 'tap'
 import { deliveryQueue } from '../../infra/jobs/queue.ts'
-import { statement } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { waitUntil } from '../support/wait.ts'
 import {
   jobMisfits,

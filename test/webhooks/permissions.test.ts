@@ -2,7 +2,7 @@
 // and whoever may less than an endpoint learns nothing of it.
 import t, { type Test } from 'tap'
 import { createClient } from '../support/client.ts'
-import { statement } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import type { Person } from '../support/server.ts'
 import { typedClient } from '../support/typed-client.ts'
 import { waitUntil } from '../support/wait.ts'

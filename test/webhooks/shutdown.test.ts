@@ -1,7 +1,7 @@
 // The ends that a sender can come to: a stop gives back what it cannot finish and blames nobody for it, and who was taken
 // for dead and still answers changes nothing any more.
 import t from 'tap'
-import { statement } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { unavailable } from '../../infra/errors.ts'
 import { spawnWorker } from '../support/process.ts'
 import { waitUntil } from '../support/wait.ts'

@@ -1,7 +1,7 @@
 // What arrives at a receiver that uses the official library: it verifies, with the secrets that are valid at that moment,
 // and it is the event.
 import t, { type Test } from 'tap'
-import { statement } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { verifies } from '../support/receiver.ts'
 import { waitUntil } from '../support/wait.ts'
 import {

@@ -1,6 +1,6 @@
 // Two servers and a worker on one database: each delivery is sent by one of them, and each of them sends.
 import t from 'tap'
-import { statement } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { openReceiver } from '../support/receiver.ts'
 import { spawnWorker } from '../support/process.ts'
 import { startServer } from '../support/server.ts'

@@ -1,7 +1,8 @@
 // People, projects, knowledge bases and documents as retrieval finds them, put there without a server.
 import { createHash } from 'node:crypto'
 import { deletedKnowledgeTasks } from '../../../services/ai/knowledge/retention.ts'
-import { statement, type Database, type Db } from '../../../infra/database/database.ts'
+import { type Database, type Db } from '../../../infra/database/database.ts'
+import { statement } from '../../../infra/database/statements.ts'
 import { runRetention } from '../../../infra/jobs/retention.ts'
 import { replaceChunks } from '../../../services/ai/knowledge/chunk-index.ts'
 import { chunksOf } from '../../../services/ai/parsing/chunker.ts'

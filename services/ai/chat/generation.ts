@@ -1,7 +1,8 @@
 // Answers while they are written: each by one process, for as long as somebody follows it, kept in the database on the way, so that
 // whoever comes back finds what there is, and nothing hangs for ever when the process dies.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { statement, type Database, type Db } from '../../../infra/database/database.ts'
+import { type Database, type Db } from '../../../infra/database/database.ts'
+import { statement } from '../../../infra/database/statements.ts'
 import { ApiError, notFound, unavailable } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Listener } from '../../../infra/database/notifications.ts'

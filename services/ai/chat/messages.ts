@@ -1,6 +1,7 @@
 // Messages as the API shows them. What a message quotes is shown only to who may read where it is from, at that moment.
 import type { components } from '../../../generated/types.ts'
-import { statement, type Db } from '../../../infra/database/database.ts'
+import { type Db } from '../../../infra/database/database.ts'
+import { statement } from '../../../infra/database/statements.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import { offsetOf, pageOfRows, type Page, type PageQuery } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'

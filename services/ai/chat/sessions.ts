@@ -1,6 +1,7 @@
 // Sessions as the API shows them, and the statements behind them.
 import type { components } from '../../../generated/types.ts'
-import { statement, statementOf, type Db } from '../../../infra/database/database.ts'
+import { type Db } from '../../../infra/database/database.ts'
+import { statement, statementOf } from '../../../infra/database/statements.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import { containing, offsetOf, pageOfRows, type Page } from '../../../infra/database/pagination.ts'

@@ -2,7 +2,8 @@
 // the question and the answer to be written. All in one transaction, or nothing.
 import type { components } from '../../../generated/types.ts'
 import type { Config } from '../../../infra/config/config.ts'
-import { statement, type Db } from '../../../infra/database/database.ts'
+import { type Db } from '../../../infra/database/database.ts'
+import { statement } from '../../../infra/database/statements.ts'
 import {
   ApiError,
   conflict,

@@ -1,6 +1,7 @@
 // Telling an answer to whoever follows it: as it is written here, or as it is kept, where another process writes it or it is over.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { statement, type Database } from '../../../infra/database/database.ts'
+import { type Database } from '../../../infra/database/database.ts'
+import { statement } from '../../../infra/database/statements.ts'
 import { ApiError, notFound } from '../../../infra/errors.ts'
 import type { Principal, Principals } from '../../users/authentication.ts'
 import { endSilent, failureOf, patience, type EndingServices } from './finish-answer.ts'

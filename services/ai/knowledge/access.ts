@@ -1,5 +1,6 @@
 // Which knowledge bases somebody may draw on.
-import { statement, type Db } from '../../../infra/database/database.ts'
+import { type Db } from '../../../infra/database/database.ts'
+import { statement } from '../../../infra/database/statements.ts'
 import { invalidField, notFound } from '../../../infra/errors.ts'
 import { accessColumns, requireRole, type InSpace } from '../../projects/resource-access.ts'
 import type { Principal } from '../../users/authentication.ts'

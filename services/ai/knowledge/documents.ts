@@ -1,7 +1,9 @@
 // Documents as the API shows them, who may do what with them, and the statements behind them. Whoever changes what is to be
 // read of one puts a job into the queue in the same transaction; services/ai/knowledge/worker.ts takes it out.
 import type { components } from '../../../generated/types.ts'
-import { statement, statementOf, violated, type Db } from '../../../infra/database/database.ts'
+import { type Db } from '../../../infra/database/database.ts'
+import { violatedConstraint } from '../../../infra/database/errors.ts'
+import { statement, statementOf } from '../../../infra/database/statements.ts'
 import { conflict, invalidState, notFound } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
@@ -218,7 +220,7 @@ export async function changeDocument(
 ): Promise<Document> {
   if (text !== undefined) {
     await tx.sql(changeText, [previous.id, text.text, text.sha256]).catch((error) => {
-      throw violated(error) === 'documents_knowledge_base_id_sha256_key'
+      throw violatedConstraint(error) === 'documents_knowledge_base_id_sha256_key'
         ? conflict('sha256', 'Another document has this text.', 'text')
         : error
     })

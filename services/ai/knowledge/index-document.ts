@@ -2,7 +2,8 @@
 // off. Its outcome, its event and the end of its job are one transaction; until then it is found by what it had before.
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { statement, type Database, type Db } from '../../../infra/database/database.ts'
+import { type Database, type Db } from '../../../infra/database/database.ts'
+import { statement } from '../../../infra/database/statements.ts'
 import { ApiError, RolledBack } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Job, Queue } from '../../../infra/jobs/queue.ts'

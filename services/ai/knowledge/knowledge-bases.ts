@@ -1,6 +1,7 @@
 // Knowledge bases as the API shows them, and the statements behind them. Their documents go with them.
 import type { components } from '../../../generated/types.ts'
-import { statement, statementOf, type Db, type Statement } from '../../../infra/database/database.ts'
+import { type Db } from '../../../infra/database/database.ts'
+import { statement, statementOf, type Statement } from '../../../infra/database/statements.ts'
 import { invalidField } from '../../../infra/errors.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'

@@ -1,5 +1,6 @@
 // What is left over in the knowledge bases: those of deleted users, and documents that wait for a job which is not there.
-import { statement, type Db } from '../../../infra/database/database.ts'
+import { type Db } from '../../../infra/database/database.ts'
+import { statement } from '../../../infra/database/statements.ts'
 import { deleteEach, type RetentionTask } from '../../../infra/jobs/retention.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import { discountRemoved } from './chunk-index.ts'
@@ -55,7 +56,10 @@ async function listRemoved(db: Db, after: string | null): Promise<string[]> {
 /** What deleted accounts leave. */
 export function knowledgeRetentionTasks(): RetentionTask[] {
   return [
-    { name: 'knowledge bases of deleted users', step: deleteEach({ list: listOfDeleted, remove: removeBase }) },
+    {
+      name: 'knowledge bases of deleted users',
+      step: deleteEach({ list: listOfDeleted, remove: removeBase }),
+    },
   ]
 }
 

@@ -1,0 +1,63 @@
+// No line is longer than 110 columns. Prettier wraps code, but not comments, strings, SQL and prose.
+import { readFileSync, readdirSync } from 'node:fs'
+import { join, resolve, sep } from 'node:path'
+
+const maxColumns = 110
+
+/** Files and folders (with a slash at the end) whose lines may be longer, and why. */
+const exceptions: Record<string, string> = {
+  'generated/': 'written by the generator',
+  'package-lock.json': 'written by npm',
+  'scripts/bench/package-lock.json': 'written by npm',
+  'test/contract/constraints.json': 'written by `npm run constraints`, one constraint per line',
+  'scripts/bench/retrieval/texts/': 'books, one paragraph per line',
+  'prisma/migrations/20261121000000_people_keys_projects/': 'applied: a migration never changes',
+  'prisma/migrations/20261122000000_events/': 'applied: a migration never changes',
+  'prisma/migrations/20261123000000_storage/': 'applied: a migration never changes',
+  'prisma/migrations/20261123000001_resumable_uploads/': 'applied: a migration never changes',
+  'prisma/migrations/20261123000002_upload_takeovers/': 'applied: a migration never changes',
+  'prisma/migrations/20261124000000_ai/': 'applied: a migration never changes',
+  'prisma/migrations/20261124000001_retrieval/': 'applied: a migration never changes',
+  'prisma/migrations/20261125000000_payments/': 'applied: a migration never changes',
+  'prisma/migrations/20261125000001_deleted_projects/': 'applied: a migration never changes',
+}
+
+/** What is not part of the project although it lies in its folder: see .gitignore. */
+const ignored = /^(\.git|\.data|\.tap|\.env)$|(^|\/)node_modules$|\.log$/
+
+/** Markdown has no way to wrap a table's row or a link. */
+const unwrappable = /^\s*\||^\s*(-\s+)?\S+$/
+
+/**
+ * @returns one line, `file:line has n columns`, for each line that is too long in the project at `folder`.
+ */
+export function lineProblems(folder: string): string[] {
+  return textFiles(folder).flatMap((file) =>
+    readFileSync(join(folder, file), 'utf8')
+      .split('\n')
+      .flatMap((line, i) => {
+        if (line.length <= maxColumns || (file.endsWith('.md') && unwrappable.test(line))) return []
+        const columns = [...line].length
+        return columns <= maxColumns
+          ? []
+          : [`${file}:${i + 1} has ${columns} columns; the limit is ${maxColumns}`]
+      }),
+  )
+}
+
+function textFiles(folder: string, below = ''): string[] {
+  return readdirSync(join(folder, below), { withFileTypes: true })
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const path = join(below, entry.name).split(sep).join('/')
+      if (ignored.test(path)) return []
+      if (entry.isDirectory()) return `${path}/` in exceptions ? [] : textFiles(folder, path)
+      return entry.isFile() && !(path in exceptions) ? [path] : []
+    })
+}
+
+if (import.meta.main) {
+  const problems = lineProblems(resolve(import.meta.dirname, '../..'))
+  for (const problem of problems) console.log(problem)
+  process.exit(problems.length === 0 ? 0 : 1)
+}
