@@ -55,9 +55,7 @@ export function htmlDocument({ title, icon, style, head, body }: DocumentParts):
         ${head ?? null}
         <title>${title}</title>
         <link rel="icon" href="${icon}" />
-        <style>
-          ${new Html(style)}
-        </style>
+        <style>${new Html(style)}</style>
       </head>
       <body>
         ${body}
