@@ -2,7 +2,11 @@
 // superfluous is removed.
 import { chatRetentionTasks, staleAnswerTasks } from './ai/chat/retention.ts'
 import { createIngestion } from './ai/knowledge/worker.ts'
-import { knowledgeRetentionTasks, deletedKnowledgeTasks, waitingDocumentTasks } from './ai/knowledge/retention.ts'
+import {
+  knowledgeRetentionTasks,
+  deletedKnowledgeTasks,
+  waitingDocumentTasks,
+} from './ai/knowledge/retention.ts'
 import { startRetention } from '../infra/jobs/retention.ts'
 import { coreRetentionTasks, fileExpiryTasks } from './retention-tasks.ts'
 import { createBilling } from './payments/worker.ts'

@@ -231,7 +231,9 @@ t.test('a purged project and a deleted user take theirs with them', async (t) =>
   t.match(await runRetention(database, { tasks: coreRetentionTasks() }), { projects: 1 })
   t.equal(await prisma.knowledgeBase.count({ where: { id: theirs.id } }), 0)
   t.equal((await server.admin.client.delete(`/users/${person.id}`)).status, 204)
-  t.match(await runRetention(database, { tasks: knowledgeRetentionTasks() }), { 'knowledge bases of deleted users': 1 })
+  t.match(await runRetention(database, { tasks: knowledgeRetentionTasks() }), {
+    'knowledge bases of deleted users': 1,
+  })
   t.equal(await prisma.knowledgeBase.count({ where: { id: own.id } }), 0)
 })
 

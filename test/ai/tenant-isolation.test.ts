@@ -226,7 +226,9 @@ t.test('what time makes superfluous goes', async (t) => {
   const old = new Date(Date.now() - 25 * 3_600_000)
   await prisma.message.updateMany({ data: { createdAt: old } })
   await prisma.message.update({ where: { id: silent.body.id }, data: { status: 'in_progress', beatAt: old } })
-  await runRetention(server.services.database, { tasks: [...chatRetentionTasks(), ...staleAnswerTasks(server.services)] })
+  await runRetention(server.services.database, {
+    tasks: [...chatRetentionTasks(), ...staleAnswerTasks(server.services)],
+  })
   t.equal((await client.get(`/ai/messages/${unstored.body.id}`)).status, 404)
   t.equal((await client.get(`/ai/messages/${kept.body.id}`)).status, 200)
   t.equal((await client.get(`/ai/messages/${silent.body.id}`)).body.status, 'failed')

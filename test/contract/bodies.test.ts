@@ -1,7 +1,15 @@
 // What is wrong with a body is said in full: every problem at once, by field, constraint and location.
 import t from 'tap'
 import { operations } from '../../generated/operations.ts'
-import { askFor, contentOf, send, withBody, withFields, withForm, withJson } from '../support/operation-fixtures.ts'
+import {
+  askFor,
+  contentOf,
+  send,
+  withBody,
+  withFields,
+  withForm,
+  withJson,
+} from '../support/operation-fixtures.ts'
 import { type Ask } from '../support/operation-fixture.ts'
 import { createDump } from '../support/db-fixtures.ts'
 import { allows, bodyOf, isFile, type Schema } from '../support/contract-schema.ts'

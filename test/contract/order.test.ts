@@ -1,7 +1,18 @@
 // A request that is wrong in two ways is told the earlier one: key 401, rate 429, scope 403, shape 400, existence 404,
 // permission 403, state 409 or 412, and only then the work.
 import t from 'tap'
-import { askFor, contentOf, fixtures, infos, ofNothing, otherScope, secured, send, withBody, withFields } from '../support/operation-fixtures.ts'
+import {
+  askFor,
+  contentOf,
+  fixtures,
+  infos,
+  ofNothing,
+  otherScope,
+  secured,
+  send,
+  withBody,
+  withFields,
+} from '../support/operation-fixtures.ts'
 import { type Ask } from '../support/operation-fixture.ts'
 import { createDump, insertedKey } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'

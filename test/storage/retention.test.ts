@@ -128,7 +128,10 @@ t.test('a file whose time is over is gone at once, with its event and its bytes 
     ).length,
     0,
   )
-  t.match(await runRetention(database, { tasks: fileExpiryTasks(services) }), { 'expired files': 1, blobs: 1 })
+  t.match(await runRetention(database, { tasks: fileExpiryTasks(services) }), {
+    'expired files': 1,
+    blobs: 1,
+  })
   const { data } = (await server.admin.client.get('/events?type=file.deleted&limit=100')).body
   t.equal(data.filter((event: any) => event.data.object.id === id).length, 1)
   t.notOk((await keys()).includes(id))
@@ -165,7 +168,9 @@ t.test('a deleted user takes the files that are in no project', async (t) => {
     'not even what was public is given any more',
   )
   t.match(
-    await runRetention(database, { tasks: [...storageRetentionTasks(services, config), ...fileExpiryTasks(services)] }),
+    await runRetention(database, {
+      tasks: [...storageRetentionTasks(services, config), ...fileExpiryTasks(services)],
+    }),
     { 'files of deleted users': 1, blobs: 1 },
   )
   t.notOk((await keys()).includes(own))

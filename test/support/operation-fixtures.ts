@@ -29,7 +29,6 @@ import {
 import type { Ask, Fixture, Make, Rank, Scene } from './operation-fixture.ts'
 import type { Person, TestServer } from './server.ts'
 
-
 const nothing: Fixture = { make: () => ({}) }
 const fresh = () => randomBytes(6).toString('hex')
 const inAWeek = () => new Date(Date.now() + 7 * 86_400_000).toISOString()
