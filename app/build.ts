@@ -118,7 +118,7 @@ export async function buildApp({
   // Streams have no end of their own that a stop could wait for; a client that does not read the end is not waited for.
   const streams = new Set<EventStream>()
   app.addHook('preClose', async () => {
-    await services.tail.close()
+    await services.eventStreams.close()
     // Answers that are being written are waited for, and cut off in time to say so.
     void services.writings.close(config.shutdownTimeout * 500)
     setTimeout(() => {

@@ -1,6 +1,6 @@
 // A whole server from its settings: database, migrations, services, routes, socket; and its orderly stop.
 import type { FastifyInstance } from 'fastify'
-import { makeFirstOwner } from '../services/users/first-admin.ts'
+import { createFirstAdmin } from '../services/users/first-admin.ts'
 import type { Config } from '../infra/config/config.ts'
 import { createLimits } from './http/rate-limit.ts'
 import { startEmbedded } from '../infra/postgres/embedded.ts'
@@ -49,7 +49,7 @@ export async function startServer(
     })
     work = await startWork(services, { sends: config.worker, onError })
     // Last of all that can fail: a start that does not come to serve must not use up the key that is shown once.
-    const firstKey = await makeFirstOwner(services.database, config)
+    const firstKey = await createFirstAdmin(services.database, config)
     return { app, services, url: config.publicUrl ?? addressOf(app), firstKey, stop }
   } catch (error) {
     await stop()

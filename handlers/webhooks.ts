@@ -3,15 +3,20 @@ import type { Handlers } from '../services/handler.ts'
 import { conflict, invalidState, unauthorized } from '../infra/errors.ts'
 import { newId, timeOf } from '../infra/ids.ts'
 import { offsetOf, pageOfRows } from '../infra/database/pagination.ts'
-import { lockedUser } from '../services/users/users.ts'
-import { deliveryOf, listDeliveries, recover, redeliver } from '../services/webhooks/deliveries.ts'
+import { lockUser } from '../services/users/users.ts'
 import {
-  asDeleted,
-  endpointOf,
-  grantOf,
+  findDelivery,
+  listDeliveries,
+  recoverDeliveries,
+  redeliver,
+} from '../services/webhooks/deliveries.ts'
+import {
+  deletedEndpoint,
+  findEndpoint,
+  grantsOfKey,
   listEndpoints,
-  requireTold,
-  requireUsableUrl,
+  requireSelectableEvents,
+  requirePublicUrl,
   toWebhookEndpoint,
   type EndpointRow,
 } from '../services/webhooks/endpoints.ts'
@@ -22,14 +27,14 @@ export const webhooks = {
     return { status: 200, body: await listEndpoints(db, principal, query) }
   },
 
-  async createWebhookEndpoint({ principal, body }, { db, config, egress, events }) {
+  async createWebhookEndpoint({ principal, body }, { db, config, webhookClient, events }) {
     const { url, description = null, event_types: eventTypes, enabled = true } = body
     const { userId } = principal
-    const grant = grantOf(principal)
-    requireUsableUrl(egress, url)
-    requireTold(eventTypes, grant.scopes)
+    const grant = grantsOfKey(principal)
+    requirePublicUrl(webhookClient, url)
+    requireSelectableEvents(eventTypes, grant.scopes)
     return await db.transaction(async (tx) => {
-      if ((await lockedUser(tx, userId)) === null) throw unauthorized('disabled')
+      if ((await lockUser(tx, userId)) === null) throw unauthorized('disabled')
       const most = config.webhookEndpointsPerUser
       if ((await tx.prisma.webhookEndpoint.count({ where: { userId, deletedAt: null } })) >= most)
         throw conflict('max_endpoints', `A user has at most ${most} webhook endpoints.`)
@@ -49,16 +54,16 @@ export const webhooks = {
   },
 
   async getWebhookEndpoint({ principal, params: { id } }, { db }) {
-    return { status: 200, body: toWebhookEndpoint(await endpointOf(db, principal, id, { covered: false })) }
+    return { status: 200, body: toWebhookEndpoint(await findEndpoint(db, principal, id, { covered: false })) }
   },
 
-  async updateWebhookEndpoint({ principal, params: { id }, body, ifMatch }, { db, egress, events }) {
+  async updateWebhookEndpoint({ principal, params: { id }, body, ifMatch }, { db, webhookClient, events }) {
     const { url, description, event_types: eventTypes, enabled } = body
-    if (url !== undefined) requireUsableUrl(egress, url)
+    if (url !== undefined) requirePublicUrl(webhookClient, url)
     return await db.transaction(async (tx) => {
-      const row = await endpointOf(tx, principal, id, { lock: true })
+      const row = await findEndpoint(tx, principal, id, { lock: true })
       const previous = toWebhookEndpoint(row)
-      requireTold(eventTypes ?? [], row.scopes)
+      requireSelectableEvents(eventTypes ?? [], row.scopes)
       ifMatch(previous)
       // Whoever switches it on begins anew.
       const anew = enabled === true && { disabledReason: null, failingSince: null }
@@ -75,9 +80,9 @@ export const webhooks = {
 
   async deleteWebhookEndpoint({ principal, params: { id }, ifMatch }, { db, events }) {
     return await db.transaction(async (tx) => {
-      const endpoint = toWebhookEndpoint(await endpointOf(tx, principal, id, { lock: true }))
+      const endpoint = toWebhookEndpoint(await findEndpoint(tx, principal, id, { lock: true }))
       ifMatch(endpoint)
-      await tx.prisma.webhookEndpoint.update({ where: { id }, data: asDeleted() })
+      await tx.prisma.webhookEndpoint.update({ where: { id }, data: deletedEndpoint() })
       await events.emit(tx, 'webhook_endpoint.deleted', endpoint, { userId: principal.userId })
       return { status: 204 }
     })
@@ -86,7 +91,7 @@ export const webhooks = {
   async rotateWebhookSecret({ principal, params: { id }, body }, { db, events }) {
     const overlap = body?.overlap_seconds ?? 86_400
     return await db.transaction(async (tx) => {
-      await endpointOf(tx, principal, id, { lock: true })
+      await findEndpoint(tx, principal, id, { lock: true })
       const { secret: previousSecret } = await tx.prisma.webhookEndpoint.findUniqueOrThrow({
         where: { id },
         select: { secret: true },
@@ -106,21 +111,21 @@ export const webhooks = {
 
   async testWebhookEndpoint({ principal, params: { id } }, { db, events }) {
     return await db.transaction(async (tx) => {
-      const row = await endpointOf(tx, principal, id, { lock: true })
+      const row = await findEndpoint(tx, principal, id, { lock: true })
       requireEnabled(row)
       const { deliveryIds } = await events.emit(tx, 'webhook_endpoint.tested', toWebhookEndpoint(row), {
         userId: principal.userId,
         endpointId: id,
       })
-      return { status: 202, body: await deliveryOf(tx, principal, deliveryIds[0]) }
+      return { status: 202, body: await findDelivery(tx, principal, deliveryIds[0]) }
     })
   },
 
   async recoverWebhookEndpoint({ principal, params: { id }, body: { since } }, { db, deliveries, events }) {
     return await db.transaction(async (tx) => {
-      requireEnabled(await endpointOf(tx, principal, id, { lock: true }))
+      requireEnabled(await findEndpoint(tx, principal, id, { lock: true }))
       const from = new Date(since)
-      const { recovered, hasMore } = await recover(tx, deliveries, id, from)
+      const { recovered, hasMore } = await recoverDeliveries(tx, deliveries, id, from)
       const recovery = { endpoint_id: id, since: from.toISOString(), recovered, has_more: hasMore }
       await events.emit(tx, 'webhook_endpoint.recovered', recovery, { userId: principal.userId })
       return { status: 202, body: recovery }
@@ -128,24 +133,24 @@ export const webhooks = {
   },
 
   async listWebhookDeliveries({ principal, params: { id }, query }, { db }) {
-    await endpointOf(db, principal, id)
+    await findEndpoint(db, principal, id)
     return { status: 200, body: pageOfRows(await listDeliveries(db, id, query, offsetOf(query)), query) }
   },
 
   async getWebhookDelivery({ principal, params: { id } }, { db }) {
-    return { status: 200, body: await deliveryOf(db, principal, id) }
+    return { status: 200, body: await findDelivery(db, principal, id) }
   },
 
   async redeliverWebhookDelivery({ principal, params: { id } }, { db, deliveries, events }) {
     return await db.transaction(async (tx) => {
-      const locked = await deliveryOf(tx, principal, id, { lock: true })
+      const locked = await findDelivery(tx, principal, id, { lock: true })
       if (locked.status === 'pending')
         throw invalidState(
           'delivery',
           'pending',
           `The delivery is under way already; it is tried next at ${locked.next_attempt_at}.`,
         )
-      requireEnabled(await endpointOf(tx, principal, locked.endpoint_id))
+      requireEnabled(await findEndpoint(tx, principal, locked.endpoint_id))
       const delivery = await redeliver(tx, deliveries, principal, locked)
       await events.emit(tx, 'webhook_delivery.redelivered', delivery, { userId: principal.userId })
       return { status: 202, body: delivery }

@@ -1,5 +1,5 @@
 // The catalogues beside the reference page: every code of errors and every type of event, each on a page that needs no script and fits a phone.
-import { catalogue, type ErrorCodeInfo, type EventInfo } from './openapi-samples.ts'
+import { docsData, type ErrorCodeInfo, type EventInfo } from './openapi-samples.ts'
 import { html, htmlDocument, policyOf, type Html } from '../../infra/html/html.ts'
 
 const style = `
@@ -30,7 +30,7 @@ pre { padding: 1rem; overflow-x: auto; line-height: 1.5; overflow-wrap: normal; 
 summary { cursor: pointer; color: var(--accent); padding: .5rem 0 }
 `
 
-export const catalogueHeaders: Readonly<Record<string, string>> = {
+export const cataloguePageHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': policyOf(style, "'none'"),
   'referrer-policy': 'no-referrer',
   'x-frame-options': 'DENY',
@@ -43,7 +43,7 @@ const retries: Record<ErrorCodeInfo['retry'], string> = {
 }
 
 export function errorsPage(): string {
-  const { errors } = catalogue()
+  const { errors } = docsData()
   return whole(
     'Errors',
     html`<p>
@@ -84,7 +84,7 @@ const readers: Record<EventInfo['audience'], string> = {
 }
 
 export function eventsPage(): string {
-  const { events } = catalogue()
+  const { events } = docsData()
   return whole(
     'Events',
     html`<p>

@@ -1,7 +1,7 @@
 // What the reference page draws: the published contract, and beside each operation what generated/docs.json knows of it. Made when it is first asked for.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { contractAsJson } from './openapi.ts'
+import { openapiJson } from './openapi.ts'
 
 type Json = any
 
@@ -40,14 +40,14 @@ interface Catalogue {
 const aboutSamples =
   'The samples of code take the address of this server from `PLATFORM_URL`, without the `/v1`, and a key from `PLATFORM_API_KEY`.'
 
-export function catalogue(): Catalogue {
+export function docsData(): Catalogue {
   return JSON.parse(readFileSync(join(import.meta.dirname, '../../generated/docs.json'), 'utf8')) as Catalogue
 }
 
 /** The contract with examples of every request and answer, and with code samples (`x-codeSamples`), as JSON. */
-export function contractWithSamples(): string {
-  const { operations, events } = catalogue()
-  const contract = contractAsJson() as Json
+export function openapiWithSamples(): string {
+  const { operations, events } = docsData()
+  const contract = openapiJson() as Json
   const paths = Object.fromEntries(
     Object.entries<Json>(contract.paths).map(([path, item]) => [
       path,

@@ -10,12 +10,12 @@ const texts = {
 let json: Record<string, unknown> | undefined
 let yaml: string | undefined
 
-export function contractAsJson(): Record<string, unknown> {
+export function openapiJson(): Record<string, unknown> {
   json ??= JSON.parse(texts.json.toString()) as Record<string, unknown>
   return json
 }
 
-export function contractAsYaml(): string {
+export function openapiYaml(): string {
   yaml ??= texts.yaml.toString()
   return yaml
 }

@@ -3,14 +3,14 @@
 import { readFileSync } from 'node:fs'
 
 const scalar = JSON.parse(
-  readFileSync(new URL('../../package.json', import.meta.resolve('@scalar/fastify-api-reference')), 'utf8'),
+  readFileSync(new URL('../package.json', import.meta.resolve('@scalar/fastify-api-reference')), 'utf8'),
 ) as { version: string }
 
 /** Where the page's script is served: the version in its name lets browsers keep it for good. */
-export const docsScript = `/docs/scalar-${scalar.version}.js`
+export const docsScriptPath = `/docs/scalar-${scalar.version}.js`
 
 /** The contract with examples and code samples, for the page alone. */
-export const docsDocument = '/docs/openapi.json'
+export const docsOpenapiPath = '/docs/openapi.json'
 
 /** What Scalar leaves to mend: a frame around the section that a link leads to, a button upon the address on a phone. */
 const styles = `
@@ -19,7 +19,7 @@ section:focus-visible { outline: none }
 
 /** Scalar's settings. A key that is entered stays in the memory of the tab. */
 const settings = {
-  url: docsDocument,
+  url: docsOpenapiPath,
   slug: 'platform-api',
   persistAuth: false,
   withDefaultFonts: false,
@@ -72,7 +72,7 @@ export function docsPage(): string {
 <body>
 <noscript>This page needs JavaScript. The contract itself is at <a href="/openapi.json">/openapi.json</a>, the <a href="/docs/errors">errors</a> and the <a href="/docs/events">events</a> on pages of their own.</noscript>
 <script id="api-reference" data-configuration="${JSON.stringify(settings).replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"></script>
-<script src="${docsScript}"></script>
+<script src="${docsScriptPath}"></script>
 </body>
 </html>
 `

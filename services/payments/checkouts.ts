@@ -3,7 +3,7 @@ import type { components } from '../../generated/types.ts'
 import { statement, violated, type Db } from '../../infra/database/database.ts'
 import { conflict, invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
-import { accessColumns, requireAccess, type InSpace } from '../projects/resource-access.ts'
+import { accessColumns, requireAccess, type WorkspaceResource } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { OwnedOrder } from './orders.ts'
@@ -27,7 +27,7 @@ const columns = `c.id, c.url, c.mode::text, c.status::text, CASE WHEN c.status =
 export const checkoutColumns = `${columns}, c.project_id, c.owner_id`
 
 const read = (holdProject: boolean) =>
-  statement<OwnedCheckout & InSpace>(
+  statement<OwnedCheckout & WorkspaceResource>(
     `SELECT ${columns}, ${accessColumns('c', '$2', { lock: holdProject })} FROM checkouts c WHERE c.id = $1`,
   )
 const readCheckout = read(false)

@@ -3,7 +3,7 @@ import type { components } from '../../generated/types.ts'
 import { statement, statementOf, type Db } from '../../infra/database/database.ts'
 import { notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import { accessColumns, requireAccess, type InSpace } from '../projects/resource-access.ts'
+import { accessColumns, requireAccess, type WorkspaceResource } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { containing, literal, offsetOf, pageOfRows, type Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
@@ -20,7 +20,7 @@ export const living = `(f.expires_at IS NULL OR f.expires_at > now())`
 /** A file with where its bytes are. */
 export type StoredFile = File & { blob_key: string }
 
-interface Found extends Omit<StoredFile, 'project_id'>, InSpace {
+interface Found extends Omit<StoredFile, 'project_id'>, WorkspaceResource {
   owner_status: string
 }
 

@@ -3,26 +3,26 @@ import type { components } from '../../generated/types.ts'
 import { statement, type Db } from '../../infra/database/database.ts'
 import { forbidden, notFound } from '../../infra/errors.ts'
 import type { DeliveryJob } from '../events/emit.ts'
-import { ofSpace, type Event } from '../events/log.ts'
+import { tenantEventSql, type Event } from '../events/log.ts'
 import type { Queue } from '../../infra/jobs/queue.ts'
 import type { Principal } from '../users/authentication.ts'
-import { coversEndpoint } from './endpoints.ts'
+import { keyCanSeeEndpoint } from './endpoints.ts'
 
 export type WebhookDelivery = components['schemas']['WebhookDelivery']
 export type Attempt = components['schemas']['WebhookAttempt']
 export type DeliveryStatus = components['schemas']['WebhookDeliveryStatus']
 
-/** Seconds before each further attempt, after the first; each a little longer by chance (see `delayAfter`). */
-export const schedule = [5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600, 20 * 3600, 24 * 3600]
+/** Seconds before each further attempt, after the first; each a little longer by chance (see `retryDelayMs`). */
+export const retryDelaysSeconds = [5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600, 20 * 3600, 24 * 3600]
 
 /** Milliseconds to wait after so many failed tries, up to a tenth longer by chance; null when it is given up. */
-export function delayAfter(tries: number): number | null {
-  const seconds = schedule[tries - 1]
+export function retryDelayMs(tries: number): number | null {
+  const seconds = retryDelaysSeconds[tries - 1]
   return seconds === undefined ? null : seconds * 1000 * (1 + Math.random() / 10)
 }
 
 /** How many deliveries are started again at once by a recovery. */
-export const mostRecovered = 10_000
+export const maxRecovered = 10_000
 
 interface Row extends Omit<WebhookDelivery, 'request'> {
   request: { url: string; headers: Record<string, string> } | null
@@ -32,7 +32,7 @@ interface Row extends Omit<WebhookDelivery, 'request'> {
 }
 
 const columns = `d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status::text, d.attempts, d.next_attempt_at, d.request, d.created_at,
-  CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT ${ofSpace('e.type')} ELSE coalesce(m.role <= e.role, false) END AS readable,
+  CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT ${tenantEventSql('e.type')} ELSE coalesce(m.role <= e.role, false) END AS readable,
   json_build_object('id', e.id, 'type', e.type, 'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
     'project_id', e.project_id, 'request_id', e.request_id, 'sequence', e.sequence, 'data', e.data) AS event`
 
@@ -84,7 +84,7 @@ const read = statement<Row & Owned>(`SELECT ${columns}, ${ownership} ${from}`)
 const lock = statement<Row & Owned>(`SELECT ${columns}, ${ownership} ${from} FOR NO KEY UPDATE OF d`)
 
 /** A delivery of the caller's: 404 when there is none, 403 when it is someone else's or more than this key may read. */
-export async function deliveryOf(
+export async function findDelivery(
   db: Db,
   principal: Principal,
   id: string,
@@ -94,7 +94,7 @@ export async function deliveryOf(
   if (found === undefined || found.deleted_at !== null) throw notFound('delivery', id)
   const { user_id, deleted_at: _deleted, scopes, project_ids, all_projects, ...row } = found
   if (user_id !== principal.userId) throw forbidden("This delivery is someone else's.")
-  if (!coversEndpoint(principal, { scopes, projectIds: project_ids, allProjects: all_projects }))
+  if (!keyCanSeeEndpoint(principal, { scopes, projectIds: project_ids, allProjects: all_projects }))
     throw forbidden('This delivery tells of more than this key may read.', 'scope')
   return toDelivery(row)
 }
@@ -102,7 +102,7 @@ export async function deliveryOf(
 const restart = statement(`
   UPDATE webhook_deliveries SET status = 'pending', tries = 0, next_attempt_at = now() WHERE id = ANY($1) AND status <> 'pending'`)
 
-/** Starts locked deliveries again, from the beginning of the schedule. */
+/** Starts locked deliveries again, from the beginning of the retryDelaysSeconds. */
 async function start(
   tx: Db,
   queue: Queue<DeliveryJob>,
@@ -125,7 +125,7 @@ export async function redeliver(
   delivery: WebhookDelivery,
 ): Promise<WebhookDelivery> {
   await start(tx, queue, delivery.endpoint_id, [delivery.id])
-  return await deliveryOf(tx, principal, delivery.id)
+  return await findDelivery(tx, principal, delivery.id)
 }
 
 const failed = statement<{ id: string }>(`
@@ -133,14 +133,14 @@ const failed = statement<{ id: string }>(`
   ORDER BY d.created_at, d.id LIMIT $3 FOR NO KEY UPDATE`)
 
 /** Starts again what failed since a time, the oldest first. */
-export async function recover(
+export async function recoverDeliveries(
   tx: Db,
   queue: Queue<DeliveryJob>,
   endpointId: string,
   since: Date,
 ): Promise<{ recovered: number; hasMore: boolean }> {
-  const rows = await tx.sql(failed, [endpointId, since, mostRecovered + 1])
-  const ids = rows.slice(0, mostRecovered).map(({ id }) => id)
+  const rows = await tx.sql(failed, [endpointId, since, maxRecovered + 1])
+  const ids = rows.slice(0, maxRecovered).map(({ id }) => id)
   if (ids.length > 0) await start(tx, queue, endpointId, ids, 'recovered')
-  return { recovered: ids.length, hasMore: rows.length > mostRecovered }
+  return { recovered: ids.length, hasMore: rows.length > maxRecovered }
 }

@@ -24,7 +24,7 @@ export interface DnsOptions {
   timeout?: number
 }
 
-export function dnsLookup({ servers, timeout = 3_000 }: DnsOptions = {}): Lookup {
+export function createDnsLookup({ servers, timeout = 3_000 }: DnsOptions = {}): Lookup {
   return (name, _options, answer) => {
     if (isLocalhost(name)) return answer(null, loopback)
     // One for each question, so that none waits for another's servers.

@@ -7,7 +7,7 @@ import { statement, type Db } from '../../infra/database/database.ts'
 import { forbidden, invalidField, notFound } from '../../infra/errors.ts'
 import { offsetOf, pageOfRows, type Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
-import type { Egress } from './http-client.ts'
+import type { WebhookClient } from './http-client.ts'
 
 export type WebhookEndpoint = components['schemas']['WebhookEndpoint']
 export type EndpointRow = Omit<Row, 'secret' | 'previousSecret'>
@@ -43,7 +43,7 @@ export function toWebhookEndpoint(row: Shown): WebhookEndpoint {
 }
 
 /** Whether the key may read all that the endpoint is told of. */
-export function coversEndpoint(
+export function keyCanSeeEndpoint(
   principal: Principal,
   { scopes, projectIds, allProjects }: Pick<Row, 'scopes' | 'projectIds' | 'allProjects'>,
 ): boolean {
@@ -55,7 +55,7 @@ export function coversEndpoint(
 const eventScopes = [...new Set(Object.values(eventTypes).map(({ scope }) => scope))]
 
 /** What an endpoint that this key makes is told of: what the key may read now. */
-export function grantOf(principal: Principal): {
+export function grantsOfKey(principal: Principal): {
   scopes: string[]
   projectIds: string[]
   allProjects: boolean
@@ -68,7 +68,7 @@ export function grantOf(principal: Principal): {
 }
 
 /** 403 for a type of event that the endpoint would never be told of. */
-export function requireTold(selectors: EventSelector[], scopes: string[]): void {
+export function requireSelectableEvents(selectors: EventSelector[], scopes: string[]): void {
   const beyond = selectors.find(
     (selector) => selector !== '*' && !scopes.includes(eventTypes[selector].scope),
   )
@@ -112,7 +112,7 @@ const lockEndpoint = statement<{ id: string }>(
  * The caller's endpoint: 404 when there is none, 403 when it is someone else's or, where it has to be `covered`, this key
  * may read less than it is told of. `lock` holds it against other writers until the transaction ends.
  */
-export async function endpointOf(
+export async function findEndpoint(
   db: Db,
   principal: Principal,
   id: string,
@@ -122,13 +122,13 @@ export async function endpointOf(
   const row = await db.prisma.webhookEndpoint.findUnique({ where: { id } })
   if (row === null || row.deletedAt !== null) throw notFound('webhook endpoint', id)
   if (row.userId !== principal.userId) throw forbidden("This webhook endpoint is someone else's.")
-  if (covered && !coversEndpoint(principal, row))
+  if (covered && !keyCanSeeEndpoint(principal, row))
     throw forbidden('This webhook endpoint is told of more than this key may read.', 'scope')
   return row
 }
 
 /** What a deleted endpoint is until a job removes it with its deliveries. */
-export function asDeleted() {
+export function deletedEndpoint() {
   return {
     deletedAt: new Date(),
     enabled: false,
@@ -140,7 +140,7 @@ export function asDeleted() {
 }
 
 /** Refuses what could never be delivered to, before anything is. Names are only known when they are connected to. */
-export function requireUsableUrl(egress: Egress, text: string): void {
+export function requirePublicUrl(webhookClient: WebhookClient, text: string): void {
   const wrong = (constraint: string, message: string): never => {
     throw invalidField('url', constraint, message)
   }
@@ -150,5 +150,5 @@ export function requireUsableUrl(egress: Egress, text: string): void {
   if (url.username !== '' || url.password !== '')
     wrong('no_credentials', 'url must hold no user name and no password')
   if (url.hash !== '') wrong('no_fragment', 'url must have no fragment')
-  if (egress.refuses(text)) wrong('public_address', 'url must lead to a public address')
+  if (webhookClient.isBlockedUrl(text)) wrong('public_address', 'url must lead to a public address')
 }

@@ -3,8 +3,8 @@
 import type { LookupAddress } from 'node:dns'
 import { connect, isIP, type Socket } from 'node:net'
 import { Client, buildConnector, errors } from 'undici'
-import { isLocalhost, isPublic, networkOf, within } from './ip-filter.ts'
-import { dnsLookup, type Lookup } from './dns.ts'
+import { isLocalhost, isPublicAddress, parseNetwork, isInNetworks } from './ip-filter.ts'
+import { createDnsLookup, type Lookup } from './dns.ts'
 
 /** Bytes of an answer's body that are read; what comes after them is not waited for. */
 const readLimit = 64 * 1024
@@ -15,7 +15,7 @@ const wireLimit = 1024 * 1024
 /** Milliseconds after which the next address of a name is tried. Node's own 250 cut off servers that are merely far away. */
 const attemptTimeout = 1_000
 
-export interface EgressOptions {
+export interface WebhookClientOptions {
   /** Networks in CIDR notation that are reachable although they are not public. An IPv4 network stands for its IPv4-mapped form, too. */
   allowed: string[]
   /** Milliseconds for the whole exchange, name lookup included. Default 15,000. */
@@ -30,40 +30,40 @@ export interface Exchange {
   body: string
 }
 
-export type EgressReason = 'refused_address' | 'timeout' | 'unknown_host' | 'connection' | 'tls' | 'response'
+export type WebhookRequestErrorReason = 'refused_address' | 'timeout' | 'unknown_host' | 'connection' | 'tls' | 'response'
 
 /**
  * An exchange that failed because of the endpoint. The message is a sentence for the endpoint's owner; it does not tell
  * which address a name has, nor whether anything answers at one that is not public: none was asked.
  */
-export class EgressError extends Error {
-  reason: EgressReason
+export class WebhookRequestError extends Error {
+  reason: WebhookRequestErrorReason
 
-  constructor(reason: EgressReason, message: string, options?: ErrorOptions) {
+  constructor(reason: WebhookRequestErrorReason, message: string, options?: ErrorOptions) {
     super(message, options)
     this.reason = reason
   }
 }
 
-export interface Egress {
+export interface WebhookClient {
   /**
    * Sends the body and waits for the answer. Redirects are answers like any other; nothing is decompressed. A user name
    * and password in the URL are not sent.
-   * @throws EgressError, or the signal's reason, or an Error after close(): these two say nothing about the endpoint.
+   * @throws WebhookRequestError, or the signal's reason, or an Error after close(): these two say nothing about the endpoint.
    */
   post(
     url: string,
     options: { headers: Record<string, string>; body: string; signal?: AbortSignal },
   ): Promise<Exchange>
   /** Whether a URL names, by address or as localhost, what post() would refuse anyway; a name is only known when it is connected to. */
-  refuses(url: string): boolean
+  isBlockedUrl(url: string): boolean
   /** Ends the exchanges that are under way. */
   close(): Promise<void>
 }
 
 /** @throws Error when a network of `allowed` is not in CIDR notation. */
-export function createEgress({ allowed, timeout = 15_000, lookup = dnsLookup() }: EgressOptions): Egress {
-  const networks = allowed.map(networkOf)
+export function createWebhookClient({ allowed, timeout = 15_000, lookup = createDnsLookup() }: WebhookClientOptions): WebhookClient {
+  const networks = allowed.map(parseNetwork)
   const secure = buildConnector({
     allowH2: false,
     maxCachedSessions: 0,
@@ -73,9 +73,9 @@ export function createEgress({ allowed, timeout = 15_000, lookup = dnsLookup() }
   const underWay = new Map<AbortController, Promise<Exchange>>()
   let closed = false
 
-  const permits = (address: string): boolean => isPublic(address) || within(networks, address)
+  const permits = (address: string): boolean => isPublicAddress(address) || isInNetworks(networks, address)
 
-  function refuses(url: string): boolean {
+  function isBlockedUrl(url: string): boolean {
     const target = URL.parse(url)
     if (target === null || !/^https?:$/.test(target.protocol)) return true
     const host = hostOf(target)
@@ -89,7 +89,7 @@ export function createEgress({ allowed, timeout = 15_000, lookup = dnsLookup() }
     body: string,
     stop: AbortController,
   ): Promise<Exchange> {
-    if (refuses(url)) throw refusedAddress()
+    if (isBlockedUrl(url)) throw refusedAddress()
     const { origin, pathname, search } = new URL(url)
     const client = new Client(origin, {
       connect: (options, connected) => {
@@ -104,7 +104,7 @@ export function createEgress({ allowed, timeout = 15_000, lookup = dnsLookup() }
     const timer = setTimeout(
       () =>
         stop.abort(
-          new EgressError('timeout', `There was no complete answer within ${timeout / 1000} seconds.`),
+          new WebhookRequestError('timeout', `There was no complete answer within ${timeout / 1000} seconds.`),
         ),
       timeout,
     )
@@ -132,7 +132,7 @@ export function createEgress({ allowed, timeout = 15_000, lookup = dnsLookup() }
     // undici would take a connection that is gone already for one that was kept too long, and connect again.
     if (socket.destroyed) throw cutOff()
     socket.on('readable', () => {
-      if (socket.bytesRead > wireLimit) socket.destroy(new EgressError('response', 'The answer is too long.'))
+      if (socket.bytesRead > wireLimit) socket.destroy(new WebhookRequestError('response', 'The answer is too long.'))
     })
     return socket
   }
@@ -152,7 +152,7 @@ export function createEgress({ allowed, timeout = 15_000, lookup = dnsLookup() }
       lookup(name, { all: true }, (error, addresses) => {
         if (error !== null || addresses.length === 0)
           return reject(
-            new EgressError('unknown_host', 'The name of the host could not be resolved.', { cause: error }),
+            new WebhookRequestError('unknown_host', 'The name of the host could not be resolved.', { cause: error }),
           )
         resolve(addresses.map(({ address }) => address))
       })
@@ -162,17 +162,17 @@ export function createEgress({ allowed, timeout = 15_000, lookup = dnsLookup() }
   function secured(socket: Socket, options: buildConnector.Options): Promise<Socket> {
     return new Promise((resolve, reject) => {
       secure({ ...options, httpSocket: socket }, (error, secured) => {
-        if (error !== null) return reject(new EgressError('tls', tlsMessage(error), { cause: error }))
+        if (error !== null) return reject(new WebhookRequestError('tls', tlsMessage(error), { cause: error }))
         resolve(secured)
       })
     })
   }
 
   return {
-    refuses,
+    isBlockedUrl,
     async post(url, { headers, body, signal }) {
       signal?.throwIfAborted()
-      if (closed) throw new Error('the egress is closed')
+      if (closed) throw new Error('the webhookClient is closed')
       const stop = new AbortController()
       const onAbort = (): void => stop.abort(signal?.reason)
       signal?.addEventListener('abort', onAbort)
@@ -188,7 +188,7 @@ export function createEgress({ allowed, timeout = 15_000, lookup = dnsLookup() }
     async close() {
       closed = true
       const ending = [...underWay.values()]
-      for (const stop of underWay.keys()) stop.abort(new Error('the egress was closed'))
+      for (const stop of underWay.keys()) stop.abort(new Error('the webhookClient was closed'))
       await Promise.allSettled(ending)
     },
   }
@@ -209,7 +209,7 @@ function dial(host: string, port: number, addresses: LookupAddress[], signal: Ab
     socket.once('connect', () => resolve(socket))
     // It stays, because the signal may end the connection while nobody else listens.
     socket.on('error', (error) =>
-      reject(new EgressError('connection', 'No connection could be made.', { cause: error })),
+      reject(new WebhookRequestError('connection', 'No connection could be made.', { cause: error })),
     )
   })
 }
@@ -252,21 +252,21 @@ function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   })
 }
 
-function refusedAddress(): EgressError {
-  return new EgressError('refused_address', 'The address is not public.')
+function refusedAddress(): WebhookRequestError {
+  return new WebhookRequestError('refused_address', 'The address is not public.')
 }
 
-function cutOff(cause?: Error): EgressError {
-  return new EgressError('connection', 'The connection was closed before the answer was complete.', { cause })
+function cutOff(cause?: Error): WebhookRequestError {
+  return new WebhookRequestError('connection', 'The connection was closed before the answer was complete.', { cause })
 }
 
 function answerError(error: Error): Error {
-  if (error instanceof EgressError || error instanceof errors.InvalidArgumentError) return error
+  if (error instanceof WebhookRequestError || error instanceof errors.InvalidArgumentError) return error
   if (error instanceof errors.HeadersOverflowError)
-    return new EgressError('response', 'The headers of the answer are too long.', { cause: error })
+    return new WebhookRequestError('response', 'The headers of the answer are too long.', { cause: error })
   // undici says the latter of everything that breaks an answer with a Content-Length, its early end among it.
   if (error instanceof errors.HTTPParserError || error instanceof errors.ResponseContentLengthMismatchError) {
-    return new EgressError('response', 'The answer is not valid HTTP, or not complete.', { cause: error })
+    return new WebhookRequestError('response', 'The answer is not valid HTTP, or not complete.', { cause: error })
   }
   return cutOff(error)
 }

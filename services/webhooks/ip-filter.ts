@@ -43,7 +43,7 @@ export type Network = ReturnType<typeof ipaddr.parseCIDR>
  * Whether an address, in the form in which the system writes it, is anybody's on the internet. IPv4-mapped ones are not,
  * whatever they map: no resolver answers with them, so they are there to deceive.
  */
-export function isPublic(address: string): boolean {
+export function isPublicAddress(address: string): boolean {
   if (!isPlain(address)) return false
   const parsed = ipaddr.parse(address)
   if (parsed.kind() === 'ipv4') return !matches(reservedIPv4, parsed)
@@ -56,12 +56,12 @@ export function isLocalhost(name: string): boolean {
 }
 
 /** A network in CIDR notation. @throws Error when it is not. */
-export function networkOf(text: string): Network {
+export function parseNetwork(text: string): Network {
   return ipaddr.parseCIDR(text)
 }
 
 /** Whether an address lies in one of the networks; an IPv4-mapped one if the IPv4 address does. */
-export function within(networks: Network[], address: string): boolean {
+export function isInNetworks(networks: Network[], address: string): boolean {
   return isPlain(address) && matches(networks, ipaddr.process(address))
 }
 

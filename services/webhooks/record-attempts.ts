@@ -8,7 +8,7 @@ import type { Job, Queue } from '../../infra/jobs/queue.ts'
 import type { Attempt, DeliveryStatus } from './deliveries.ts'
 import { toWebhookEndpoint } from './endpoints.ts'
 
-export interface Outcome {
+export interface AttemptOutcome {
   job: Job<DeliveryJob>
   deliveryId: string
   endpointId: string
@@ -24,12 +24,12 @@ export interface Outcome {
   gone: boolean
 }
 
-export interface Outcomes {
+export interface AttemptRecorder {
   /** Resolves when it is written, or given up: then the job expires, and the delivery is sent again. */
-  record(outcome: Outcome): Promise<void>
+  record(outcome: AttemptOutcome): Promise<void>
 }
 
-export interface OutcomesOptions {
+export interface AttemptRecorderOptions {
   database: Database
   deliveries: Queue<DeliveryJob>
   events: Emitter
@@ -38,7 +38,7 @@ export interface OutcomesOptions {
 
 /** An endpoint that has failed for so long is disabled. */
 const failingDays = 5
-/** Outcomes that are written at once. */
+/** AttemptRecorder that are written at once. */
 const most = 200
 
 const record = statement(`
@@ -64,8 +64,8 @@ const disable = statement<{ id: string }>(`
   UPDATE webhook_endpoints SET enabled = false, disabled_reason = CASE WHEN id = ANY($1) THEN 'gone' ELSE 'failing' END
   WHERE enabled AND (id = ANY($1) OR (id = ANY($2) AND failing_since < now() - interval '${failingDays} days')) RETURNING id`)
 
-export function createOutcomes({ database, deliveries, events, onError }: OutcomesOptions): Outcomes {
-  let waiting: Array<{ outcome: Outcome; written: () => void }> = []
+export function createAttemptRecorder({ database, deliveries, events, onError }: AttemptRecorderOptions): AttemptRecorder {
+  let waiting: Array<{ outcome: AttemptOutcome; written: () => void }> = []
   let writing: Promise<void> | null = null
 
   return {
@@ -87,7 +87,7 @@ export function createOutcomes({ database, deliveries, events, onError }: Outcom
     }
   }
 
-  async function write(some: Outcome[]): Promise<void> {
+  async function write(some: AttemptOutcome[]): Promise<void> {
     for (let tries = 1; tries <= 8; tries++) {
       try {
         return await database.transaction((tx) => settle(tx, some))
@@ -103,7 +103,7 @@ export function createOutcomes({ database, deliveries, events, onError }: Outcom
     }
   }
 
-  async function settle(tx: Db, all: Outcome[]): Promise<void> {
+  async function settle(tx: Db, all: AttemptOutcome[]): Promise<void> {
     const mine = await deliveries.settle(
       tx,
       all.map(({ job }) => job),
@@ -133,7 +133,7 @@ export function createOutcomes({ database, deliveries, events, onError }: Outcom
     await noteEndpoints(tx, own)
   }
 
-  async function noteEndpoints(tx: Db, outcomes: Outcome[]): Promise<void> {
+  async function noteEndpoints(tx: Db, outcomes: AttemptOutcome[]): Promise<void> {
     const well = endpointsOf(outcomes.filter(({ status }) => status === 'succeeded'))
     const failures = outcomes.filter(
       ({ status, attempt, request }) => status !== 'succeeded' && attempt !== null && request !== null,
@@ -163,6 +163,6 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof ApiError && error.status === 503
 }
 
-function endpointsOf(outcomes: Outcome[]): string[] {
+function endpointsOf(outcomes: AttemptOutcome[]): string[] {
   return [...new Set(outcomes.map(({ endpointId }) => endpointId))]
 }

@@ -1,7 +1,7 @@
 // Who is slow at this moment: the owners of work that makes others wait, and which of their groups are known or suspected
 // to be the cause. What is due to these is passed over in the queue while the owner has his share of what is slow.
 
-export interface Slowness {
+export interface SlowEndpoints {
   /** Something has become slow. */
   begin(owner: string, group: string): void
   /** It has ended. An owner of whom nothing is slow any more is forgotten. */
@@ -14,7 +14,7 @@ export interface Slowness {
 }
 
 /** @param onClear called when a group is passed over no more, because it is quick. */
-export function createSlowness(onClear: () => void): Slowness {
+export function createSlowEndpoints(onClear: () => void): SlowEndpoints {
   const owners = new Map<string, { count: number; groups: Set<string> }>()
   return {
     begin(owner, group) {

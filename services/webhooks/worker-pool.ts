@@ -2,9 +2,9 @@
 // that a lane full of it still takes what is quick; only how much of it there may be at once is bounded too, and how much
 // of one owner's.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Slowness } from './slow-endpoints.ts'
+import type { SlowEndpoints } from './slow-endpoints.ts'
 
-export interface Lane {
+export interface WorkerPool {
   /** Something may be due. */
   wake(): void
   start(): void
@@ -15,24 +15,24 @@ export interface Lane {
 }
 
 /** Whose work it is, and which of his groups it belongs to. */
-export interface Source {
+export interface JobOwner {
   owner: string
   group: string
 }
 
 /** What is under way. */
-export interface Begun {
+export interface RunningJob {
   done: Promise<void>
-  source: Source | null
+  source: JobOwner | null
 }
 
-export interface LaneOptions<Job> {
+export interface WorkerPoolOptions<Job> {
   /** Takes at most so many jobs that are due, of all groups but some. */
   take(count: number, except: string[]): Promise<Job[]>
   /** Begins jobs, save those of owners who have their share of what is slow. @returns what is under way then. */
-  begin(jobs: Job[], hasShare: (owner: string) => boolean): Promise<Begun[]>
+  begin(jobs: Job[], hasShare: (owner: string) => boolean): Promise<RunningJob[]>
   /** Common to the lanes that work for the same owners. */
-  slowness: Slowness
+  slowEndpoints: SlowEndpoints
   /** Jobs under way at once, without those that gave their slot up. */
   slots: number
   /** How many may have given it up at once. */
@@ -51,16 +51,16 @@ const most = 100
  */
 const share = 1 / 4
 
-export function createLane<Job>({
+export function createWorkerPool<Job>({
   take,
   begin,
-  slowness,
+  slowEndpoints,
   slots,
   slow,
   patience,
   interval,
   onError,
-}: LaneOptions<Job>): Lane {
+}: WorkerPoolOptions<Job>): WorkerPool {
   const underWay = new Set<Promise<void>>()
   /** How many jobs have a slot, and how many gave theirs up. */
   const count = { quick: 0, slow: 0 }
@@ -134,22 +134,22 @@ export function createLane<Job>({
 
   /** The slow groups of owners who have their share: what waits for these stays where it is. */
   function passedOver(): string[] {
-    return [...slowOf.keys()].filter(hasShare).flatMap(slowness.groupsOf)
+    return [...slowOf.keys()].filter(hasShare).flatMap(slowEndpoints.groupsOf)
   }
 
-  function slowBegins({ owner, group }: Source): void {
+  function slowBegins({ owner, group }: JobOwner): void {
     slowOf.set(owner, (slowOf.get(owner) ?? 0) + 1)
-    slowness.begin(owner, group)
+    slowEndpoints.begin(owner, group)
   }
 
-  function slowEnds({ owner }: Source): void {
+  function slowEnds({ owner }: JobOwner): void {
     const left = slowOf.get(owner)! - 1
     if (left > 0) slowOf.set(owner, left)
     else slowOf.delete(owner)
-    slowness.end(owner)
+    slowEndpoints.end(owner)
   }
 
-  function follow(work: Promise<void>, jobs: number, source: Source | null = null): void {
+  function follow(work: Promise<void>, jobs: number, source: JobOwner | null = null): void {
     let kind: keyof typeof count = 'quick'
     count.quick += jobs
     const timer = setTimeout(() => {
@@ -163,7 +163,7 @@ export function createLane<Job>({
       clearTimeout(timer)
       count[kind] -= jobs
       if (source !== null && kind === 'slow') slowEnds(source)
-      if (source !== null && kind === 'quick') slowness.clear(source.owner, source.group)
+      if (source !== null && kind === 'quick') slowEndpoints.clear(source.owner, source.group)
       underWay.delete(tracked)
       wake()
     })

@@ -1,8 +1,8 @@
 // The tail of the log, taken from by hand: what it reads for whom and when, and what is left when a reader goes.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createTail } from '../../services/events/live-stream.ts'
-import type { Filter } from '../../services/events/log.ts'
+import { EventStreams } from '../../services/events/live-stream.ts'
+import type { EventFilter } from '../../services/events/log.ts'
 import type { Listener } from '../../infra/database/notifications.ts'
 import { copyLast, largest, lastOf, newProject, rename } from '../support/sse-readers.ts'
 import { startServer, type TestServer } from '../support/server.ts'
@@ -22,12 +22,12 @@ async function take(
   { services }: TestServer,
   { key }: { key: string },
   after: number,
-  { tail = services.tail, filter = {} as Filter } = {},
+  { eventStreams = services.eventStreams, filter = {} as EventFilter } = {},
 ): Promise<Taken> {
   const gone = new AbortController()
   const principal = await services.principals.authenticate(`Bearer ${key}`)
-  const iterator = tail
-    .follow(
+  const iterator = eventStreams
+    .open(
       principal,
       filter,
       after,
@@ -65,7 +65,7 @@ const keys = 'FROM api_keys k'
 
 t.test('the tail', async (t) => {
   const server = await startServer(t)
-  const { database, tail } = server.services
+  const { database, eventStreams } = server.services
   const person = await server.person()
   const project = await newProject(person)
   const renamed = async (...names: string[]): Promise<void> => {
@@ -88,7 +88,7 @@ t.test('the tail', async (t) => {
     const behind = await take(t, server, person, last)
     t.equal(await sent(server, forOne, async () => t.equal(await behind.next(), 'one')), 1)
     for (const reader of [...waiting, behind]) reader.leave()
-    await waitUntil(() => tail.streams === 0)
+    await waitUntil(() => eventStreams.count === 0)
   })
 
   t.test('keeps little of what is large for who is behind', async (t) => {
@@ -159,21 +159,21 @@ t.test('the tail', async (t) => {
       const readers = await Promise.all(Array.from({ length: 20 }, () => take(t, server, person, after)))
       await Promise.all(readers.map(until))
       for (const reader of readers) reader.leave()
-      await waitUntil(() => tail.streams === 0, moment)
+      await waitUntil(() => eventStreams.count === 0, moment)
     }
     const waiting = await take(t, server, person, last)
     await waiting.iterator.next()
     const next = waiting.iterator.next()
-    t.equal(tail.streams, 1)
+    t.equal(eventStreams.count, 1)
     waiting.leave()
     await next
-    await waitUntil(() => tail.streams === 0, 'while it waits')
+    await waitUntil(() => eventStreams.count === 0, 'while it waits')
   })
 
   t.test('lets nobody wait who writes in the moment when a look ends', async (t) => {
     // Nothing but the nudge helps: nothing is heard, and nobody looks by himself.
     const deaf: Pick<Listener, 'on' | 'onState'> = { on: () => {}, onState: () => {} }
-    const own = createTail({
+    const own = new EventStreams({
       db: database,
       principals: server.services.principals,
       listener: deaf as Listener,
@@ -183,12 +183,12 @@ t.test('the tail', async (t) => {
     own.start()
     t.teardown(() => own.close())
     await newProject(person)
-    const reader = await take(t, server, person, await lastOf(server), { tail: own })
+    const reader = await take(t, server, person, await lastOf(server), { eventStreams: own })
     await reader.iterator.next()
     for (let i = 0; i < 100; i++) {
       const next = reader.next()
       await renamed(`${i}`)
-      own.nudge()
+      own.notifyNewEvents()
       t.equal(await next, `${i}`)
     }
   })
@@ -238,7 +238,7 @@ t.test('the stop ends everybody, in whatever they are', async (t) => {
   const next = waiting.next()
   t.equal(await midst.next(), 'one')
   const reading = behind.next()
-  await server.services.tail.close()
+  await server.services.eventStreams.close()
   t.equal(await next, 'shutdown')
   t.equal(await midst.next(), 'shutdown')
   t.match(await reading, /^(one|shutdown)$/)
@@ -246,5 +246,5 @@ t.test('the stop ends everybody, in whatever they are', async (t) => {
   await behind.next()
   await behind.next()
   for (const reader of [waiting, midst, behind, late]) t.equal(await reader.next(), 'over')
-  t.equal(server.services.tail.streams, 0)
+  t.equal(server.services.eventStreams.count, 0)
 })

@@ -1,7 +1,7 @@
 // Who may read which event: the list, the event itself, and the stream, live or from the past, all say the same.
 import t, { type Test } from 'tap'
 import type { EventType } from '../../generated/events.ts'
-import type { Scope } from '../../services/users/users.ts'
+import type { Scope } from '../../services/users/api-keys.ts'
 import { createClient } from '../support/client.ts'
 import { catalogueOf, insertedOrder, pages } from '../support/db-fixtures-payments.ts'
 import { insertedKey, insertedMember } from '../support/db-fixtures.ts'

@@ -62,7 +62,7 @@ t.test('a stream', async (t) => {
       new RegExp(`^(: ping\nid: ${before + 1}\n\n)*(: ping\nid: ${before + 2}\n\n)+$`),
     )
     stream.close()
-    await waitUntil(() => server.services.tail.streams === 0)
+    await waitUntil(() => server.services.eventStreams.count === 0)
   })
 
   t.test('is not opened by HEAD, which is answered at once', async (t) => {
@@ -73,7 +73,7 @@ t.test('a stream', async (t) => {
     t.equal(answer.status, 200)
     t.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8')
     t.equal(answer.headers.get('cache-control'), 'no-store')
-    t.equal(server.services.tail.streams, 0)
+    t.equal(server.services.eventStreams.count, 0)
   })
 
   t.test('is for those who accept one', async (t) => {
@@ -94,7 +94,7 @@ t.test('a stream', async (t) => {
       t.equal(answer.status, 406, accept)
       t.equal(((await answer.json()) as any).error.code, 'NOT_ACCEPTABLE')
     }
-    await waitUntil(() => server.services.tail.streams === 0)
+    await waitUntil(() => server.services.eventStreams.count === 0)
   })
 
   t.test('begins after Last-Event-ID, else after `after`, else now', async (t) => {
@@ -365,24 +365,24 @@ t.test('one user may have so many streams open', async (t) => {
 
   await opened[0].close()
   await waitUntil(isFree, 'a place, when a client has left')
-  await waitUntil(() => server.services.tail.streams === 3)
+  await waitUntil(() => server.services.eventStreams.count === 3)
   const { body: key } = await person.client.post('/user/api-keys', { name: 'x', scopes: ['user:read'] })
   const revoked = await open(key.key)
   t.equal(revoked.status, 200)
   t.notOk(await isFree())
   await person.client.delete(`/user/api-keys/${key.id}`)
   await waitUntil(isFree, 'a place, when the server has ended a stream')
-  await waitUntil(() => server.services.tail.streams === 3)
+  await waitUntil(() => server.services.eventStreams.count === 3)
   // An event that breaks the spec breaks the stream.
   await newProject(person)
   await server.services.database.prisma
     .$executeRaw`UPDATE events SET data = '{"object": 1, "previous_attributes": {}}' WHERE project_id IS NOT NULL`
   for (const stream of opened.slice(1)) await stream.close()
-  await waitUntil(() => server.services.tail.streams === 1)
+  await waitUntil(() => server.services.eventStreams.count === 1)
   const broken = await Promise.all([0, 0, 0].map((after) => follow(t, server, person.key, { after })))
   await waitUntil(() => broken.every(({ ended }) => ended === 'cut'))
   await waitUntil(isFree, 'a place, when a stream has failed')
-  await waitUntil(() => server.services.tail.streams === 1)
+  await waitUntil(() => server.services.eventStreams.count === 1)
 })
 
 t.test('what a client does not take', async (t) => {

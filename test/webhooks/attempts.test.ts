@@ -2,7 +2,7 @@
 // can do to its sender.
 import { createServer } from 'node:net'
 import t from 'tap'
-import { createEgress } from '../../services/webhooks/http-client.ts'
+import { createWebhookClient } from '../../services/webhooks/http-client.ts'
 import { openReceiver, type Answering } from '../support/receiver.ts'
 import { openListenerTrap } from '../support/listener-trap.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -206,7 +206,7 @@ t.test('where there is no answer, the attempt says why', async (t) => {
 
 t.test('an exchange may take 15 seconds unless said otherwise', async (t) => {
   const receiver = await openReceiver(t, { answer: 'never' })
-  const egress = createEgress({ allowed: ['127.0.0.0/8'] })
+  const webhookClient = createWebhookClient({ allowed: ['127.0.0.0/8'] })
   const { setTimeout } = globalThis
   t.teardown(() => {
     globalThis.setTimeout = setTimeout
@@ -214,11 +214,11 @@ t.test('an exchange may take 15 seconds unless said otherwise', async (t) => {
   // Its clock alone runs fast.
   globalThis.setTimeout = ((work: () => void, milliseconds: number) =>
     setTimeout(work, milliseconds === 15_000 ? 50 : milliseconds)) as typeof setTimeout
-  await t.rejects(egress.post(receiver.url, { headers: {}, body: '{}' }), {
+  await t.rejects(webhookClient.post(receiver.url, { headers: {}, body: '{}' }), {
     reason: 'timeout',
     message: /within 15 seconds/,
   })
-  await egress.close()
+  await webhookClient.close()
 })
 
 t.test('in the end every pending delivery has one job, and no other has any', async (t) => {

@@ -1,7 +1,7 @@
 // Names of endpoints: what DNS answers, and that a name server that does not answer holds up nobody else.
 import { createSocket, type Socket } from 'node:dgram'
 import t, { type Test } from 'tap'
-import { dnsLookup } from '../../services/webhooks/dns.ts'
+import { createDnsLookup } from '../../services/webhooks/dns.ts'
 import type { LookupAddress } from 'node:dns'
 
 const [typeA, typeAaaa] = [1, 28]
@@ -41,7 +41,7 @@ async function nameServer(t: Test): Promise<string> {
 }
 
 t.test('names are asked of DNS', async (t) => {
-  const lookup = dnsLookup({ servers: [await nameServer(t)], timeout: 1_000 })
+  const lookup = createDnsLookup({ servers: [await nameServer(t)], timeout: 1_000 })
   const lookUp = (name: string) =>
     new Promise<LookupAddress[]>((resolve, reject) =>
       lookup(name, { all: true }, (error, found) => (error === null ? resolve(found) : reject(error))),

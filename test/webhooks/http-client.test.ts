@@ -8,13 +8,13 @@ import { createServer as createHttpsServer } from 'node:https'
 import { BlockList, connect, createServer, isIP, Socket, type AddressInfo, type Server } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import t, { type Test } from 'tap'
-import { isPublic } from '../../services/webhooks/ip-filter.ts'
+import { isPublicAddress } from '../../services/webhooks/ip-filter.ts'
 import {
-  createEgress,
-  EgressError,
-  type Egress,
-  type EgressOptions,
-  type EgressReason,
+  createWebhookClient,
+  WebhookRequestError,
+  type WebhookClient,
+  type WebhookClientOptions,
+  type WebhookRequestErrorReason,
 } from '../../services/webhooks/http-client.ts'
 import { type Lookup } from '../../services/webhooks/dns.ts'
 import { countSockets, openListenerTrap } from '../support/listener-trap.ts'
@@ -40,10 +40,10 @@ sarh2M2EHkKRg+bEPgIgQAgPqxDBESm6KX+xsxKOfD/v0cwYNoZPsMa8AwcbOtU=
 
 const message = { headers: { 'content-type': 'application/json' }, body: '{}' }
 
-function open(t: Test, options: Partial<EgressOptions> = {}): Egress {
-  const egress = createEgress({ allowed: [], ...options })
-  t.teardown(() => egress.close())
-  return egress
+function open(t: Test, options: Partial<WebhookClientOptions> = {}): WebhookClient {
+  const webhookClient = createWebhookClient({ allowed: [], ...options })
+  t.teardown(() => webhookClient.close())
+  return webhookClient
 }
 
 /** Listens on loopback and says how it is reached. Its connections end with the test. */
@@ -109,11 +109,11 @@ function answering(...addresses: string[]): Lookup {
     )
 }
 
-async function reasonOf(exchange: Promise<unknown>): Promise<EgressReason | string> {
+async function reasonOf(exchange: Promise<unknown>): Promise<WebhookRequestErrorReason | string> {
   try {
     return `no error but ${JSON.stringify(await exchange)}`
   } catch (error) {
-    return error instanceof EgressError ? error.reason : `no EgressError but ${String(error)}`
+    return error instanceof WebhookRequestError ? error.reason : `no WebhookRequestError but ${String(error)}`
   }
 }
 
@@ -380,7 +380,7 @@ t.test('nothing that is not public is connected to, however the URL writes it', 
   const opened = countSockets(t)
   // Whatever got as far as a lookup would find the trap.
   const asked: string[] = []
-  const egress = open(t, {
+  const webhookClient = open(t, {
     lookup: (hostname, options, callback) => {
       asked.push(hostname)
       answering('127.0.0.1')(hostname, options, callback)
@@ -420,9 +420,9 @@ t.test('nothing that is not public is connected to, however the URL writes it', 
 
   const wrong: string[] = []
   for (const url of urls) {
-    const reason = await reasonOf(egress.post(url, message))
+    const reason = await reasonOf(webhookClient.post(url, message))
     if (reason !== 'refused_address') wrong.push(`${url}: ${reason}`)
-    if (!egress.refuses(url)) wrong.push(`${url}: not told before`)
+    if (!webhookClient.isBlockedUrl(url)) wrong.push(`${url}: not told before`)
   }
   t.strictSame(wrong, [])
   t.ok(new Set(urls.map((url) => url.replace(/^https:/, 'http:'))).size >= 150, `${urls.length} URLs`)
@@ -453,12 +453,12 @@ t.test('nothing that is not public is connected to, whatever a name resolves to'
   ])
   const wrong: string[] = []
   for (const answer of answers) {
-    const egress = open(t, { lookup: answering(...answer) })
+    const webhookClient = open(t, { lookup: answering(...answer) })
     for (const scheme of ['http', 'https']) {
       const url = `${scheme}://hooks.example.com:${trap.port}/`
-      const reason = await reasonOf(egress.post(url, message))
+      const reason = await reasonOf(webhookClient.post(url, message))
       if (reason !== 'refused_address') wrong.push(`${scheme} ${answer.join(', ')}: ${reason}`)
-      if (egress.refuses(url)) wrong.push('a name is refused before it is looked up')
+      if (webhookClient.isBlockedUrl(url)) wrong.push('a name is refused before it is looked up')
     }
   }
   t.strictSame(wrong, [])
@@ -468,9 +468,9 @@ t.test('nothing that is not public is connected to, whatever a name resolves to'
 })
 
 t.test('the sentence for the endpoint’s owner tells no address', async (t) => {
-  const egress = open(t, { lookup: answering('10.9.8.7') })
+  const webhookClient = open(t, { lookup: answering('10.9.8.7') })
   for (const url of ['http://db.internal/', 'http://10.9.8.7/']) {
-    const error: EgressError = await egress.post(url, message).then(
+    const error: WebhookRequestError = await webhookClient.post(url, message).then(
       () => t.fail(),
       (error) => error,
     )
@@ -488,15 +488,15 @@ t.test('a name that resolves differently the second time gets nowhere', async (t
     (address) => address !== permitted,
   )
   let asked = 0
-  const egress = open(t, {
+  const webhookClient = open(t, {
     allowed,
     lookup: (hostname, options, callback) =>
       answering(asked++ === 0 ? permitted : later[asked % later.length])(hostname, options, callback),
   })
   const at = (port: number): string => `http://rebinding.example.com:${port}/`
-  t.match(await egress.post(at(server.port), message), { status: 200, body: 'permitted' })
+  t.match(await webhookClient.post(at(server.port), message), { status: 200, body: 'permitted' })
   t.equal(asked, 1, 'asked once, and connected to what was answered and checked')
-  for (let i = 0; i < 10; i++) t.equal(await reasonOf(egress.post(at(trap.port), message)), 'refused_address')
+  for (let i = 0; i < 10; i++) t.equal(await reasonOf(webhookClient.post(at(trap.port), message)), 'refused_address')
   t.equal(asked, 11)
   t.equal(trap.arrived(), 0)
 })
@@ -516,13 +516,13 @@ t.test('an answer that changes while it is read is used as it was checked', asyn
       return reads++ === 0 ? '127.0.0.2' : '127.0.0.1'
     },
   }
-  const egress = open(t, {
+  const webhookClient = open(t, {
     allowed: ['127.0.0.2/32'],
     timeout: 5_000,
     lookup: (_hostname, _options, callback) => callback(null, [shifty]),
   })
   t.match(
-    await reasonOf(egress.post(`http://hooks.example.com:${port}/`, message)),
+    await reasonOf(webhookClient.post(`http://hooks.example.com:${port}/`, message)),
     /^(connection|timeout)$/,
     'nobody listens there',
   )
@@ -540,7 +540,7 @@ t.test('an address that turns out differently once connected gets not a byte', a
       }),
     ),
   )
-  const egress = open(t, { allowed: loopback })
+  const webhookClient = open(t, { allowed: loopback })
   // What remoteAddress asks.
   const prototype = Socket.prototype as unknown as { _getpeername: () => object }
   const getpeername = prototype._getpeername
@@ -548,8 +548,8 @@ t.test('an address that turns out differently once connected gets not a byte', a
     prototype._getpeername = getpeername
   })
   prototype._getpeername = () => ({ address: '10.0.0.1', family: 'IPv4', port })
-  t.equal(await reasonOf(egress.post(url, message)), 'refused_address')
-  t.equal(await reasonOf(egress.post(`https://127.0.0.1:${port}/`, message)), 'refused_address')
+  t.equal(await reasonOf(webhookClient.post(url, message)), 'refused_address')
+  t.equal(await reasonOf(webhookClient.post(`https://127.0.0.1:${port}/`, message)), 'refused_address')
   prototype._getpeername = getpeername
   await waitUntil(() => sockets.size === 0)
   t.equal(received, 0)
@@ -568,9 +568,9 @@ t.test('no redirect is followed', async (t) => {
       })
       .end('elsewhere')
   })
-  const egress = open(t, { allowed })
+  const webhookClient = open(t, { allowed })
   for (const status of [300, 301, 302, 303, 305, 307, 308]) {
-    t.strictSame(await egress.post(`http://${permitted}:${server.port}/${status}`, message), {
+    t.strictSame(await webhookClient.post(`http://${permitted}:${server.port}/${status}`, message), {
       status,
       body: 'elsewhere',
     })
@@ -641,20 +641,20 @@ t.test('public addresses are public', async (t) => {
     '2606:4700:4700::1.1.1.1',
   ]
   t.strictSame(
-    addresses.filter((address) => !isPublic(address)),
+    addresses.filter((address) => !isPublicAddress(address)),
     [],
   )
-  t.strictSame(forbiddenAddresses.filter(isPublic), [])
-  const egress = open(t)
+  t.strictSame(forbiddenAddresses.filter(isPublicAddress), [])
+  const webhookClient = open(t)
   t.strictSame(
     addresses.filter((address) =>
-      egress.refuses(`https://${isIP(address) === 6 ? `[${address}]` : address}/`),
+      webhookClient.isBlockedUrl(`https://${isIP(address) === 6 ? `[${address}]` : address}/`),
     ),
     [],
   )
-  t.notOk(egress.refuses('https://example.com/hook'))
-  t.notOk(egress.refuses('https://localhost.example.com/hook'))
-  t.notOk(egress.refuses('https://notlocalhost/hook'))
+  t.notOk(webhookClient.isBlockedUrl('https://example.com/hook'))
+  t.notOk(webhookClient.isBlockedUrl('https://localhost.example.com/hook'))
+  t.notOk(webhookClient.isBlockedUrl('https://notlocalhost/hook'))
 })
 
 t.test('Node’s own list of blocked networks judges every kind of address the same', async (t) => {
@@ -717,7 +717,7 @@ t.test('Node’s own list of blocked networks judges every kind of address the s
             ...Array.from({ length: 5 }, () => random(65_536).toString(16)),
           ].join(':')
     const family = i % 2 === 0 ? 'ipv4' : 'ipv6'
-    const open = isPublic(address)
+    const open = isPublicAddress(address)
     if (open) found++
     if (open === blocked[family].check(address, family)) differ.push(address)
   }
@@ -747,7 +747,7 @@ t.test('what is no address as the system writes it is not public', async (t) => 
     'example.com',
     '８.8.8.8',
   ]
-  t.strictSame(strings.filter(isPublic), [])
+  t.strictSame(strings.filter(isPublicAddress), [])
 })
 
 t.test('a network that is allowed is reached, with exactly what is sent', async (t) => {
@@ -770,14 +770,14 @@ t.test('a network that is allowed is reached, with exactly what is sent', async 
   const { port } = await listen(t, createHttpServer(listener))
   const hosts = ['127.0.0.1', '0x7f.1', 'hooks.example.com']
   if (await available('::1')) hosts.push(`[::1]:${(await listen(t, createHttpServer(listener), '::1')).port}`)
-  const egress = open(t, { allowed: loopback, lookup: answering('127.0.0.1') })
+  const webhookClient = open(t, { allowed: loopback, lookup: answering('127.0.0.1') })
   const body = JSON.stringify({ text: 'Grüße, 世界 👋', long: 'x'.repeat(300_000) })
   for (const host of hosts) {
     const authority = host.startsWith('[') ? host : `${host}:${port}`
     const url = `http://user:secret@${authority}/hook/ä?a=1&b=%20#fragment`
-    t.notOk(egress.refuses(url))
+    t.notOk(webhookClient.isBlockedUrl(url))
     t.strictSame(
-      await egress.post(url, {
+      await webhookClient.post(url, {
         headers: { 'content-type': 'application/json', 'webhook-id': 'evt_1', 'user-agent': 'platform' },
         body,
       }),
@@ -803,8 +803,8 @@ t.test('a network that is allowed is reached, with exactly what is sent', async 
 
 t.test('a network that is allowed allows nothing else', async (t) => {
   const trap = await openListenerTrap(t)
-  const refuses = (allowed: string[], address: string): boolean =>
-    open(t, { allowed }).refuses(`http://${isIP(address) === 6 ? `[${address}]` : address}/`)
+  const isBlockedUrl = (allowed: string[], address: string): boolean =>
+    open(t, { allowed }).isBlockedUrl(`http://${isIP(address) === 6 ? `[${address}]` : address}/`)
   const judged = [
     {
       allowed: ['10.0.0.0/8'],
@@ -832,19 +832,19 @@ t.test('a network that is allowed allows nothing else', async (t) => {
   ]
   for (const { allowed, no, yes } of judged) {
     t.strictSame(
-      no.filter((address) => !refuses(allowed, address)),
+      no.filter((address) => !isBlockedUrl(allowed, address)),
       [],
       `${allowed} does not allow`,
     )
     t.strictSame(
-      yes.filter((address) => refuses(allowed, address)),
+      yes.filter((address) => isBlockedUrl(allowed, address)),
       [],
       `${allowed} allows`,
     )
   }
-  t.ok(open(t, { allowed: ['10.0.0.0/8'] }).refuses('http://localhost/'))
+  t.ok(open(t, { allowed: ['10.0.0.0/8'] }).isBlockedUrl('http://localhost/'))
   for (const allowed of [['127.0.0.0/8'], ['::1/128'], loopback])
-    t.notOk(open(t, { allowed }).refuses('http://localhost/'), 'as the system resolves it')
+    t.notOk(open(t, { allowed }).isBlockedUrl('http://localhost/'), 'as the system resolves it')
   t.equal(
     await reasonOf(
       open(t, { allowed: ['127.0.0.0/8'], lookup: answering('::127.0.0.1') }).post(
@@ -876,7 +876,7 @@ t.test('a network that is none stops the start', async (t) => {
     '10.0.0.0/-1',
     '10.0.0.0/8/8',
   ]) {
-    t.throws(() => createEgress({ allowed: [network] }), /ipaddr/, network)
+    t.throws(() => createWebhookClient({ allowed: [network] }), /ipaddr/, network)
   }
 })
 
@@ -912,9 +912,9 @@ t.test('of several addresses one that answers is found', async (t) => {
     ['::1', '127.0.0.1'],
     ['127.0.0.3', '::1', '127.0.0.4', '127.0.0.1'],
   ]) {
-    const egress = open(t, { allowed: loopback, lookup: answering(...addresses) })
+    const webhookClient = open(t, { allowed: loopback, lookup: answering(...addresses) })
     t.match(
-      await egress.post(`http://hooks.example.com:${port}/`, message),
+      await webhookClient.post(`http://hooks.example.com:${port}/`, message),
       { status: 200, body: 'found' },
       addresses.join(', '),
     )
@@ -996,7 +996,7 @@ t.test('nothing is decompressed', async (t) => {
 })
 
 t.test('answers of every kind are read', async (t) => {
-  const egress = open(t, { allowed: loopback })
+  const webhookClient = open(t, { allowed: loopback })
   const answers: [string, { status: number; body: string }][] = [
     ['HTTP/1.0 200 OK\r\n\r\nuntil the end', { status: 200, body: 'until the end' }],
     ['HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nuntil the end', { status: 200, body: 'until the end' }],
@@ -1021,13 +1021,13 @@ t.test('answers of every kind are read', async (t) => {
   ]
   for (const [bytes, expected] of answers) {
     const { url } = await listen(t, saying(bytes))
-    t.strictSame(await egress.post(url, message), expected, bytes.slice(0, 60))
+    t.strictSame(await webhookClient.post(url, message), expected, bytes.slice(0, 60))
   }
 })
 
 t.test('what is no answer is told as that', async (t) => {
-  const egress = open(t, { allowed: loopback })
-  const answers: [string, EgressReason][] = [
+  const webhookClient = open(t, { allowed: loopback })
+  const answers: [string, WebhookRequestErrorReason][] = [
     ['SSH-2.0-OpenSSH_9.9\r\n', 'response'],
     ['HTTP/1.1 2000 OK\r\n\r\n', 'response'],
     ['HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n', 'response'],
@@ -1046,19 +1046,19 @@ t.test('what is no answer is told as that', async (t) => {
   ]
   for (const [bytes, expected] of answers) {
     const { url } = await listen(t, saying(bytes))
-    t.equal(await reasonOf(egress.post(url, message)), expected, bytes.slice(0, 60))
+    t.equal(await reasonOf(webhookClient.post(url, message)), expected, bytes.slice(0, 60))
   }
   for (const bytes of [
     'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nfour',
     'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nff\r\nfour',
   ]) {
     const { url } = await listen(t, saying(bytes))
-    t.match(await reasonOf(egress.post(url, message)), /^(connection|response)$/, 'an answer that is cut off')
+    t.match(await reasonOf(webhookClient.post(url, message)), /^(connection|response)$/, 'an answer that is cut off')
   }
 })
 
 t.test('a connection that is reset is told, and made once only', async (t) => {
-  const egress = open(t, { allowed: loopback })
+  const webhookClient = open(t, { allowed: loopback })
   for (const when of ['at once', 'after the request', 'in the answer']) {
     let connections = 0
     const { url } = await listen(
@@ -1073,20 +1073,20 @@ t.test('a connection that is reset is told, and made once only', async (t) => {
         })
       }),
     )
-    t.match(await reasonOf(egress.post(url, message)), /^(connection|response)$/, when)
+    t.match(await reasonOf(webhookClient.post(url, message)), /^(connection|response)$/, when)
     t.equal(connections, 1, when)
   }
 })
 
 t.test('of an endless answer 64 KiB are read, without an error', async (t) => {
   const starts = ['HTTP/1.1 200 OK\r\n\r\n', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n']
-  const egress = open(t, { allowed: loopback })
+  const webhookClient = open(t, { allowed: loopback })
   for (const [i, part] of ['y'.repeat(16_384), `4000\r\n${'y'.repeat(16_384)}\r\n`].entries()) {
     const { server, sent } = endless(starts[i], part)
     const { url, sockets } = await listen(t, server)
     const before = process.memoryUsage()
     for (let n = 0; n < 20; n++)
-      t.strictSame(await egress.post(url, message), { status: 200, body: 'y'.repeat(1024) })
+      t.strictSame(await webhookClient.post(url, message), { status: 200, body: 'y'.repeat(1024) })
     await waitUntil(() => sockets.size === 0)
     // The kernel's buffers take some megabytes from a sender before it has to wait.
     t.ok(sent() < 20 * 16 * 1024 ** 2, `${sent()} bytes were taken from it`)
@@ -1099,7 +1099,7 @@ t.test('of an endless answer 64 KiB are read, without an error', async (t) => {
 })
 
 t.test('what goes on without end and is no body is ended, too', async (t) => {
-  const egress = open(t, { allowed: loopback, timeout: 30_000 })
+  const webhookClient = open(t, { allowed: loopback, timeout: 30_000 })
   const floods = {
     'interim answers': endless('', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(500)),
     'chunk extensions': endless(
@@ -1117,7 +1117,7 @@ t.test('what goes on without end and is no body is ended, too', async (t) => {
   }
   for (const [what, { server, sent }] of Object.entries(floods)) {
     const { url, sockets } = await listen(t, server)
-    t.equal(await reasonOf(egress.post(url, message)), 'response', what)
+    t.equal(await reasonOf(webhookClient.post(url, message)), 'response', what)
     await waitUntil(() => sockets.size === 0)
     t.ok(sent() < 32 * 1024 ** 2, `${what}: ${sent()} bytes`)
   }
@@ -1150,7 +1150,7 @@ t.test('whatever takes too long ends when the time is over', async (t) => {
   )
   const dribblingHead = await listen(t, dribble('HTTP/1.1 200 OK\r\nx-a: ', 'x'))
   const dribblingInterim = await listen(t, dribble('', 'HTTP/1.1 102 Processing\r\n\r\n'))
-  const egress = open(t, { allowed: loopback, timeout: 300, lookup: () => {} })
+  const webhookClient = open(t, { allowed: loopback, timeout: 300, lookup: () => {} })
   const urls = [silent, slow, dribblingBody, dribblingChunks, dribblingHead, dribblingInterim].map(
     ({ url }) => url,
   )
@@ -1159,20 +1159,20 @@ t.test('whatever takes too long ends when the time is over', async (t) => {
     'http://hanging-lookup.example.com/',
     'https://hanging-lookup.example.com/',
   )
-  const reasons = await Promise.all(urls.map((url) => reasonOf(egress.post(url, message))))
+  const reasons = await Promise.all(urls.map((url) => reasonOf(webhookClient.post(url, message))))
   t.strictSame(
     reasons,
     urls.map(() => 'timeout'),
   )
   t.equal(
-    await reasonOf(egress.post(deaf.url, { ...message, body: 'x'.repeat(64 * 1024 ** 2) })),
+    await reasonOf(webhookClient.post(deaf.url, { ...message, body: 'x'.repeat(64 * 1024 ** 2) })),
     'timeout',
     'a body that nobody takes',
   )
   // The deaf one does not notice.
   for (const { sockets } of [silent, slow, dribblingBody, dribblingChunks, dribblingHead, dribblingInterim])
     await waitUntil(() => sockets.size === 0)
-  const error: EgressError = await egress.post(silent.url, message).then(
+  const error: WebhookRequestError = await webhookClient.post(silent.url, message).then(
     () => t.fail(),
     (error) => error,
   )
@@ -1208,9 +1208,9 @@ t.test(
     }
     t.ok(waiting, 'the queue is full')
     const before = resources()
-    const egress = open(t, { allowed: loopback, timeout: 200, lookup: answering('127.0.0.1', '127.0.0.1') })
-    t.equal(await reasonOf(egress.post(`http://127.0.0.1:${port}/`, message)), 'timeout')
-    t.equal(await reasonOf(egress.post(`https://hooks.example.com:${port}/`, message)), 'timeout')
+    const webhookClient = open(t, { allowed: loopback, timeout: 200, lookup: answering('127.0.0.1', '127.0.0.1') })
+    t.equal(await reasonOf(webhookClient.post(`http://127.0.0.1:${port}/`, message)), 'timeout')
+    t.equal(await reasonOf(webhookClient.post(`https://hooks.example.com:${port}/`, message)), 'timeout')
     await waitUntil(() => resources() <= before)
   },
 )
@@ -1219,14 +1219,14 @@ t.test('a lookup that answers after the end opens nothing', async (t) => {
   const trap = await openListenerTrap(t)
   const opened = countSockets(t)
   let answer = (): void => {}
-  const egress = open(t, {
+  const webhookClient = open(t, {
     allowed: loopback,
     timeout: 50,
     lookup: (_hostname, _options, callback) => {
       answer = () => callback(null, [{ address: '127.0.0.1', family: 4 }])
     },
   })
-  t.equal(await reasonOf(egress.post(`http://hooks.example.com:${trap.port}/`, message)), 'timeout')
+  t.equal(await reasonOf(webhookClient.post(`http://hooks.example.com:${trap.port}/`, message)), 'timeout')
   answer()
   await new Promise((resolve) => setTimeout(resolve, 50))
   t.equal(opened(), 0)
@@ -1238,16 +1238,16 @@ t.test('a signal ends an exchange with its own reason', async (t) => {
     t,
     createServer((socket) => socket.resume()),
   )
-  const egress = open(t, { allowed: loopback })
+  const webhookClient = open(t, { allowed: loopback })
   const reason = new Error('no longer wanted')
   const controller = new AbortController()
-  const exchange = egress.post(url, { ...message, signal: controller.signal })
+  const exchange = webhookClient.post(url, { ...message, signal: controller.signal })
   await waitUntil(() => sockets.size === 1)
   controller.abort(reason)
   t.equal(await exchange.catch((error) => error), reason)
   await waitUntil(() => sockets.size === 0)
   t.equal(
-    await egress.post(url, { ...message, signal: controller.signal }).catch((error) => error),
+    await webhookClient.post(url, { ...message, signal: controller.signal }).catch((error) => error),
     reason,
     'one that is aborted already starts nothing',
   )
@@ -1266,24 +1266,24 @@ t.test('close ends what is under way, and nothing begins after it', async (t) =>
     }),
   )
   const opened = countSockets(t)
-  const egress = createEgress({ allowed: loopback, lookup: () => {} })
+  const webhookClient = createWebhookClient({ allowed: loopback, lookup: () => {} })
   const urls = [
     silent.url,
     dribbling.url,
     `https://127.0.0.1:${silent.port}/`,
     'http://hanging-lookup.example.com/',
   ]
-  const ended = Promise.all(urls.map((url) => egress.post(url, message).catch((error) => error)))
+  const ended = Promise.all(urls.map((url) => webhookClient.post(url, message).catch((error) => error)))
   await waitUntil(() => silent.sockets.size === 2 && dribbling.sockets.size === 1)
-  await egress.close()
+  await webhookClient.close()
   for (const error of await ended) {
-    t.match(error, { message: 'the egress was closed' })
-    t.notOk(error instanceof EgressError, 'which says nothing about the endpoint')
+    t.match(error, { message: 'the webhookClient was closed' })
+    t.notOk(error instanceof WebhookRequestError, 'which says nothing about the endpoint')
   }
   await waitUntil(() => silent.sockets.size + dribbling.sockets.size === 0)
-  await t.rejects(egress.post(silent.url, message), /the egress is closed/)
+  await t.rejects(webhookClient.post(silent.url, message), /the webhookClient is closed/)
   t.equal(opened(), 3)
-  await egress.close()
+  await webhookClient.close()
 })
 
 t.test('nothing is left of 200 exchanges that fail', async (t) => {
@@ -1305,7 +1305,7 @@ t.test('nothing is left of 200 exchanges that fail', async (t) => {
   gone.close()
   await once(gone, 'close')
   const servers = [reset, silent, garbage, flood]
-  const egress = open(t, {
+  const webhookClient = open(t, {
     allowed: ['127.0.0.1/32'],
     timeout: 100,
     lookup: (hostname, options, callback) =>
@@ -1318,11 +1318,11 @@ t.test('nothing is left of 200 exchanges that fail', async (t) => {
     'http://private.example.com/',
     'http://hang.example.com/',
   ]
-  await Promise.all(urls.map((url) => reasonOf(egress.post(url, message))))
+  await Promise.all(urls.map((url) => reasonOf(webhookClient.post(url, message))))
   await waitUntil(() => servers.every(({ sockets }) => sockets.size === 0))
   const before = { resources: resources(), descriptors: descriptors() }
   for (let round = 0; round < 20; round++)
-    await Promise.all(urls.map((url) => reasonOf(egress.post(url, message))))
+    await Promise.all(urls.map((url) => reasonOf(webhookClient.post(url, message))))
   await waitUntil(() => servers.every(({ sockets }) => sockets.size === 0))
   t.ok(urls.length * 20 >= 200, `${urls.length * 20} exchanges`)
   await waitUntil(
@@ -1350,9 +1350,9 @@ t.test('the certificate of an endpoint is verified, for its name', async (t) => 
     },
   )
   const { port } = await listen(t, server)
-  const egress = open(t, { allowed: loopback, lookup: answering('127.0.0.1') })
-  const failure = async (host: string): Promise<EgressError> =>
-    await egress.post(`https://${host}:${port}/`, message).then(
+  const webhookClient = open(t, { allowed: loopback, lookup: answering('127.0.0.1') })
+  const failure = async (host: string): Promise<WebhookRequestError> =>
+    await webhookClient.post(`https://${host}:${port}/`, message).then(
       () => t.fail(),
       (error) => error,
     )
@@ -1380,11 +1380,11 @@ t.test('the certificate of an endpoint is verified, for its name', async (t) => 
     message: 'The certificate is for another name.',
   })
   t.equal(requests, 0)
-  t.strictSame(await egress.post(`https://hooks.example.com:${port}/`, message), {
+  t.strictSame(await webhookClient.post(`https://hooks.example.com:${port}/`, message), {
     status: 200,
     body: 'secure',
   })
-  t.strictSame(await egress.post(`https://127.0.0.1:${port}/`, message), { status: 200, body: 'secure' })
+  t.strictSame(await webhookClient.post(`https://127.0.0.1:${port}/`, message), { status: 200, body: 'secure' })
   t.equal(requests, 2)
   t.strictSame(
     names,
@@ -1395,12 +1395,12 @@ t.test('the certificate of an endpoint is verified, for its name', async (t) => 
     t,
     createHttpServer((_request, response) => response.end()),
   )
-  t.match(await egress.post(`https://127.0.0.1:${plain.port}/`, message).catch((error) => error), {
+  t.match(await webhookClient.post(`https://127.0.0.1:${plain.port}/`, message).catch((error) => error), {
     reason: 'tls',
     message: 'No secure connection could be made.',
   })
   t.equal(
-    await reasonOf(egress.post(`http://127.0.0.1:${port}/`, message)),
+    await reasonOf(webhookClient.post(`http://127.0.0.1:${port}/`, message)),
     'connection',
     'plain HTTP to a secure port',
   )
@@ -1426,12 +1426,12 @@ t.test('an answer over TLS is bounded like any other', async (t) => {
     more()
   })
   const flood = await listen(t, interim)
-  const egress = open(t, { allowed: loopback, timeout: 30_000 })
-  t.strictSame(await egress.post(`https://127.0.0.1:${port}/`, message), {
+  const webhookClient = open(t, { allowed: loopback, timeout: 30_000 })
+  t.strictSame(await webhookClient.post(`https://127.0.0.1:${port}/`, message), {
     status: 200,
     body: 'z'.repeat(1024),
   })
-  t.equal(await reasonOf(egress.post(`https://127.0.0.1:${flood.port}/`, message)), 'response')
+  t.equal(await reasonOf(webhookClient.post(`https://127.0.0.1:${flood.port}/`, message)), 'response')
   await waitUntil(() => sockets.size + flood.sockets.size === 0)
 })
 
@@ -1444,7 +1444,7 @@ t.test('a header that cannot be sent is the caller’s fault, not the endpoint�
     .post(url, { headers: { 'x-a': 'b\r\nx-c: d' }, body: '' })
     .catch((error) => error)
   t.ok(error instanceof Error)
-  t.notOk(error instanceof EgressError)
+  t.notOk(error instanceof WebhookRequestError)
   await waitUntil(() => sockets.size === 0)
 })
 

@@ -70,7 +70,7 @@ export interface Tellings {
 
 export interface TellingsOptions extends EndingServices {
   database: Database
-  principals: Pick<Principals, 'renew'>
+  principals: Pick<Principals, 'refresh'>
   /** Milliseconds after which it is asked again whether somebody may follow. */
   recheck: number
 }
@@ -197,7 +197,7 @@ export function createTellings({ database, principals, recheck, ...ending }: Tel
       if (performance.now() - looked < recheck) return null
       looked = performance.now()
       try {
-        principal = await principals.renew(principal)
+        principal = await principals.refresh(principal)
         await openMessage(database, { operation: reading, params: { id }, principal })
         return null
       } catch (error) {

@@ -13,7 +13,7 @@ import {
   accessColumns,
   requirePermission,
   requireState,
-  type InSpace,
+  type WorkspaceResource,
 } from '../../projects/resource-access.ts'
 
 export type Document = components['schemas']['Document']
@@ -49,7 +49,7 @@ export function shown({ owner_id: _owner, wanted: _wanted, ...document }: OwnedD
   return document
 }
 
-type Row = OwnedDocument & InSpace
+type Row = OwnedDocument & WorkspaceResource
 
 // The access stands with the knowledge base, so that a document that is not there is told from one that is someone else's.
 const open = (lock: boolean): string => `
