@@ -1,8 +1,6 @@
-// The caller's webhook endpoints and what was sent to them.
+// The caller's webhook endpoints and their deliveries.
 import type { Handlers } from '../services/handler.ts'
 import { conflict, invalidState, unauthorized } from '../infra/errors.ts'
-import { newId, timeOf } from '../infra/ids.ts'
-import { offsetOf, pageOfRows } from '../infra/database/pagination.ts'
 import { lockUser } from '../services/users/users.ts'
 import {
   findDelivery,
@@ -15,12 +13,13 @@ import {
   findEndpoint,
   grantsOfKey,
   listEndpoints,
-  requireSelectableEvents,
+  newEndpoint,
+  replaceSecret,
   requirePublicUrl,
+  requireSelectableEvents,
   toWebhookEndpoint,
   type EndpointRow,
 } from '../services/webhooks/endpoints.ts'
-import { newWebhookSecret } from '../services/webhooks/signature.ts'
 
 export const webhooks = {
   async listWebhookEndpoints({ principal, query }, { db }) {
@@ -28,33 +27,26 @@ export const webhooks = {
   },
 
   async createWebhookEndpoint({ principal, body }, { db, config, webhookClient, events }) {
-    const { url, description = null, event_types: eventTypes, enabled = true } = body
     const { userId } = principal
-    const grant = grantsOfKey(principal)
-    requirePublicUrl(webhookClient, url)
-    requireSelectableEvents(eventTypes, grant.scopes)
+    const maxEndpoints = config.webhookEndpointsPerUser
+    requirePublicUrl(webhookClient, body.url)
+    requireSelectableEvents(body.event_types, grantsOfKey(principal).scopes)
     return await db.transaction(async (tx) => {
       if ((await lockUser(tx, userId)) === null) throw unauthorized('disabled')
-      const most = config.webhookEndpointsPerUser
-      if ((await tx.prisma.webhookEndpoint.count({ where: { userId, deletedAt: null } })) >= most)
-        throw conflict('max_endpoints', `A user has at most ${most} webhook endpoints.`)
-      const id = newId('whe')
-      const secret = newWebhookSecret()
-      const data = { id, userId, url, description, eventTypes, enabled, ...grant, createdAt: timeOf(id) }
-      const endpoint = toWebhookEndpoint({ ...data, disabledReason: null })
-      // Before it is there: nobody could verify its own coming to be, with a secret that has not been answered yet.
+      if ((await tx.prisma.webhookEndpoint.count({ where: { userId, deletedAt: null } })) >= maxEndpoints)
+        throw conflict('max_endpoints', `A user can have at most ${maxEndpoints} webhook endpoints.`)
+      const { row, endpoint } = newEndpoint(principal, body)
+      // Emitted before the endpoint is inserted, so that the event is not sent to the endpoint itself: its
+      // owner does not have the secret yet to verify the signature.
       await events.emit(tx, 'webhook_endpoint.created', endpoint, { userId })
-      await tx.prisma.webhookEndpoint.create({ data: { ...data, secret }, select: { id: true } })
-      return {
-        status: 201,
-        body: { ...endpoint, secret },
-        headers: { location: `/v1/webhooks/endpoints/${id}` },
-      }
+      await tx.prisma.webhookEndpoint.create({ data: row, select: { id: true } })
+      const location = `/v1/webhooks/endpoints/${endpoint.id}`
+      return { status: 201, body: { ...endpoint, secret: row.secret }, headers: { location } }
     })
   },
 
   async getWebhookEndpoint({ principal, params: { id } }, { db }) {
-    return { status: 200, body: toWebhookEndpoint(await findEndpoint(db, principal, id, { covered: false })) }
+    return { status: 200, body: toWebhookEndpoint(await findEndpoint(db, principal, id, { anyKey: true })) }
   },
 
   async updateWebhookEndpoint({ principal, params: { id }, body, ifMatch }, { db, webhookClient, events }) {
@@ -65,12 +57,11 @@ export const webhooks = {
       const previous = toWebhookEndpoint(row)
       requireSelectableEvents(eventTypes ?? [], row.scopes)
       ifMatch(previous)
-      // Whoever switches it on begins anew.
-      const anew = enabled === true && { disabledReason: null, failingSince: null }
+      const resetFailures = enabled === true && { disabledReason: null, failingSince: null }
       const endpoint = toWebhookEndpoint(
         await tx.prisma.webhookEndpoint.update({
           where: { id },
-          data: { url, description, eventTypes, enabled, ...anew },
+          data: { url, description, eventTypes, enabled, ...resetFailures },
         }),
       )
       await events.emit(tx, 'webhook_endpoint.updated', endpoint, { userId: principal.userId, previous })
@@ -89,21 +80,9 @@ export const webhooks = {
   },
 
   async rotateWebhookSecret({ principal, params: { id }, body }, { db, events }) {
-    const overlap = body?.overlap_seconds ?? 86_400
     return await db.transaction(async (tx) => {
       await findEndpoint(tx, principal, id, { lock: true })
-      const { secret: previousSecret } = await tx.prisma.webhookEndpoint.findUniqueOrThrow({
-        where: { id },
-        select: { secret: true },
-      })
-      const secret = newWebhookSecret()
-      const kept =
-        overlap === 0
-          ? { previousSecret: null, previousExpiresAt: null }
-          : { previousSecret, previousExpiresAt: new Date(Date.now() + overlap * 1000) }
-      const endpoint = toWebhookEndpoint(
-        await tx.prisma.webhookEndpoint.update({ where: { id }, data: { secret, ...kept } }),
-      )
+      const { endpoint, secret } = await replaceSecret(tx, id, body?.overlap_seconds ?? 86_400)
       await events.emit(tx, 'webhook_endpoint.secret_rotated', endpoint, { userId: principal.userId })
       return { status: 200, body: { ...endpoint, secret } }
     })
@@ -134,7 +113,7 @@ export const webhooks = {
 
   async listWebhookDeliveries({ principal, params: { id }, query }, { db }) {
     await findEndpoint(db, principal, id)
-    return { status: 200, body: pageOfRows(await listDeliveries(db, id, query, offsetOf(query)), query) }
+    return { status: 200, body: await listDeliveries(db, id, query) }
   },
 
   async getWebhookDelivery({ principal, params: { id } }, { db }) {
@@ -148,7 +127,7 @@ export const webhooks = {
         throw invalidState(
           'delivery',
           'pending',
-          `The delivery is under way already; it is tried next at ${locked.next_attempt_at}.`,
+          `The delivery is already pending; its next attempt is due at ${locked.next_attempt_at}.`,
         )
       requireEnabled(await findEndpoint(tx, principal, locked.endpoint_id))
       const delivery = await redeliver(tx, deliveries, principal, locked)

@@ -11,7 +11,7 @@ import type { Job, Queue } from '../../infra/jobs/queue.ts'
 import { retryDelayMs, type Attempt } from './deliveries.ts'
 import { WebhookRequestError, type WebhookClient } from './http-client.ts'
 import { isFailing } from './endpoints.ts'
-import { createWorkerPool, type RunningJob } from './worker-pool.ts'
+import { WorkerPool, type RunningJob } from './worker-pool.ts'
 import { createAttemptRecorder, type AttemptOutcome } from './record-attempts.ts'
 import { signedHeaders } from './signature.ts'
 import { createSlowEndpoints } from './slow-endpoints.ts'
@@ -42,7 +42,7 @@ export interface SenderOptions {
 }
 
 /** Milliseconds after which an endpoint is slow. */
-const patience = 1_000
+const slowAfterMs = 1_000
 
 /** A delivery that is due, with all it needs. */
 interface Due {
@@ -93,26 +93,33 @@ export function createSender(options: SenderOptions): Sender {
   const recorder = createAttemptRecorder({ database, deliveries, events, onError })
   const cut = new AbortController()
   const slowEndpoints = createSlowEndpoints(wake)
-  const shared = { slowEndpoints, slots: concurrency, slow: 4 * concurrency, patience, interval, onError }
-  const usual = createWorkerPool({
+  const shared = {
+    slowEndpoints,
+    slots: concurrency,
+    slowSlots: 4 * concurrency,
+    slowAfterMs,
+    interval,
+    onError,
+  }
+  const usual = new WorkerPool({
     ...shared,
-    take: (count, except) => deliveries.take(count, { except }),
-    begin: beginFair,
+    fetch: (count, except) => deliveries.take(count, { except }),
+    run: beginFair,
   })
-  const recovered = createWorkerPool({
+  const recovered = new WorkerPool({
     ...shared,
-    take: (count, except) => deliveries.take(count, { tier: 'recovered', except }),
-    begin: beginFair,
+    fetch: (count, except) => deliveries.take(count, { tier: 'recovered', except }),
+    run: beginFair,
   })
-  const slow = createWorkerPool({
+  const slow = new WorkerPool({
     ...shared,
-    take: (count, except) => deliveries.take(count, { tier: 'slow', except }),
-    begin: (jobs) => begin(jobs, failingTier),
+    fetch: (count, except) => deliveries.take(count, { tier: 'slow', except }),
+    run: (jobs) => begin(jobs, failingTier),
   })
-  const failing = createWorkerPool({
+  const failing = new WorkerPool({
     ...shared,
-    take: (count, except) => deliveries.take(count, { tier: 'failing', except }),
-    begin: (jobs) => begin(jobs, () => undefined),
+    fetch: (count, except) => deliveries.take(count, { tier: 'failing', except }),
+    run: (jobs) => begin(jobs, () => undefined),
   })
   const lanes = [usual, recovered, slow, failing]
 
@@ -159,7 +166,8 @@ export function createSender(options: SenderOptions): Sender {
           source: { owner: delivery.owner, group: delivery.endpoint_id },
         })
       else away.push({ job, delivery, tier })
-      if (delivery !== undefined && tier === 'slow') slowEndpoints.suspect(delivery.owner, delivery.endpoint_id)
+      if (delivery !== undefined && tier === 'slow')
+        slowEndpoints.suspect(delivery.owner, delivery.endpoint_id)
     }
     if (away.length > 0) begun.push({ done: putAway(away), source: null })
     return begun
@@ -244,7 +252,11 @@ export function createSender(options: SenderOptions): Sender {
       error,
     })
     try {
-      const { status, body: answer } = await webhookClient.post(due.url, { headers, body, signal: cut.signal })
+      const { status, body: answer } = await webhookClient.post(due.url, {
+        headers,
+        body,
+        signal: cut.signal,
+      })
       if (status >= 200 && status < 300)
         return {
           status: 'succeeded',

@@ -176,7 +176,7 @@ t.test('events that are no longer kept are never missed without a word', async (
         t.equal(status, 410, `after ${after}`)
         t.match(body.error, {
           code: 'GONE',
-          message: /begin after 3/,
+          message: /Continue after 3/,
           details: { field: 'after', constraint: 'removed' },
         })
       }

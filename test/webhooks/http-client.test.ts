@@ -1176,7 +1176,7 @@ t.test('whatever takes too long ends when the time is over', async (t) => {
     () => t.fail(),
     (error) => error,
   )
-  t.equal(error.message, 'There was no complete answer within 0.3 seconds.')
+  t.equal(error.message, 'The endpoint did not respond completely within 0.3 seconds.')
 })
 
 t.test(
@@ -1277,11 +1277,11 @@ t.test('close ends what is under way, and nothing begins after it', async (t) =>
   await waitUntil(() => silent.sockets.size === 2 && dribbling.sockets.size === 1)
   await webhookClient.close()
   for (const error of await ended) {
-    t.match(error, { message: 'the webhookClient was closed' })
+    t.match(error, { message: 'the webhook client was closed' })
     t.notOk(error instanceof WebhookRequestError, 'which says nothing about the endpoint')
   }
   await waitUntil(() => silent.sockets.size + dribbling.sockets.size === 0)
-  await t.rejects(webhookClient.post(silent.url, message), /the webhookClient is closed/)
+  await t.rejects(webhookClient.post(silent.url, message), /the webhook client is closed/)
   t.equal(opened(), 3)
   await webhookClient.close()
 })
@@ -1377,7 +1377,7 @@ t.test('the certificate of an endpoint is verified, for its name', async (t) => 
   t.teardown(() => setDefaultCACertificates(trusted))
   t.match(await failure('other.example.com'), {
     reason: 'tls',
-    message: 'The certificate is for another name.',
+    message: 'The certificate is for another host name.',
   })
   t.equal(requests, 0)
   t.strictSame(await webhookClient.post(`https://hooks.example.com:${port}/`, message), {
@@ -1397,7 +1397,7 @@ t.test('the certificate of an endpoint is verified, for its name', async (t) => 
   )
   t.match(await webhookClient.post(`https://127.0.0.1:${plain.port}/`, message).catch((error) => error), {
     reason: 'tls',
-    message: 'No secure connection could be made.',
+    message: 'The TLS connection failed.',
   })
   t.equal(
     await reasonOf(webhookClient.post(`http://127.0.0.1:${port}/`, message)),
