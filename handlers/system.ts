@@ -1,4 +1,4 @@
-// Health, the contract and its page.
+// Health checks, the OpenAPI document and the API reference.
 import type { Handlers } from '../services/handler.ts'
 import { openapiJson, openapiYaml } from '../services/docs/openapi.ts'
 import { docsHeaders, docsPage } from '../services/docs/reference-page.ts'

@@ -1,4 +1,5 @@
-// The published contract, as it was when this server started: what is generated later is the next server's.
+// The published OpenAPI document. It is read once at the start of the server, so that it matches the running
+// code even if a later build overwrites the file.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

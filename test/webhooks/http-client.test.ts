@@ -1,5 +1,5 @@
-// Outgoing webhooks: nothing that is not public is connected to, however it is written or found; and whatever an endpoint
-// answers, or does not, costs little time, little memory and no descriptor.
+// The HTTP client of webhooks: it never connects to an address that is not public, and no response, or
+// missing response, of an endpoint costs much time or memory or leaks a descriptor.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
@@ -21,7 +21,7 @@ import { countSockets, openListenerTrap } from '../support/listener-trap.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const loopback = ['127.0.0.0/8', '::1/128']
-/** For hooks.example.com and 127.0.0.1, signed by itself, valid from 2025 to 2125. It guards nothing. */
+/** A self-signed test certificate for hooks.example.com and 127.0.0.1, valid from 2025 to 2125. */
 const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgEM1bVEqve0rgamXx
 f9VMWAhrOMu6IyefqSudcMmXIqmhRANCAAST2hxSt7EJrUilwGjVUFp1NUKLL1uT
@@ -46,7 +46,7 @@ function open(t: Test, options: Partial<WebhookClientOptions> = {}): WebhookClie
   return webhookClient
 }
 
-/** Listens on loopback and says how it is reached. Its connections end with the test. */
+/** Listens on loopback until the end of the test. */
 async function listen(
   t: Test,
   server: Server,
@@ -68,7 +68,7 @@ async function listen(
   return { port, url: `http://${host}:${port}/hook`, sockets }
 }
 
-/** An endpoint that sends these bytes to everyone. */
+/** An endpoint that sends these bytes on every connection. */
 function saying(...parts: (string | Buffer)[]): Server {
   return createServer((socket) => {
     socket.on('error', () => {})
@@ -79,7 +79,7 @@ function saying(...parts: (string | Buffer)[]): Server {
   })
 }
 
-/** An endpoint that repeats something for as long as it is listened to. `sent` counts its bytes. */
+/** An endpoint that repeats a chunk while the connection is open. `sent` counts its bytes. */
 function endless(start: string, part: string): { server: Server; sent: () => number } {
   let sent = 0
   const server = createServer((socket) => {
@@ -99,7 +99,7 @@ function endless(start: string, part: string): { server: Server; sent: () => num
   return { server, sent: () => sent }
 }
 
-/** A resolver that knows one answer to everything. */
+/** A lookup that returns the same result for every name. */
 function answering(...addresses: string[]): Lookup {
   return (_hostname, _options, callback) =>
     setImmediate(
@@ -111,13 +111,15 @@ function answering(...addresses: string[]): Lookup {
 
 async function reasonOf(exchange: Promise<unknown>): Promise<WebhookRequestErrorReason | string> {
   try {
-    return `no error but ${JSON.stringify(await exchange)}`
+    return `no error, but ${JSON.stringify(await exchange)}`
   } catch (error) {
-    return error instanceof WebhookRequestError ? error.reason : `no WebhookRequestError but ${String(error)}`
+    return error instanceof WebhookRequestError
+      ? error.reason
+      : `no WebhookRequestError, but ${String(error)}`
   }
 }
 
-/** Addresses of every kind that is not public, as the system writes them. */
+/** Addresses of every kind that is not public, as the operating system formats them. */
 const forbiddenAddresses = [
   '0.0.0.0',
   '0.0.0.1',
@@ -265,7 +267,7 @@ const forbiddenHosts = [
   '255.16777215',
   '3758096385',
   '0xe0000001',
-  // Dots at the end.
+  // Trailing dots.
   '127.0.0.1.',
   '127.1.',
   '2130706433.',
@@ -273,7 +275,7 @@ const forbiddenHosts = [
   '10.0.0.1.',
   '169.254.169.254.',
   'localhost.',
-  // Percent-encoded and full-width letters, digits and dots; digits in circles.
+  // Percent-encoded and full-width letters, digits and dots; circled digits.
   '%31%32%37.0.0.1',
   '127%2E0%2e0%2E1',
   '%30x7f.1',
@@ -294,7 +296,7 @@ const forbiddenHosts = [
   'a.b.LOCALHOST.',
   '127\u00ad.0.0.1',
   '127.0.\u200b0.1',
-  // A user name that looks like a host.
+  // A user name that looks like a host name.
   'example.com@127.0.0.1',
   'example.com:80@127.0.0.1',
   '8.8.8.8%40@127.0.0.1',
@@ -359,7 +361,7 @@ const forbiddenHosts = [
   '[3fff::1]',
   '[5f00::1]',
   '[::ffff:255.255.255.255]',
-  // Zones, which a URL cannot have, and other things that are no host.
+  // Zones, which a URL cannot contain, and other invalid hosts.
   '[fe80::1%25eth0]',
   '[fe80::1%eth0]',
   '[::1%25lo]',
@@ -374,11 +376,11 @@ const forbiddenHosts = [
   '',
 ]
 
-t.test('nothing that is not public is connected to, however the URL writes it', async (t) => {
+t.test('no connection is made to a private address, in any notation of the URL', async (t) => {
   const trap = await openListenerTrap(t)
   t.ok(trap.addresses.length >= 1, trap.addresses.join(', '))
   const opened = countSockets(t)
-  // Whatever got as far as a lookup would find the trap.
+  // A host that is looked up resolves to the trap.
   const asked: string[] = []
   const webhookClient = open(t, {
     lookup: (hostname, options, callback) => {
@@ -422,16 +424,16 @@ t.test('nothing that is not public is connected to, however the URL writes it', 
   for (const url of urls) {
     const reason = await reasonOf(webhookClient.post(url, message))
     if (reason !== 'refused_address') wrong.push(`${url}: ${reason}`)
-    if (!webhookClient.isBlockedUrl(url)) wrong.push(`${url}: not told before`)
+    if (!webhookClient.isBlockedUrl(url)) wrong.push(`${url}: isBlockedUrl returned false`)
   }
   t.strictSame(wrong, [])
   t.ok(new Set(urls.map((url) => url.replace(/^https:/, 'http:'))).size >= 150, `${urls.length} URLs`)
-  t.strictSame(asked, [], 'none of them is a name to look up')
-  t.equal(opened(), 0, 'no socket was opened to anywhere')
+  t.strictSame(asked, [], 'no host name is looked up')
+  t.equal(opened(), 0, 'no socket was opened')
   t.equal(trap.arrived(), 0)
 })
 
-t.test('nothing that is not public is connected to, whatever a name resolves to', async (t) => {
+t.test('no connection is made to a private address that a name resolves to', async (t) => {
   const trap = await openListenerTrap(t)
   const opened = countSockets(t)
   const answers = [
@@ -458,16 +460,16 @@ t.test('nothing that is not public is connected to, whatever a name resolves to'
       const url = `${scheme}://hooks.example.com:${trap.port}/`
       const reason = await reasonOf(webhookClient.post(url, message))
       if (reason !== 'refused_address') wrong.push(`${scheme} ${answer.join(', ')}: ${reason}`)
-      if (webhookClient.isBlockedUrl(url)) wrong.push('a name is refused before it is looked up')
+      if (webhookClient.isBlockedUrl(url)) wrong.push('isBlockedUrl rejects a name without a lookup')
     }
   }
   t.strictSame(wrong, [])
   t.ok(answers.length >= 150, `${answers.length} answers`)
-  t.equal(opened(), 0, 'no socket was opened to anywhere')
+  t.equal(opened(), 0, 'no socket was opened')
   t.equal(trap.arrived(), 0)
 })
 
-t.test('the sentence for the endpoint’s owner tells no address', async (t) => {
+t.test('the error message does not contain the address', async (t) => {
   const webhookClient = open(t, { lookup: answering('10.9.8.7') })
   for (const url of ['http://db.internal/', 'http://10.9.8.7/']) {
     const error: WebhookRequestError = await webhookClient.post(url, message).then(
@@ -479,7 +481,7 @@ t.test('the sentence for the endpoint’s owner tells no address', async (t) => 
   }
 })
 
-t.test('a name that resolves differently the second time gets nowhere', async (t) => {
+t.test('a name is resolved once, so a different second result has no effect', async (t) => {
   const trap = await openListenerTrap(t)
   const { server, permitted, allowed } = await permittedServer(t, (_request, response) =>
     response.end('permitted'),
@@ -495,13 +497,14 @@ t.test('a name that resolves differently the second time gets nowhere', async (t
   })
   const at = (port: number): string => `http://rebinding.example.com:${port}/`
   t.match(await webhookClient.post(at(server.port), message), { status: 200, body: 'permitted' })
-  t.equal(asked, 1, 'asked once, and connected to what was answered and checked')
-  for (let i = 0; i < 10; i++) t.equal(await reasonOf(webhookClient.post(at(trap.port), message)), 'refused_address')
+  t.equal(asked, 1, 'resolved once, and connected to the checked address')
+  for (let i = 0; i < 10; i++)
+    t.equal(await reasonOf(webhookClient.post(at(trap.port), message)), 'refused_address')
   t.equal(asked, 11)
   t.equal(trap.arrived(), 0)
 })
 
-t.test('an answer that changes while it is read is used as it was checked', async (t) => {
+t.test('a lookup result that changes after the check has no effect', async (t) => {
   let arrived = 0
   const { port } = await listen(
     t,
@@ -524,13 +527,13 @@ t.test('an answer that changes while it is read is used as it was checked', asyn
   t.match(
     await reasonOf(webhookClient.post(`http://hooks.example.com:${port}/`, message)),
     /^(connection|timeout)$/,
-    'nobody listens there',
+    'no server listens there',
   )
   t.equal(reads, 1)
   t.equal(arrived, 0)
 })
 
-t.test('an address that turns out differently once connected gets not a byte', async (t) => {
+t.test('a connection whose remote address is private receives no data', async (t) => {
   let received = 0
   const { url, port, sockets } = await listen(
     t,
@@ -541,7 +544,7 @@ t.test('an address that turns out differently once connected gets not a byte', a
     ),
   )
   const webhookClient = open(t, { allowed: loopback })
-  // What remoteAddress asks.
+  // The call behind remoteAddress.
   const prototype = Socket.prototype as unknown as { _getpeername: () => object }
   const getpeername = prototype._getpeername
   t.teardown(() => {
@@ -555,7 +558,7 @@ t.test('an address that turns out differently once connected gets not a byte', a
   t.equal(received, 0)
 })
 
-t.test('no redirect is followed', async (t) => {
+t.test('redirects are not followed', async (t) => {
   const trap = await openListenerTrap(t)
   const opened = countSockets(t)
   const { server, permitted, allowed } = await permittedServer(t, (request, response) => {
@@ -579,7 +582,7 @@ t.test('no redirect is followed', async (t) => {
   t.equal(trap.arrived(), 0)
 })
 
-t.test('a proxy of the environment is not used', async (t) => {
+t.test('proxy settings of the environment are not used', async (t) => {
   const trap = await openListenerTrap(t)
   const { server, permitted, allowed } = await permittedServer(t, (_request, response) => response.end())
   for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy']) {
@@ -657,8 +660,8 @@ t.test('public addresses are public', async (t) => {
   t.notOk(webhookClient.isBlockedUrl('https://notlocalhost/hook'))
 })
 
-t.test('Node’s own list of blocked networks judges every kind of address the same', async (t) => {
-  // One list for each family: in a common one ::/3 would block ::ffff:0:0/96 and with it all of IPv4.
+t.test('net.BlockList of Node gives the same result for addresses of every kind', async (t) => {
+  // One list for each family: in a shared list ::/3 would block ::ffff:0:0/96, and with it all of IPv4.
   const blocked = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const [network, bits] of [
     ['0.0.0.0', 8],
@@ -692,7 +695,7 @@ t.test('Node’s own list of blocked networks judges every kind of address the s
     ['8000::', 1],
   ] as const)
     blocked.ipv6.addSubnet(network, bits, 'ipv6')
-  // A fixed sequence, so that a difference is found again.
+  // A fixed sequence, so that a failure is reproducible.
   let state = 1
   const random = (below: number): number => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
@@ -725,7 +728,7 @@ t.test('Node’s own list of blocked networks judges every kind of address the s
   t.ok(found > 2_000 && found < 18_000, `${found} of 20,000 are public`)
 })
 
-t.test('what is no address as the system writes it is not public', async (t) => {
+t.test('a string that is not an address in the format of the system is not public', async (t) => {
   const strings = [
     '',
     ' ',
@@ -750,7 +753,7 @@ t.test('what is no address as the system writes it is not public', async (t) => 
   t.strictSame(strings.filter(isPublicAddress), [])
 })
 
-t.test('a network that is allowed is reached, with exactly what is sent', async (t) => {
+t.test('an allowed network is reached, with exactly the given request', async (t) => {
   const requests: { method?: string; url?: string; headers: unknown; rawHeaders: string[]; body: string }[] =
     []
   const listener: RequestListener = (request, response) => {
@@ -795,13 +798,13 @@ t.test('a network that is allowed is reached, with exactly what is sent', async 
         'user-agent': 'platform',
         'content-length': `${Buffer.byteLength(body)}`,
       },
-      'these headers and no others: no cookie, no credentials, nothing that asks for compression',
+      'only these headers: no cookies, no credentials, no Accept-Encoding',
     )
   }
   t.equal(requests.length, hosts.length)
 })
 
-t.test('a network that is allowed allows nothing else', async (t) => {
+t.test('an allowed network does not allow other networks', async (t) => {
   const trap = await openListenerTrap(t)
   const isBlockedUrl = (allowed: string[], address: string): boolean =>
     open(t, { allowed }).isBlockedUrl(`http://${isIP(address) === 6 ? `[${address}]` : address}/`)
@@ -834,7 +837,7 @@ t.test('a network that is allowed allows nothing else', async (t) => {
     t.strictSame(
       no.filter((address) => !isBlockedUrl(allowed, address)),
       [],
-      `${allowed} does not allow`,
+      `${allowed} does not allow it`,
     )
     t.strictSame(
       yes.filter((address) => isBlockedUrl(allowed, address)),
@@ -844,7 +847,7 @@ t.test('a network that is allowed allows nothing else', async (t) => {
   }
   t.ok(open(t, { allowed: ['10.0.0.0/8'] }).isBlockedUrl('http://localhost/'))
   for (const allowed of [['127.0.0.0/8'], ['::1/128'], loopback])
-    t.notOk(open(t, { allowed }).isBlockedUrl('http://localhost/'), 'as the system resolves it')
+    t.notOk(open(t, { allowed }).isBlockedUrl('http://localhost/'), 'as localhost resolves')
   t.equal(
     await reasonOf(
       open(t, { allowed: ['127.0.0.0/8'], lookup: answering('::127.0.0.1') }).post(
@@ -866,7 +869,7 @@ t.test('a network that is allowed allows nothing else', async (t) => {
   t.equal(trap.arrived(), 0)
 })
 
-t.test('a network that is none stops the start', async (t) => {
+t.test('an invalid network throws', async (t) => {
   for (const network of [
     '10.0.0.0',
     '10.0.0.0/33',
@@ -891,7 +894,7 @@ t.test('an IPv4-mapped address of an allowed network is reached over IPv4', asyn
   })
 })
 
-t.test('the system’s resolver is asked', async (t) => {
+t.test('names are resolved by the default lookup', async (t) => {
   const { port } = await listen(
     t,
     createHttpServer((_request, response) => response.end('local')),
@@ -902,7 +905,7 @@ t.test('the system’s resolver is asked', async (t) => {
   })
 })
 
-t.test('of several addresses one that answers is found', async (t) => {
+t.test('one of several addresses that accepts connections is found', async (t) => {
   const { port } = await listen(
     t,
     createHttpServer((_request, response) => response.end('found')),
@@ -921,7 +924,7 @@ t.test('of several addresses one that answers is found', async (t) => {
   }
 })
 
-t.test('a name that is not known is told', async (t) => {
+t.test('an unknown host name is reported', async (t) => {
   const failing: Lookup = (hostname, _options, callback) =>
     callback(Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' }), [])
   t.equal(
@@ -934,7 +937,7 @@ t.test('a name that is not known is told', async (t) => {
   )
 })
 
-t.test('a port where nobody listens is told', async (t) => {
+t.test('a closed port is reported', async (t) => {
   const server = createServer()
   const { port } = await listen(t, server)
   server.close()
@@ -954,7 +957,7 @@ t.test('a port where nobody listens is told', async (t) => {
   )
 })
 
-t.test('only the first KiB of an answer is kept, as text that PostgreSQL takes', async (t) => {
+t.test('the first KiB of a response is returned, as text that PostgreSQL accepts', async (t) => {
   const kept = async (body: Buffer | string): Promise<string> => {
     const { url } = await listen(
       t,
@@ -970,19 +973,27 @@ t.test('only the first KiB of an answer is kept, as text that PostgreSQL takes',
   t.equal(await kept('a' + 'ä'.repeat(600)), 'a' + 'ä'.repeat(511), 'cut between characters')
   t.equal(await kept('ab' + '👋'.repeat(300)), 'ab' + '👋'.repeat(255), 'cut between characters')
   t.equal(await kept('a'.repeat(1023) + 'ä'), 'a'.repeat(1023))
-  t.equal(await kept('a'.repeat(1021) + '👋'), 'a'.repeat(1021), 'without a U+FFFD for what is cut')
+  t.equal(
+    await kept('a'.repeat(1021) + '👋'),
+    'a'.repeat(1021),
+    'without a U+FFFD for the truncated character',
+  )
   t.equal(await kept('a\0b\0'), 'a\ufffdb\ufffd')
   t.equal(
     await kept(Buffer.from([0x61, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80, 0xc3])),
     'a\ufffd\ufffd(\ufffd\ufffd\ufffd\ufffd',
-    'also what is unfinished at the end',
+    'an incomplete character at the end, too',
   )
-  t.equal(await kept(Buffer.alloc(5_000)), '\ufffd'.repeat(341), 'no longer than 1 KiB for what replaces it')
+  t.equal(
+    await kept(Buffer.alloc(5_000)),
+    '\ufffd'.repeat(341),
+    'at most 1 KiB, including the replacement characters',
+  )
   t.equal(await kept(Buffer.alloc(5_000, 0xff)), '\ufffd'.repeat(341))
   t.equal(await kept('a'.repeat(60_000)), 'a'.repeat(1024))
 })
 
-t.test('nothing is decompressed', async (t) => {
+t.test('responses are not decompressed', async (t) => {
   const { url } = await listen(
     t,
     createHttpServer((_request, response) =>
@@ -995,7 +1006,7 @@ t.test('nothing is decompressed', async (t) => {
   })
 })
 
-t.test('answers of every kind are read', async (t) => {
+t.test('responses with every kind of framing are read', async (t) => {
   const webhookClient = open(t, { allowed: loopback })
   const answers: [string, { status: number; body: string }][] = [
     ['HTTP/1.0 200 OK\r\n\r\nuntil the end', { status: 200, body: 'until the end' }],
@@ -1025,7 +1036,7 @@ t.test('answers of every kind are read', async (t) => {
   }
 })
 
-t.test('what is no answer is told as that', async (t) => {
+t.test('an invalid response is reported', async (t) => {
   const webhookClient = open(t, { allowed: loopback })
   const answers: [string, WebhookRequestErrorReason][] = [
     ['SSH-2.0-OpenSSH_9.9\r\n', 'response'],
@@ -1036,7 +1047,8 @@ t.test('what is no answer is told as that', async (t) => {
     [`HTTP/1.1 200 OK\r\nx-long: ${'x'.repeat(2_000_000)}`, 'response'],
     [`HTTP/1.1 200 OK\r\n${'x'.repeat(2_000_000)}`, 'response'],
     [
-      `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n${`x-long: ${'x'.repeat(1_000)}\r\n`.repeat(2_000)}\r\n`,
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n' +
+        `${`x-long: ${'x'.repeat(1_000)}\r\n`.repeat(2_000)}\r\n`,
       'response',
     ],
     ['HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n', 'connection'],
@@ -1053,11 +1065,15 @@ t.test('what is no answer is told as that', async (t) => {
     'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nff\r\nfour',
   ]) {
     const { url } = await listen(t, saying(bytes))
-    t.match(await reasonOf(webhookClient.post(url, message)), /^(connection|response)$/, 'an answer that is cut off')
+    t.match(
+      await reasonOf(webhookClient.post(url, message)),
+      /^(connection|response)$/,
+      'a truncated response',
+    )
   }
 })
 
-t.test('a connection that is reset is told, and made once only', async (t) => {
+t.test('a reset connection is reported, and not opened again', async (t) => {
   const webhookClient = open(t, { allowed: loopback })
   for (const when of ['at once', 'after the request', 'in the answer']) {
     let connections = 0
@@ -1078,7 +1094,7 @@ t.test('a connection that is reset is told, and made once only', async (t) => {
   }
 })
 
-t.test('of an endless answer 64 KiB are read, without an error', async (t) => {
+t.test('an endless response is read up to 64 KiB, without an error', async (t) => {
   const starts = ['HTTP/1.1 200 OK\r\n\r\n', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n']
   const webhookClient = open(t, { allowed: loopback })
   for (const [i, part] of ['y'.repeat(16_384), `4000\r\n${'y'.repeat(16_384)}\r\n`].entries()) {
@@ -1088,8 +1104,8 @@ t.test('of an endless answer 64 KiB are read, without an error', async (t) => {
     for (let n = 0; n < 20; n++)
       t.strictSame(await webhookClient.post(url, message), { status: 200, body: 'y'.repeat(1024) })
     await waitUntil(() => sockets.size === 0)
-    // The kernel's buffers take some megabytes from a sender before it has to wait.
-    t.ok(sent() < 20 * 16 * 1024 ** 2, `${sent()} bytes were taken from it`)
+    // The kernel's buffers accept some megabytes before the sender has to wait.
+    t.ok(sent() < 20 * 16 * 1024 ** 2, `${sent()} bytes were sent`)
     const after = process.memoryUsage()
     t.ok(
       after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers < 64 * 1024 ** 2,
@@ -1098,7 +1114,7 @@ t.test('of an endless answer 64 KiB are read, without an error', async (t) => {
   }
 })
 
-t.test('what goes on without end and is no body is ended, too', async (t) => {
+t.test('an endless response outside the body is aborted, too', async (t) => {
   const webhookClient = open(t, { allowed: loopback, timeout: 30_000 })
   const floods = {
     'interim answers': endless('', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(500)),
@@ -1123,7 +1139,7 @@ t.test('what goes on without end and is no body is ended, too', async (t) => {
   }
 })
 
-t.test('whatever takes too long ends when the time is over', async (t) => {
+t.test('every slow step ends at the time-out', async (t) => {
   const silent = await listen(
     t,
     createServer((socket) => socket.resume()),
@@ -1167,9 +1183,9 @@ t.test('whatever takes too long ends when the time is over', async (t) => {
   t.equal(
     await reasonOf(webhookClient.post(deaf.url, { ...message, body: 'x'.repeat(64 * 1024 ** 2) })),
     'timeout',
-    'a body that nobody takes',
+    'a request body that is not read',
   )
-  // The deaf one does not notice.
+  // The endpoint that does not read does not notice.
   for (const { sockets } of [silent, slow, dribblingBody, dribblingChunks, dribblingHead, dribblingInterim])
     await waitUntil(() => sockets.size === 0)
   const error: WebhookRequestError = await webhookClient.post(silent.url, message).then(
@@ -1180,15 +1196,17 @@ t.test('whatever takes too long ends when the time is over', async (t) => {
 })
 
 t.test(
-  'a connection that is never taken ends when the time is over, and leaves no socket',
-  { skip: process.platform !== 'linux' && 'only Linux leaves a full queue unanswered' },
+  'a connection that is never accepted ends at the time-out, and leaves no socket',
+  { skip: process.platform !== 'linux' && 'only Linux ignores connections to a full queue' },
   async (t) => {
-    // Stopped, it takes nobody from its queue, which has room for one or two.
+    // The stopped process accepts no connections from its queue, which has room for one or two.
     const child = spawn(
       process.execPath,
       [
         '-e',
-        "require('net').createServer().listen({ host: '127.0.0.1', port: 0, backlog: 1 }, function () { console.log(this.address().port) })",
+        `require('net').createServer().listen({ host: '127.0.0.1', port: 0, backlog: 1 }, function () {
+          console.log(this.address().port)
+        })`,
       ],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     )
@@ -1208,14 +1226,18 @@ t.test(
     }
     t.ok(waiting, 'the queue is full')
     const before = resources()
-    const webhookClient = open(t, { allowed: loopback, timeout: 200, lookup: answering('127.0.0.1', '127.0.0.1') })
+    const webhookClient = open(t, {
+      allowed: loopback,
+      timeout: 200,
+      lookup: answering('127.0.0.1', '127.0.0.1'),
+    })
     t.equal(await reasonOf(webhookClient.post(`http://127.0.0.1:${port}/`, message)), 'timeout')
     t.equal(await reasonOf(webhookClient.post(`https://hooks.example.com:${port}/`, message)), 'timeout')
     await waitUntil(() => resources() <= before)
   },
 )
 
-t.test('a lookup that answers after the end opens nothing', async (t) => {
+t.test('a lookup that completes after the time-out opens no connection', async (t) => {
   const trap = await openListenerTrap(t)
   const opened = countSockets(t)
   let answer = (): void => {}
@@ -1233,13 +1255,13 @@ t.test('a lookup that answers after the end opens nothing', async (t) => {
   t.equal(trap.arrived(), 0)
 })
 
-t.test('a signal ends an exchange with its own reason', async (t) => {
+t.test('an aborted signal ends the request with its reason', async (t) => {
   const { url, sockets } = await listen(
     t,
     createServer((socket) => socket.resume()),
   )
   const webhookClient = open(t, { allowed: loopback })
-  const reason = new Error('no longer wanted')
+  const reason = new Error('aborted by the test')
   const controller = new AbortController()
   const exchange = webhookClient.post(url, { ...message, signal: controller.signal })
   await waitUntil(() => sockets.size === 1)
@@ -1249,12 +1271,12 @@ t.test('a signal ends an exchange with its own reason', async (t) => {
   t.equal(
     await webhookClient.post(url, { ...message, signal: controller.signal }).catch((error) => error),
     reason,
-    'one that is aborted already starts nothing',
+    'a signal that is already aborted starts no request',
   )
   t.equal(sockets.size, 0)
 })
 
-t.test('close ends what is under way, and nothing begins after it', async (t) => {
+t.test('close aborts running requests, and later requests are rejected', async (t) => {
   const silent = await listen(
     t,
     createServer((socket) => socket.resume()),
@@ -1278,7 +1300,7 @@ t.test('close ends what is under way, and nothing begins after it', async (t) =>
   await webhookClient.close()
   for (const error of await ended) {
     t.match(error, { message: 'the webhook client was closed' })
-    t.notOk(error instanceof WebhookRequestError, 'which says nothing about the endpoint')
+    t.notOk(error instanceof WebhookRequestError, 'the error does not blame the endpoint')
   }
   await waitUntil(() => silent.sockets.size + dribbling.sockets.size === 0)
   await t.rejects(webhookClient.post(silent.url, message), /the webhook client is closed/)
@@ -1286,7 +1308,7 @@ t.test('close ends what is under way, and nothing begins after it', async (t) =>
   await webhookClient.close()
 })
 
-t.test('nothing is left of 200 exchanges that fail', async (t) => {
+t.test('200 failed requests leak nothing', async (t) => {
   const reset = await listen(
     t,
     createServer((socket) => {
@@ -1327,12 +1349,12 @@ t.test('nothing is left of 200 exchanges that fail', async (t) => {
   t.ok(urls.length * 20 >= 200, `${urls.length * 20} exchanges`)
   await waitUntil(
     () => resources() <= before.resources && descriptors() <= before.descriptors,
-    'sockets, timers and descriptors to be gone',
+    'sockets, timers and descriptors to be released',
   )
-  t.pass('no socket, timer or descriptor more')
+  t.pass('no additional socket, timer or descriptor')
 })
 
-t.test('the certificate of an endpoint is verified, for its name', async (t) => {
+t.test('the certificate of an endpoint is verified for its host name', async (t) => {
   const names: unknown[] = []
   let requests = 0
   const server = createHttpsServer(
@@ -1357,7 +1379,7 @@ t.test('the certificate of an endpoint is verified, for its name', async (t) => 
       (error) => error,
     )
 
-  // Node warns of this.
+  // Node warns about this setting.
   const { emitWarning } = process
   process.emitWarning = () => {}
   t.teardown(() => {
@@ -1367,7 +1389,7 @@ t.test('the certificate of an endpoint is verified, for its name', async (t) => 
   t.match(
     await failure('hooks.example.com'),
     { reason: 'tls', message: 'The certificate is self-signed.' },
-    'whatever the environment says',
+    'regardless of NODE_TLS_REJECT_UNAUTHORIZED',
   )
   delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
   t.match(await failure('127.0.0.1'), { reason: 'tls', message: 'The certificate is self-signed.' })
@@ -1384,12 +1406,15 @@ t.test('the certificate of an endpoint is verified, for its name', async (t) => 
     status: 200,
     body: 'secure',
   })
-  t.strictSame(await webhookClient.post(`https://127.0.0.1:${port}/`, message), { status: 200, body: 'secure' })
+  t.strictSame(await webhookClient.post(`https://127.0.0.1:${port}/`, message), {
+    status: 200,
+    body: 'secure',
+  })
   t.equal(requests, 2)
   t.strictSame(
     names,
     ['hooks.example.com', 'other.example.com', 'hooks.example.com'],
-    'an address is no server name',
+    'an IP address is not sent as server name',
   )
   const plain = await listen(
     t,
@@ -1402,11 +1427,11 @@ t.test('the certificate of an endpoint is verified, for its name', async (t) => 
   t.equal(
     await reasonOf(webhookClient.post(`http://127.0.0.1:${port}/`, message)),
     'connection',
-    'plain HTTP to a secure port',
+    'plain HTTP to a TLS port',
   )
 })
 
-t.test('an answer over TLS is bounded like any other', async (t) => {
+t.test('a response over TLS has the same limits', async (t) => {
   const trusted = getCACertificates('default')
   setDefaultCACertificates([...trusted, cert])
   t.teardown(() => setDefaultCACertificates(trusted))
@@ -1435,7 +1460,7 @@ t.test('an answer over TLS is bounded like any other', async (t) => {
   await waitUntil(() => sockets.size + flood.sockets.size === 0)
 })
 
-t.test('a header that cannot be sent is the caller’s fault, not the endpoint’s', async (t) => {
+t.test('an invalid header is an error of the caller, not of the endpoint', async (t) => {
   const { url, sockets } = await listen(
     t,
     createServer((socket) => socket.resume()),
@@ -1448,7 +1473,7 @@ t.test('a header that cannot be sent is the caller’s fault, not the endpoint�
   await waitUntil(() => sockets.size === 0)
 })
 
-/** An HTTP server on an address of its own, so that allowing it allows no trap. */
+/** An HTTP server on its own loopback address, so that allowing the address does not allow the trap. */
 async function permittedServer(
   t: Test,
   listener: RequestListener,
@@ -1471,12 +1496,12 @@ async function available(host: string): Promise<boolean> {
   }
 }
 
-/** Sockets, lookups and timers that keep the process busy. */
+/** The sockets, lookups and timers that keep the process alive. */
 function resources(): number {
   return process.getActiveResourcesInfo().filter((name) => /TCP|TLS|Timeout|GetAddrInfo/.test(name)).length
 }
 
-/** Open files and sockets of this process; 0 where the system does not tell. */
+/** The open files and sockets of this process; 0 where the system does not report them. */
 function descriptors(): number {
   return process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0
 }
