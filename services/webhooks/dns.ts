@@ -25,14 +25,14 @@ export interface DnsOptions {
 }
 
 export function createDnsLookup({ servers, timeout = 3_000 }: DnsOptions = {}): Lookup {
-  return (name, _options, callback) => {
-    if (isLocalhost(name)) return callback(null, loopback)
+  return (name, _options, onResult) => {
+    if (isLocalhost(name)) return onResult(null, loopback)
     // Each lookup has its own resolver, so that no lookup waits for another lookup's name servers.
     const resolver = new Resolver({ timeout, tries: 2 })
     if (servers !== undefined) resolver.setServers(servers)
     void Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]).then(([four, six]) => {
       const found = [...addresses(four, 4), ...addresses(six, 6)]
-      callback(
+      onResult(
         found.length > 0
           ? null
           : ((four as PromiseRejectedResult).reason ?? new Error('the name has no address')),

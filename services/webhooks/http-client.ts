@@ -134,10 +134,10 @@ export function createWebhookClient({
     if (isBlockedUrl(url)) throw blockedAddress()
     const { origin, pathname, search } = new URL(url)
     const client = new Client(origin, {
-      connect: (options, callback) => {
+      connect: (options, onConnect) => {
         connectTo(options, controller.signal).then(
-          (socket) => callback(null, socket),
-          (error: Error) => callback(error, null),
+          (socket) => onConnect(null, socket),
+          (error: Error) => onConnect(error, null),
         )
       },
       headersTimeout: 0,

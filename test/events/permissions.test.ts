@@ -341,7 +341,7 @@ t.test('a filter selects the same events in the list, a resumed stream and a liv
   }
 })
 
-t.test('list and stream reject a project that the key, the user or nobody has access to', async (t) => {
+t.test('list and stream reject an unknown project and a project without access', async (t) => {
   const owner = await server.person()
   const [mine, also] = [
     (await owner.client.post('/projects', { name: 'Mine' })).body.id,

@@ -145,8 +145,8 @@ t.test('clients that do not read', async (t) => {
     }, 'the other clients to be disconnected')
     t.comment(
       `500 events of ${Math.round(reader.text.length / 500)} bytes were read in ${took} ms beside ` +
-        `${most.blocked} clients that do not read; at most ${most.waiting} bytes were buffered for a client, ` +
-        `the heap grew by ${most.heap} bytes`,
+        `${most.blocked} clients that do not read; at most ${most.waiting} bytes were ` +
+        `buffered for a client, the heap grew by ${most.heap} bytes`,
     )
     t.ok(most.waiting < 256 * 1024, `${most.waiting} bytes were buffered for a client`)
     t.equal(reader.ended, null)

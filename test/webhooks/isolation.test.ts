@@ -219,7 +219,8 @@ t.test('ten thousand pending deliveries in front of the others cost little', asy
     statement(`
     WITH d AS (
       INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at)
-      SELECT 'whd_waiting' || i, $1, (SELECT event_id FROM webhook_deliveries WHERE endpoint_id = $1 LIMIT 1), now()
+      SELECT 'whd_waiting' || i, $1,
+        (SELECT event_id FROM webhook_deliveries WHERE endpoint_id = $1 LIMIT 1), now()
       FROM generate_series(1, 10000) i RETURNING id
     )
     INSERT INTO pgboss.job (name, data, group_id, retry_limit, expire_seconds, policy)
