@@ -103,7 +103,7 @@ export class EventStreams {
   #position: number | null = null
   /** The poll that is running. */
   #polling: Promise<void> | null = null
-  /** Whether another poll was requested, by the running one's start at the earliest. */
+  /** Whether a poll was requested since the last one started. */
   #pollRequested = false
 
   constructor({

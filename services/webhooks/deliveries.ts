@@ -2,16 +2,16 @@
 // of a delivery:
 //
 // 1. `emit` (services/events/emit.ts) inserts an event and, for every endpoint that receives it, a delivery
-// with the status `pending` and a job in the queue `webhook-deliveries`, all in the transaction of the
-// change.
+//    with the status `pending` and a job in the queue `webhook-deliveries`, all in the transaction of the
+//    change.
 // 2. The webhook worker (worker.ts) fetches due jobs in worker pools (worker-pool.ts) and loads their
-// deliveries. If the endpoint is disabled, or its owner can no longer read the event, the delivery fails
-// without a request.
+//    deliveries. If the endpoint is disabled, or its owner can no longer read the event, the delivery fails
+//    without a request.
 // 3. The worker signs the event (signature.ts) and sends it by POST to the endpoint (http-client.ts), to
-// public addresses only. A 2xx status is a success.
+//    public addresses only. A 2xx status is a success.
 // 4. The worker records the attempt (record-attempts.ts). After a failure the delivery stays pending, with a
-// new job after the next of `retryDelaysSeconds`. After the last delay, or when the endpoint answers 410
-// Gone, it is `failed`.
+//    new job after the next of `retryDelaysSeconds`. After the last delay, or when the endpoint answers 410
+//    Gone, it is `failed`.
 // 5. An endpoint that answers 410 Gone, or has failed for five days, is disabled.
 //
 // If a process crashes between the steps 2 and 4, its jobs stay in the queue, expire, and are fetched again.

@@ -2,7 +2,7 @@
 // reach the platform's own network (SSRF).
 //
 // - Every address of the host name is checked before the connection, and the address of the open connection
-// once more, so that a name that changes its address between the two (DNS rebinding) is blocked, too.
+//   once more, so that a name that changes its address between the two (DNS rebinding) is blocked, too.
 // - Redirects are not followed, and each request has its own connection, which is closed afterwards.
 // - The whole exchange has a time limit, and only the start of the response is read.
 import type { LookupAddress } from 'node:dns'

@@ -5,9 +5,9 @@
 // - appends the attempt to the delivery (the last 20 attempts are kept) and sets its status,
 // - if the delivery stays pending, queues a new job that is due at `next_attempt_at`,
 // - notes whether the endpoint fails: `failing_since` is set by the first failed attempt and cleared by a
-// successful one,
+//   successful one,
 // - disables the endpoint when it answered 410 Gone, or when `failing_since` is five days ago, and emits
-// `webhook_endpoint.disabled`.
+//   `webhook_endpoint.disabled`.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { statement, type Database, type Db } from '../../infra/database/database.ts'
 import { ApiError } from '../../infra/errors.ts'

@@ -3,10 +3,10 @@
 //
 // One slow endpoint must not delay the deliveries to other endpoints. Three rules see to that:
 // - A job that runs for longer than `slowAfterMs` becomes slow and gives up its slot, so a pool full of slow
-// jobs still fetches new ones. There may be `slowSlots` slow jobs; each slow job beyond that occupies a slot
-// again.
+//   jobs still fetches new ones. There may be `slowSlots` slow jobs; each slow job beyond that occupies a
+//   slot again.
 // - One owner may have a quarter of the slow slots. While an owner has that share, `run` must not start
-// further jobs of the owner: the webhook worker moves them to its pool for slow endpoints.
+//   further jobs of the owner: the webhook worker moves them to its pool for slow endpoints.
 // - While an owner has that share, `fetch` skips the owner's slow endpoints, so their jobs stay in the queue.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SlowEndpoints } from './slow-endpoints.ts'
