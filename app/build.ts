@@ -104,7 +104,7 @@ function createFastify(
  */
 function endStreamsOnClose(app: FastifyInstance, services: Services, streams: Set<EventStream>): void {
   app.addHook('preClose', async () => {
-    await services.tail.close()
+    await services.eventStreams.close()
     // Answers that are still being generated are finished, or cut off in time to tell the client.
     void services.writings.close(services.config.shutdownTimeout * 500)
     setTimeout(() => {

@@ -1,7 +1,7 @@
 // Starts a whole server from its settings: database, migrations, services, routes, socket. Stops it
 // gracefully.
 import type { FastifyInstance } from 'fastify'
-import { makeFirstOwner } from '../services/users/first-admin.ts'
+import { createFirstAdmin } from '../services/users/first-admin.ts'
 import type { Config } from '../infra/config/config.ts'
 import { createRateLimits } from './http/rate-limit.ts'
 import { startEmbedded } from '../infra/postgres/embedded.ts'
@@ -50,7 +50,7 @@ export async function startServer(
     })
     work = await startWork(services, { sends: config.worker, onError })
     // The last step that can fail: a failed start must not use up the API key that is shown only once.
-    const firstKey = await makeFirstOwner(services.database, config)
+    const firstKey = await createFirstAdmin(services.database, config)
     return { app, services, url: config.publicUrl ?? addressOf(app), firstKey, stop }
   } catch (error) {
     await stop()

@@ -1,6 +1,6 @@
 // Refunds of an order: made by an operator, read by whoever may read the order.
 import type { Handlers } from '../services/handler.ts'
-import { requireKeyFor } from '../services/projects/resource-access.ts'
+import { requireKeyAccess } from '../services/projects/resource-access.ts'
 import { findOrder, openOrder } from '../services/payments/orders.ts'
 import { findRefund, listRefunds, refundOrder } from '../services/payments/refunds.ts'
 
@@ -12,7 +12,8 @@ export const paymentsRefunds = {
 
   async createRefund({ params, body, principal }, { db, events, gateways }) {
     return await db.transaction(async (tx) => {
-      if (principal.projectIds !== null) requireKeyFor(principal, (await findOrder(tx, params.id)).project_id)
+      if (principal.projectIds !== null)
+        requireKeyAccess(principal, (await findOrder(tx, params.id)).project_id)
       const refund = await refundOrder(tx, { events, gateways }, params.id, body)
       return {
         status: 201,

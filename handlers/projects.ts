@@ -1,4 +1,4 @@
-// Projects: made, read, changed, archived, deleted and restored.
+// Projects: create, read, update, archive, delete and restore.
 import type { EventType } from '../generated/events.ts'
 import type { Handlers } from '../services/handler.ts'
 import { openProject } from '../services/projects/access.ts'
@@ -20,7 +20,11 @@ export const projects = {
   },
 
   async createProject({ principal, body }, { db, events }) {
-    if (principal.projectIds !== null) throw forbidden('This key is for some projects only.', 'project_ids')
+    if (principal.projectIds !== null)
+      throw forbidden(
+        'This API key is limited to some projects, so it cannot create a project.',
+        'project_ids',
+      )
     return await db.transaction(async (tx) => {
       const project = await insertProjectWithOwner(tx, principal.userId, body)
       await events.emit(tx, 'project.created', project)
@@ -36,7 +40,7 @@ export const projects = {
     return await db.transaction(async (tx) => {
       const previous = await openProject(tx, request, { lock: true })
       request.ifMatch(previous)
-      return { status: 200, body: await change(tx, events, 'project.updated', previous, request.body) }
+      return { status: 200, body: await update(tx, events, 'project.updated', previous, request.body) }
     })
   },
 
@@ -44,7 +48,7 @@ export const projects = {
     return await db.transaction(async (tx) => {
       const previous = await openProject(tx, request, { lock: true })
       request.ifMatch(previous)
-      await change(tx, events, 'project.deleted', previous, { status: 'deleted', deletedAt: new Date() })
+      await update(tx, events, 'project.deleted', previous, { status: 'deleted', deletedAt: new Date() })
       return { status: 204 }
     })
   },
@@ -55,7 +59,7 @@ export const projects = {
       const status = previous.archived_at === null ? 'active' : 'archived'
       return {
         status: 200,
-        body: await change(tx, events, 'project.restored', previous, { status, deletedAt: null }),
+        body: await update(tx, events, 'project.restored', previous, { status, deletedAt: null }),
       }
     })
   },
@@ -65,7 +69,7 @@ export const projects = {
       const previous = await openProject(tx, request, { lock: true })
       return {
         status: 200,
-        body: await change(tx, events, 'project.archived', previous, {
+        body: await update(tx, events, 'project.archived', previous, {
           status: 'archived',
           archivedAt: new Date(),
         }),
@@ -78,7 +82,7 @@ export const projects = {
       const previous = await openProject(tx, request, { lock: true })
       return {
         status: 200,
-        body: await change(tx, events, 'project.unarchived', previous, {
+        body: await update(tx, events, 'project.unarchived', previous, {
           status: 'active',
           archivedAt: null,
         }),
@@ -87,13 +91,13 @@ export const projects = {
   },
 } satisfies Handlers<'projects'>
 
-type Change = Extract<EventType, `project.${string}`>
+type ProjectEventType = Extract<EventType, `project.${string}`>
 
-/** Writes a change to a locked project, a new version and a later updated_at, and the event that tells of it. */
-async function change(
+/** Updates a locked project, with a new version and a later updated_at, and emits the event. */
+async function update(
   tx: Db,
   events: Emitter,
-  type: Change,
+  type: ProjectEventType,
   previous: Project,
   data: Prisma.ProjectUpdateInput,
 ): Promise<Project> {

@@ -1,6 +1,6 @@
-// Health, the contract and its page.
+// Health checks, the OpenAPI document and the API reference.
 import type { Handlers } from '../services/handler.ts'
-import { contractAsJson, contractAsYaml } from '../services/docs/openapi.ts'
+import { openapiJson, openapiYaml } from '../services/docs/openapi.ts'
 import { docsHeaders, docsPage } from '../services/docs/reference-page.ts'
 
 export const system = {
@@ -28,11 +28,11 @@ export const system = {
   },
 
   async getOpenapiJson() {
-    return { status: 200, body: contractAsJson() }
+    return { status: 200, body: openapiJson() }
   },
 
   async getOpenapiYaml() {
-    return { status: 200, body: contractAsYaml() }
+    return { status: 200, body: openapiYaml() }
   },
 
   async getDocs() {

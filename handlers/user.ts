@@ -1,10 +1,10 @@
-// The caller's own profile and settings.
+// The profile and the settings of the caller.
 import type { Handlers } from '../services/handler.ts'
 import { requireMembership } from '../services/projects/access.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
 import { unauthorized } from '../infra/errors.ts'
 import { readSettings, settingsColumns } from '../services/users/settings.ts'
-import { lockedUser, toProfile } from '../services/users/users.ts'
+import { lockUser, toProfile } from '../services/users/users.ts'
 
 export const user = {
   async getProfile({ principal }, { db }) {
@@ -15,7 +15,7 @@ export const user = {
 
   async updateProfile({ principal, body, ifMatch }, { db, events }) {
     return await db.transaction(async (tx) => {
-      const row = await lockedUser(tx, principal.userId)
+      const row = await lockUser(tx, principal.userId)
       if (row === null) throw unauthorized('disabled')
       const previous = toProfile(row)
       ifMatch(previous)
@@ -36,7 +36,7 @@ export const user = {
 
   async updateSettings({ principal, body, ifMatch }, { db, events }) {
     return await db.transaction(async (tx) => {
-      const row = await lockedUser(tx, principal.userId)
+      const row = await lockUser(tx, principal.userId)
       if (row === null) throw unauthorized('disabled')
       const previous = await readSettings(tx, principal.userId)
       ifMatch(previous)

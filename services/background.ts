@@ -38,13 +38,13 @@ export async function startWork(
     database,
     deliveries,
     documents,
-    egress,
+    webhookClient,
     events,
     gatewayJobs,
     gateways,
     jobs,
     storage,
-    tail,
+    eventStreams,
     upstreams,
   } = services
   const rare = [
@@ -81,7 +81,7 @@ export async function startWork(
   const sender = createSender({
     database,
     deliveries,
-    egress,
+    webhookClient,
     events,
     concurrency: config.webhookConcurrency,
     onError,
@@ -115,10 +115,10 @@ export async function startWork(
           interval,
           grace,
         })
-  tail.onGrowth(sender.wake)
+  eventStreams.onNewEvents(sender.wake)
   // Whatever is to be read was an event too.
-  tail.onGrowth(ingestion.wake)
-  if (payments !== null) tail.onGrowth(payments.wake)
+  eventStreams.onNewEvents(ingestion.wake)
+  if (payments !== null) eventStreams.onNewEvents(payments.wake)
   await jobs.supervise()
   sender.start()
   ingestion.start()

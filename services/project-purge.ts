@@ -1,10 +1,10 @@
 // Purges projects that were deleted 30 days ago, with everything in them. Payments survive and move to their owner.
 import { removal } from '../infra/database/batch-delete.ts'
-import { type Db } from '../infra/database/database.ts'
+import type { Db } from '../infra/database/database.ts'
 import { statement } from '../infra/database/statements.ts'
 import { deleteEach, type RetentionTask } from '../infra/jobs/retention.ts'
 import { removeDocumentsOfProject } from './ai/knowledge/knowledge-bases.ts'
-import { removeEventsOfProject } from './events/retention.ts'
+import { deleteProjectEvents } from './events/retention.ts'
 import { keepRecords } from './payments/detach-from-project.ts'
 import { restorableDays } from './projects/projects.ts'
 
@@ -37,7 +37,7 @@ async function listProjects(db: Db, after: OldProject | null): Promise<OldProjec
 async function removeProject(tx: Db, { id }: OldProject): Promise<{ removed: number; more: boolean }> {
   const [found] = await tx.sql(lockProject, [id])
   if (found === undefined) return { removed: 0, more: false }
-  const { more } = await removeEventsOfProject(tx, found.id)
+  const { more } = await deleteProjectEvents(tx, found.id)
   if (more) return { removed: 0, more }
   if (await removeDocumentsOfProject(tx, found.id)) return { removed: 0, more: true }
   const [{ n: files }] = await tx.sql(filesOfProject, [found.id, filesPerStep])

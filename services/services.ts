@@ -5,7 +5,7 @@ import { createWritings, type Writings } from './ai/chat/generation.ts'
 import type { Config } from '../infra/config/config.ts'
 import { openDatabase, type Database } from '../infra/database/database.ts'
 import { createEmitter, type DeliveryJob, type Emitter } from './events/emit.ts'
-import { createTail, type Tail } from './events/live-stream.ts'
+import { EventStreams } from './events/live-stream.ts'
 import {
   createJobs,
   deliveryQueue,
@@ -22,7 +22,7 @@ import { createStripeGateway } from './payments/stripe/gateway.ts'
 import { projectConstraintErrors } from './projects/constraint-errors.ts'
 import { createPrincipals, type Principals } from './users/authentication.ts'
 import { createStorage, type Storage } from './storage/storage.ts'
-import { createEgress, type Egress } from './webhooks/http-client.ts'
+import { createWebhookClient, type WebhookClient } from './webhooks/http-client.ts'
 
 export interface Services {
   config: Readonly<Config>
@@ -36,8 +36,8 @@ export interface Services {
   /** The documents that are to be read. */
   documents: Queue<ReadingJob>
   events: Emitter
-  tail: Tail
-  egress: Egress
+  eventStreams: EventStreams
+  webhookClient: WebhookClient
   storage: Storage
   upstreams: Upstreams
   gateways: Gateways
@@ -77,7 +77,7 @@ export function createServices({
   const jobs = createJobs({ database, onError })
   const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
   const documents = jobs.queue<ReadingJob>(documentQueue)
-  const tail = createTail({
+  const eventStreams = new EventStreams({
     db: database,
     principals,
     listener,
@@ -85,7 +85,11 @@ export function createServices({
     positionInterval: config.streamPing * 1000,
     onError,
   })
-  const events = createEmitter({ deliveries, onEmitted: tail.nudge, strict: config.validateResponses })
+  const events = createEmitter({
+    deliveries,
+    onEmitted: () => eventStreams.notifyNewEvents(),
+    strict: config.validateResponses,
+  })
   const storage = createStorage(database, config, { onError })
   const upstreams = createUpstreams(config, { onError })
   const writings = createWritings({ database, listener, principals, events, upstreams, onError })
@@ -94,10 +98,10 @@ export function createServices({
     sandbox,
     config.stripe === null ? null : createStripeGateway({ ...config.stripe, jobs: gatewayJobs, onError }),
   )
-  const egress = createEgress({ allowed: config.webhookAllowedNetworks })
+  const webhookClient = createWebhookClient({ allowed: config.webhookAllowedNetworks })
   // When everybody above has said what to hear.
   listener.start()
-  tail.start()
+  eventStreams.start()
   return {
     config,
     database,
@@ -108,8 +112,8 @@ export function createServices({
     deliveries,
     documents,
     events,
-    tail,
-    egress,
+    eventStreams,
+    webhookClient,
     storage,
     upstreams,
     gateways,
@@ -118,11 +122,11 @@ export function createServices({
     checks: { database: () => database.ping(), queue: () => jobs.ping(), storage: () => storage.ping() },
     async close() {
       // First what calls into the others, last what they all need.
-      await tail.close()
+      await eventStreams.close()
       await writings.close()
       await upstreams.close()
       await listener.close()
-      await egress.close()
+      await webhookClient.close()
       gateways.stripe?.disconnect()
       await storage.close()
       await jobs.close()

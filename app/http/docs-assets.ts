@@ -4,9 +4,9 @@
 import { promisify } from 'node:util'
 import { createGunzip, gzip } from 'node:zlib'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { docsDocument, docsScript } from '../../services/docs/reference-page.ts'
-import { catalogueHeaders, errorsPage, eventsPage } from '../../services/docs/catalogue-pages.ts'
-import { contractWithSamples } from '../../services/docs/openapi-samples.ts'
+import { docsOpenapiPath, docsScriptPath } from '../../services/docs/reference-page.ts'
+import { cataloguePageHeaders, errorsPage, eventsPage } from '../../services/docs/catalogue-pages.ts'
+import { openapiWithSamples } from '../../services/docs/openapi-samples.ts'
 import { etagOf, noneMatches } from './etag.ts'
 
 interface Asset {
@@ -19,24 +19,20 @@ interface Asset {
 const revalidated = { 'cache-control': 'public, no-cache' }
 
 const assets: Record<string, Asset> = {
-  [docsScript]: {
+  [docsScriptPath]: {
     type: 'text/javascript; charset=utf-8',
     headers: { 'cache-control': 'public, max-age=31536000, immutable' },
     make: scalarScript,
   },
-  [docsDocument]: {
-    type: 'application/json; charset=utf-8',
-    headers: revalidated,
-    make: contractWithSamples,
-  },
+  [docsOpenapiPath]: { type: 'application/json; charset=utf-8', headers: revalidated, make: openapiWithSamples },
   '/docs/errors': {
     type: 'text/html; charset=utf-8',
-    headers: { ...catalogueHeaders, ...revalidated },
+    headers: { ...cataloguePageHeaders, ...revalidated },
     make: errorsPage,
   },
   '/docs/events': {
     type: 'text/html; charset=utf-8',
-    headers: { ...catalogueHeaders, ...revalidated },
+    headers: { ...cataloguePageHeaders, ...revalidated },
     make: eventsPage,
   },
 }
@@ -79,7 +75,7 @@ function gunzip(script: Buffer) {
 async function scalarScript(): Promise<string> {
   const { default: scalar } = await import('@scalar/fastify-api-reference')
   const inner = Fastify()
-  inner.register(scalar, { routePrefix: '/reference', configuration: { url: docsDocument } })
+  inner.register(scalar, { routePrefix: '/reference', configuration: { url: docsOpenapiPath } })
   const { statusCode, body } = await inner.inject('/reference/js/scalar.js')
   if (statusCode !== 200)
     throw new Error(`the script of the reference page was not found in its package: ${statusCode}`)

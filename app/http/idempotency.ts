@@ -2,7 +2,7 @@
 // leaves both or neither. Only successes are stored; an error had no effect.
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { conflict, forbidden, idempotencyMismatch, RolledBack } from '../../infra/errors.ts'
 import type { FilePart, IdempotencyFingerprint } from '../../infra/contract/operation.ts'

@@ -1,5 +1,5 @@
 // Statements that remove rows, so many at most, and the steps of housekeeping made of them.
-import { type Db } from './database.ts'
+import type { Db } from './database.ts'
 import { statement, type Statement } from './statements.ts'
 
 /** How many rows a statement removed. */

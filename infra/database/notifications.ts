@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Db } from './database.ts'
+import type { Db } from './database.ts'
 import { statement } from './statements.ts'
 
 export interface Listener {

@@ -1,5 +1,5 @@
 // Pages of lists: where one starts in the database and what its answer looks like.
-import { type Db } from './database.ts'
+import type { Db } from './database.ts'
 import { statementOf } from './statements.ts'
 
 export interface PageQuery {

@@ -11,15 +11,8 @@ import { newSecret } from '../../infra/api-key-format.ts'
 import { EmbeddedPostgresError, startEmbedded } from '../../infra/postgres/embedded.ts'
 import { MigrationError, readMigrations } from '../../infra/postgres/migrations.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
-import {
-  allScopes,
-  insertKey,
-  insertUser,
-  scopesFor,
-  toApiKey,
-  toUser,
-  type Scope,
-} from '../../services/users/users.ts'
+import { insertUser, toUser } from '../../services/users/users.ts'
+import { allScopes, insertApiKey, defaultScopes, toApiKey, type Scope } from '../../services/users/api-keys.ts'
 
 const usage = `npm run admin -- users                                  lists the users
 npm run admin -- keys [--user ID|EMAIL]                 lists the API keys, without their secrets
@@ -109,10 +102,10 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
       await events.emit(tx, 'user.created', toUser(user))
       return {
         user,
-        key: await insertKey(tx, keyMode, {
+        key: await insertApiKey(tx, keyMode, {
           userId: user.id,
           name: 'first key',
-          scopes: scopesFor(role),
+          scopes: defaultScopes(role),
           projectIds: null,
           expiresAt: null,
         }),
@@ -123,7 +116,7 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
 
   async 'create-key'(db, events) {
     const user = await findUser(db, required('user'))
-    const scopes = values.scopes?.split(',').map((s) => s.trim()) ?? scopesFor(user.role)
+    const scopes = values.scopes?.split(',').map((s) => s.trim()) ?? defaultScopes(user.role)
     const unknown = scopes.find((scope) => !(allScopes as readonly string[]).includes(scope))
     if (unknown !== undefined)
       throw new AdminError(`There is no scope \`${unknown}\`; there are ${allScopes.join(', ')}.`)
@@ -132,7 +125,7 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
     const expiresAt =
       values.days === undefined ? null : new Date(Date.now() + Number(values.days) * 86_400_000)
     const key = await db.transaction(async (tx) => {
-      const made = await insertKey(tx, keyMode, {
+      const made = await insertApiKey(tx, keyMode, {
         userId: user.id,
         name: required('name'),
         scopes: scopes as Scope[],

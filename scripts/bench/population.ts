@@ -6,7 +6,8 @@ import { openDatabase } from '../../infra/database/database.ts'
 import { newId } from '../../infra/ids.ts'
 import { ADMINISTRATOR, passwordFile } from '../../infra/postgres/cluster.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
-import { insertKey, insertUser, scopesFor } from '../../services/users/users.ts'
+import { insertUser } from '../../services/users/users.ts'
+import { insertApiKey, defaultScopes } from '../../services/users/api-keys.ts'
 
 export interface Person {
   id: string
@@ -38,10 +39,10 @@ export async function addPeople(url: string, names: string[]): Promise<Person[]>
           name,
           role: 'user',
         })
-        const { key } = await insertKey(tx, 'test', {
+        const { key } = await insertApiKey(tx, 'test', {
           userId: user.id,
           name: 'bench',
-          scopes: scopesFor('user'),
+          scopes: defaultScopes('user'),
           projectIds: null,
           expiresAt: null,
         })

@@ -1,13 +1,17 @@
-// The catalogues beside the reference page: every code of errors and every type of event, each on a page that needs no script and fits a phone.
-import { catalogue, type ErrorCodeInfo, type EventInfo } from './openapi-samples.ts'
+// The documentation pages /docs/errors and /docs/events: all error codes and all event types. The pages work
+// without JavaScript and on small screens.
+import { docsData, type ErrorCodeInfo, type EventInfo } from './openapi-samples.ts'
 import { html, htmlDocument, policyOf, type Html } from '../../infra/html/html.ts'
 
 const style = `
-:root { color-scheme: light dark; --ground: #fff; --text: #1b1f27; --soft: #59606e; --line: #dfe3e9; --code: #f3f5f8; --accent: #1d4ed8 }
-@media (prefers-color-scheme: dark) { :root { --ground: #0f1116; --text: #e9ebef; --soft: #a2aab8; --line: #2b303a; --code: #1a1e26; --accent: #8ab4ff } }
+:root { color-scheme: light dark;
+  --ground: #fff; --text: #1b1f27; --soft: #59606e; --line: #dfe3e9; --code: #f3f5f8; --accent: #1d4ed8 }
+@media (prefers-color-scheme: dark) { :root {
+  --ground: #0f1116; --text: #e9ebef; --soft: #a2aab8; --line: #2b303a; --code: #1a1e26; --accent: #8ab4ff } }
 * { box-sizing: border-box }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; scroll-padding-top: 1rem }
-body { margin: 0; background: var(--ground); color: var(--text); font: 1rem/1.6 system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif; overflow-wrap: anywhere }
+body { margin: 0; background: var(--ground); color: var(--text); overflow-wrap: anywhere;
+  font: 1rem/1.6 system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif }
 main { max-width: 54rem; margin: 0 auto; padding: 2rem 1.25rem 4rem }
 h1 { font-size: 1.75rem; line-height: 1.25; margin: 1rem 0 .5rem }
 h2 { font: 600 1.0625rem/1.4 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; margin: 0 }
@@ -24,33 +28,35 @@ dl { display: grid; gap: .25rem 1.25rem; margin: .75rem 0 0 }
 dt { color: var(--soft) }
 dd { margin: 0 }
 @media (min-width: 40rem) { dl { grid-template-columns: 7rem minmax(0, 1fr) } }
-code, pre { font-family: ui-monospace, 'SF Mono', Menlo, Consolas, monospace; font-size: .875em; background: var(--code); border-radius: 4px }
+code, pre { font-family: ui-monospace, 'SF Mono', Menlo, Consolas, monospace; font-size: .875em;
+  background: var(--code); border-radius: 4px }
 code { padding: .125rem .25rem }
 pre { padding: 1rem; overflow-x: auto; line-height: 1.5; overflow-wrap: normal; margin: .75rem 0 0 }
 summary { cursor: pointer; color: var(--accent); padding: .5rem 0 }
 `
 
-export const catalogueHeaders: Readonly<Record<string, string>> = {
+export const cataloguePageHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': policyOf(style, "'none'"),
   'referrer-policy': 'no-referrer',
   'x-frame-options': 'DENY',
 }
 
 const retries: Record<ErrorCodeInfo['retry'], string> = {
-  no: 'No: the same request is answered the same.',
-  later: 'Yes, later: after the seconds of Retry-After, or a moment where there is none.',
-  renewed: 'Yes, renewed: with what has changed since.',
+  no: 'No. The same request fails again.',
+  later:
+    'Yes, after the number of seconds in Retry-After, or after a short delay if there is no Retry-After.',
+  renewed: 'Yes, after you resolved the cause of the error.',
 }
 
 export function errorsPage(): string {
-  const { errors } = catalogue()
-  return whole(
+  const { errors } = docsData()
+  return cataloguePage(
     'Errors',
     html`<p>
-      Every error is <code>{"error": {"code", "message", "details"}}</code>. Programs go by the
-      <code>code</code> and by <code>details.constraint</code>; the message is for people and may change.
-      <code>details.request_id</code> is what to report. New codes may come: take one that you do not know by
-      its status.
+      Every error has the form <code>{"error": {"code", "message", "details"}}</code>. Programs should check
+      <code>code</code> and <code>details.constraint</code>. The <code>message</code> is for people and can
+      change. When you contact support, include <code>details.request_id</code>. New codes can be added: treat
+      an unknown code according to its HTTP status.
     </p>`,
     errors.map(({ code }) => code),
     errors.map(({ code, status, means, when, do: remedy, retry, reserved }) =>
@@ -67,7 +73,7 @@ export function errorsPage(): string {
             ${
               reserved
                 ? null
-                : html`<dt>Again?</dt>
+                : html`<dt>Retry</dt>
                     <dd>${retries[retry]}</dd> `
             }
           </dl>`,
@@ -76,22 +82,26 @@ export function errorsPage(): string {
   )
 }
 
-const readers: Record<EventInfo['audience'], string> = {
+const audiences: Record<EventInfo['audience'], string> = {
   project: 'members of the project',
-  user: 'the user whom it is about',
+  user: 'the user that the event is about',
   admins: 'admins',
-  everyone: 'everyone',
+  everyone: 'all users',
+}
+
+function requiredRole(role: string | null): Html | null {
+  return role === null || role === 'viewer' ? null : html`, with at least the role ${role}`
 }
 
 export function eventsPage(): string {
-  const { events } = catalogue()
-  return whole(
+  const { events } = docsData()
+  return cataloguePage(
     'Events',
     html`<p>
-      Every change leaves an event, in one log: read it as a list (<code>GET /v1/events</code>), as a stream
-      (<code>GET /v1/events/stream</code>), or have it sent by webhooks. <code>data.object</code> is the
-      resource as it was right after; <code>data.previous_attributes</code> has the former values of what an
-      update changed. New types and new fields may come.
+      Every change creates an event. Read events as a list (<code>GET /v1/events</code>), as a stream
+      (<code>GET /v1/events/stream</code>), or receive them by webhooks. <code>data.object</code> is the
+      resource after the change; <code>data.previous_attributes</code> contains the previous values of the
+      fields that an update changed. New types and fields can be added.
     </p>`,
     events.map(({ type }) => type),
     events.map(({ type, description, scope, audience, role, object, example }) =>
@@ -99,9 +109,9 @@ export function eventsPage(): string {
         type,
         html` <p>${inline(description)}</p>
           <dl>
-            <dt>For</dt>
+            <dt>Readers</dt>
             <dd>
-              ${readers[audience]}${role !== null && role !== 'viewer' ? html`, with the role ${role} or above` : null}
+              ${audiences[audience]}${requiredRole(role)}
             </dd>
             <dt>Scope</dt>
             <dd><code>${scope}</code></dd>
@@ -124,7 +134,7 @@ function article(name: string, body: Html): Html {
   </article> `
 }
 
-function whole(title: string, introduction: Html, names: string[], articles: Html[]): string {
+function cataloguePage(title: string, introduction: Html, names: string[], articles: Html[]): string {
   return htmlDocument({
     title: `${title} · Platform API`,
     icon: 'data:,',
@@ -141,7 +151,7 @@ function whole(title: string, introduction: Html, names: string[], articles: Htm
   })
 }
 
-/** Text in which what stands between backticks is code. */
+/** Converts text between backticks to code elements. */
 function inline(text: string): Html {
   return html`${text.split('`').map((part, i) => (i % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`
 }

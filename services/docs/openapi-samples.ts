@@ -1,7 +1,8 @@
-// What the reference page draws: the published contract, and beside each operation what generated/docs.json knows of it. Made when it is first asked for.
+// The OpenAPI document of the reference page: the published document with examples and code samples from
+// generated/docs.json.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { contractAsJson } from './openapi.ts'
+import { openapiJson } from './openapi.ts'
 
 type Json = any
 
@@ -24,7 +25,7 @@ export interface EventInfo {
   example: Json
 }
 
-interface Catalogue {
+interface DocsData {
   operations: Record<
     string,
     {
@@ -38,31 +39,32 @@ interface Catalogue {
 }
 
 const aboutSamples =
-  'The samples of code take the address of this server from `PLATFORM_URL`, without the `/v1`, and a key from `PLATFORM_API_KEY`.'
+  'The code samples read the URL of this server, without `/v1`, from `PLATFORM_URL`, ' +
+  'and the API key from `PLATFORM_API_KEY`.'
 
-export function catalogue(): Catalogue {
-  return JSON.parse(readFileSync(join(import.meta.dirname, '../../generated/docs.json'), 'utf8')) as Catalogue
+export function docsData(): DocsData {
+  return JSON.parse(readFileSync(join(import.meta.dirname, '../../generated/docs.json'), 'utf8')) as DocsData
 }
 
-/** The contract with examples of every request and answer, and with code samples (`x-codeSamples`), as JSON. */
-export function contractWithSamples(): string {
-  const { operations, events } = catalogue()
-  const contract = contractAsJson() as Json
+/** The OpenAPI document as JSON, with an example of every request and response, and with `x-codeSamples`. */
+export function openapiWithSamples(): string {
+  const { operations, events } = docsData()
+  const document = openapiJson() as Json
   const paths = Object.fromEntries(
-    Object.entries<Json>(contract.paths).map(([path, item]) => [
+    Object.entries<Json>(document.paths).map(([path, item]) => [
       path,
       Object.fromEntries(
         Object.entries<Json>(item).map(([key, value]) => [
           key,
           operations[value.operationId] === undefined
             ? value
-            : withSamples(contract, value, operations[value.operationId]),
+            : withSamples(document, value, operations[value.operationId]),
         ]),
       ),
     ]),
   )
   const webhooks = Object.fromEntries(
-    Object.entries<Json>(contract.webhooks ?? {}).map(([type, { post }]) => {
+    Object.entries<Json>(document.webhooks ?? {}).map(([type, { post }]) => {
       const { example } = events.find((event) => event.type === type)!
       return [
         type,
@@ -70,23 +72,23 @@ export function contractWithSamples(): string {
       ]
     }),
   )
-  const info = { ...contract.info, description: `${contract.info.description}\n${aboutSamples}\n` }
-  return JSON.stringify({ ...contract, info, paths, webhooks })
+  const info = { ...document.info, description: `${document.info.description}\n${aboutSamples}\n` }
+  return JSON.stringify({ ...document, info, paths, webhooks })
 }
 
 function withSamples(
-  contract: Json,
+  document: Json,
   operation: Json,
-  { request, replies, samples }: Catalogue['operations'][string],
+  { request, replies, samples }: DocsData['operations'][string],
 ): Json {
   const responses = Object.fromEntries(
     Object.entries<Json>(operation.responses).map(([status, response]) => {
       if (replies[status] === undefined) return [status, response]
-      const whole =
+      const resolved =
         response.$ref === undefined
           ? response
-          : contract.components.responses[response.$ref.split('/').at(-1)]
-      return [status, withExample(whole, Object.keys(whole.content)[0], replies[status])]
+          : document.components.responses[response.$ref.split('/').at(-1)]
+      return [status, withExample(resolved, Object.keys(resolved.content)[0], replies[status])]
     }),
   )
   const { requestBody } = operation

@@ -1,4 +1,5 @@
-// The published contract, as it was when this server started: what is generated later is the next server's.
+// The published OpenAPI document. It is read once at the start of the server, so that it matches the running
+// code even if a later build overwrites the file.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -10,12 +11,12 @@ const texts = {
 let json: Record<string, unknown> | undefined
 let yaml: string | undefined
 
-export function contractAsJson(): Record<string, unknown> {
+export function openapiJson(): Record<string, unknown> {
   json ??= JSON.parse(texts.json.toString()) as Record<string, unknown>
   return json
 }
 
-export function contractAsYaml(): string {
+export function openapiYaml(): string {
   yaml ??= texts.yaml.toString()
   return yaml
 }

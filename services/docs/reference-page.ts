@@ -1,25 +1,30 @@
-// The reference page: Scalar draws the published contract and sends the requests that are tried from it. The page needs
-// this server alone, and its policy lets it reach nothing else.
+// The API reference at /docs: Scalar renders the OpenAPI document and sends the requests that readers try.
+// The page loads nothing from other servers, and its Content-Security-Policy forbids that.
 import { readFileSync } from 'node:fs'
 
 const scalar = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.resolve('@scalar/fastify-api-reference')), 'utf8'),
 ) as { version: string }
 
-/** Where the page's script is served: the version in its name lets browsers keep it for good. */
-export const docsScript = `/docs/scalar-${scalar.version}.js`
+/**
+ * The path of the page's script. It contains Scalar's version, so that browsers can cache the script for
+ * ever.
+ */
+export const docsScriptPath = `/docs/scalar-${scalar.version}.js`
 
-/** The contract with examples and code samples, for the page alone. */
-export const docsDocument = '/docs/openapi.json'
+/** The path of the OpenAPI document with examples and code samples; only the page uses it. */
+export const docsOpenapiPath = '/docs/openapi.json'
 
-/** What Scalar leaves to mend: a frame around the section that a link leads to, a button upon the address on a phone. */
+/**
+ * Fixes for Scalar: an outline around the section that a link leads to, and a button over the URL on phones.
+ */
 const styles = `
 section:focus-visible { outline: none }
 @media (max-width: 767px) { .scalar-client .scalar-sidebar-toggle { top: 3.5rem } }`
 
-/** Scalar's settings. A key that is entered stays in the memory of the tab. */
+/** Scalar's settings. `persistAuth: false` keeps an entered API key in the memory of the tab only. */
 const settings = {
-  url: docsDocument,
+  url: docsOpenapiPath,
   slug: 'platform-api',
   persistAuth: false,
   withDefaultFonts: false,
@@ -32,14 +37,14 @@ const settings = {
   documentDownloadType: 'both',
   defaultRequestBodyView: 'raw',
   customCss: styles,
-  // Each operation has samples of its own.
+  // Each operation has its own code samples.
   hiddenClients: true,
   localization: { translations: { apiClient: { requestAuthTab: { bearerToken: 'API key' } } } },
 }
 
 export const docsHeaders: Record<string, string> = {
-  // Scalar writes its styles into the page, and shows an image or a sound that a request answered as blob:. Frames stay
-  // shut: what was uploaded as HTML would run beside the key.
+  // Scalar adds inline styles, and shows images and audio of responses from blob: URLs. Frames are forbidden,
+  // because an uploaded HTML file would run in the page that holds the API key.
   'content-security-policy': [
     "default-src 'none'",
     "script-src 'self'",
@@ -56,8 +61,16 @@ export const docsHeaders: Record<string, string> = {
   'x-frame-options': 'DENY',
 }
 
-const icon =
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#2563eb"/><path d="M6 4 2.5 8 6 12M10 4l3.5 4L10 12" fill="none" stroke="#fff" stroke-width="1.6"/></svg>'
+const icon = [
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">',
+  '<rect width="16" height="16" rx="4" fill="#2563eb"/>',
+  '<path d="M6 4 2.5 8 6 12M10 4l3.5 4L10 12" fill="none" stroke="#fff" stroke-width="1.6"/></svg>',
+].join('')
+
+/** An object as JSON in an HTML attribute. */
+function attributeJson(value: object): string {
+  return JSON.stringify(value).replaceAll('&', '&amp;').replaceAll('"', '&quot;')
+}
 
 export function docsPage(): string {
   return `<!doctype html>
@@ -70,9 +83,11 @@ export function docsPage(): string {
 <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(icon)}">
 </head>
 <body>
-<noscript>This page needs JavaScript. The contract itself is at <a href="/openapi.json">/openapi.json</a>, the <a href="/docs/errors">errors</a> and the <a href="/docs/events">events</a> on pages of their own.</noscript>
-<script id="api-reference" data-configuration="${JSON.stringify(settings).replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"></script>
-<script src="${docsScript}"></script>
+<noscript>This page needs JavaScript. Without JavaScript, read the OpenAPI document at
+<a href="/openapi.json">/openapi.json</a>, the <a href="/docs/errors">errors</a> and the
+<a href="/docs/events">events</a>.</noscript>
+<script id="api-reference" data-configuration="${attributeJson(settings)}"></script>
+<script src="${docsScriptPath}"></script>
 </body>
 </html>
 `

@@ -1,9 +1,10 @@
-// The end of the log, followed live: numbers what is committed, reads it once for all streams of this process, and hands
-// each what it may read at that moment. A stream that cannot keep up is not written ahead for: it reads its own pages from
-// the database once it is ready again, so what is kept in memory does not grow with slow readers.
-import { setImmediate as othersTurn } from 'node:timers/promises'
+// Event streams: sends new events to the subscribers of this process. It numbers committed events, reads each
+// new batch once for all subscribers, and sends to each subscriber the events that its API key can read at
+// that moment. A slow subscriber never causes buffering: a subscriber that is not waiting when a batch
+// arrives reads its own pages from the database when it is ready again.
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import pLimit from 'p-limit'
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { ApiError, tooManyOpen } from '../../infra/errors.ts'
 import type { Listener } from '../../infra/database/notifications.ts'
@@ -12,94 +13,101 @@ import type { Principal, Principals } from '../users/authentication.ts'
 import type { Role } from '../projects/projects.ts'
 import type { StreamEvents } from '../../generated/operations.ts'
 import {
+  canReadEvent,
   eventColumns,
-  mayRead,
   numberEvents,
   readEvents,
-  type Audience,
   type Event,
-  type Filter,
+  type EventAudience,
+  type EventFilter,
 } from './log.ts'
 
-type Sent = SentEvent<StreamEvents['streamEvents']>
+/** A server-sent event. Without `data` it only updates the client's last event id. */
+type ServerSentEvent = SentEvent<StreamEvents['streamEvents']>
 type EndReason = StreamEvents['streamEvents']['end']['reason']
 
-export interface Tail {
-  /** Something was written here: number it and hand it on without waiting for the next look. */
-  nudge(): void
-  /** Calls `told` whenever the log has grown. */
-  onGrowth(told: () => void): void
-  /**
-   * The events after `after`, for as long as the signal is not aborted, the key good and the server not stopping. It
-   * begins with its place in the log, and tells it again as it moves. Its first step throws 429 when the user has too
-   * many streams open.
-   */
-  follow(principal: Principal, filter: Filter, after: number): (gone: AbortSignal) => AsyncIterable<Sent>
-  /** Begins to look after the log. */
-  start(): void
-  /** Ends all streams, each with an event that says so. */
-  close(): Promise<void>
-  /** How many streams are open. */
-  readonly streams: number
-}
-
-export interface TailOptions {
+export interface EventStreamsOptions {
   db: Db
   principals: Principals
   listener: Listener
-  /** Streams that one user may have open, in this process. */
+  /** Streams that one user may have open in this process. */
   streamsPerUser: number
   onError?: (error: Error) => void
-  /** How often the log is looked at even if nothing was heard, in ms. Default 1,000. */
+  /** Milliseconds between two polls of the log when no notification arrives. Default 1,000. */
   interval?: number
-  /** How often a stream with nothing to tell looks whether its key is still good, in ms. Default 10,000. */
+  /** Milliseconds between two checks of the API key of a stream without events. Default 10,000. */
   positionInterval?: number
 }
 
-interface Reader {
+interface Subscriber {
   principal: Principal
-  filter: Filter
-  gone: AbortSignal
-  /** Everything up to here was told, or is not for it. */
+  filter: EventFilter
+  /** Aborted when the client disconnects. */
+  signal: AbortSignal
+  /** The sequence up to which every event was sent or is not for this subscriber. */
   cursor: number
-  /** Set while it waits for what comes next; called with null it looks for itself. */
+  /**
+   * Set while the subscriber waits for new events. Called with null, the subscriber checks for itself what to
+   * do.
+   */
   wake: ((batch: Batch | null) => void) | null
 }
 
-/** What was written, with the roles in its projects of those who wait for it. */
+/** New events, with the roles that the waiting users have in the events' projects. */
 interface Batch {
-  rows: Array<{ event: Event; audience: Audience }>
-  /** By project and user. */
+  rows: Array<{ event: Event; audience: EventAudience }>
+  /** By project id and user id. */
   roles: Map<string | null, Map<string, Role>>
+  /** The sequence up to which the batch covers the log. */
   through: number
 }
 
-/** What a reader is told next, and how far in the log it is then. */
+/** The next events of one subscriber, and the sequence that its cursor reaches with them. */
 interface Page {
   events: Event[]
   through: number
 }
 
-/** How many events are read at once for all. */
+/** Events that are read at once for all subscribers. */
 const batchSize = 100
-/** Events, counted for each reader, that are handed on before whatever else there is to do gets its turn. */
-const handedAtOnce = 500
-/** How many readers read for themselves at the same time, so that requests find connections too. */
-const pagesAtOnce = 3
-/** How many events a reader reads for itself, and how many characters of them may wait for its client. */
+/** Events, counted once for each subscriber, that are sent before other work of the process gets its turn. */
+const maxSendsPerTick = 500
+/**
+ * Subscribers that read their own pages at the same time; the limit leaves database connections to requests.
+ */
+const maxConcurrentReads = 3
+/** Events in a subscriber's own page, and the characters of these events that may wait for the client. */
 const pageSize = 25
-const pageText = 256 * 1024
-/** Milliseconds after which what was read is read again instead of told: rights may have changed. */
-const freshness = 1_000
+const maxPageCharacters = 256 * 1024
+/**
+ * Milliseconds after which events are read again instead of sent, because the caller's permissions may have
+ * changed.
+ */
+const maxPageAgeMs = 1_000
 
-const grown = statement<Event & { user_id: string | null; scope: string; min_role: Role | null }>(`
-  SELECT ${eventColumns}, e.user_id, e.scope, e.role::text AS min_role
-  FROM events e WHERE e.sequence > $1 ORDER BY e.sequence LIMIT $2`)
-const rolesOf = statement<{ project_id: string; user_id: string; role: Role }>(`
-  SELECT project_id, user_id, role::text FROM members WHERE project_id = ANY($1) AND user_id = ANY($2)`)
+export class EventStreams {
+  readonly #db: Db
+  readonly #principals: Principals
+  readonly #streamsPerUser: number
+  readonly #onError: (error: Error) => void
+  readonly #interval: number
+  readonly #positionInterval: number
 
-export function createTail(options: TailOptions): Tail {
-  const {
+  readonly #subscribers = new Set<Subscriber>()
+  /** The number of open streams by user id. */
+  readonly #openStreams = new Map<string, number>()
+  readonly #newEventsCallbacks: Array<() => void> = []
+  readonly #timers: NodeJS.Timeout[] = []
+  readonly #limitReads = pLimit(maxConcurrentReads)
+  #closed = false
+  /** The sequence up to which events were sent to all waiting subscribers; null before the first poll. */
+  #position: number | null = null
+  /** The poll that is running. */
+  #polling: Promise<void> | null = null
+  /** Whether a poll was requested since the last one started. */
+  #pollRequested = false
+
+  constructor({
     db,
     principals,
     listener,
@@ -107,229 +115,273 @@ export function createTail(options: TailOptions): Tail {
     onError = () => {},
     interval = 1_000,
     positionInterval = 10_000,
-  } = options
-  const readers = new Set<Reader>()
-  const open = new Map<string, number>()
-  const growth: Array<() => void> = []
-  const timers: NodeJS.Timeout[] = []
-  const inTurn = pLimit(pagesAtOnce)
-  let closed = false
-  /** Everything up to here was handed on; null before the first look. */
-  let position: number | null = null
-  let turn: Promise<void> | null = null
-  let again = false
-
-  listener.on('events', () => look())
-  // What was said while nothing could be heard is made up for.
-  listener.onState((listening) => {
-    if (listening) look()
-  })
-
-  return {
-    nudge: look,
-    onGrowth: (told) => {
-      growth.push(told)
-    },
-    follow: (principal, filter, after) => (gone) =>
-      stream({ principal, filter, gone, cursor: after, wake: null }),
-    start() {
-      timers.push(setInterval(look, interval).unref(), setInterval(wakeTheIdle, positionInterval).unref())
-      look()
-    },
-    async close() {
-      closed = true
-      for (const timer of timers) clearInterval(timer)
-      for (const reader of readers) reader.wake?.(null)
-      await turn
-    },
-    get streams() {
-      return readers.size
-    },
+  }: EventStreamsOptions) {
+    this.#db = db
+    this.#principals = principals
+    this.#streamsPerUser = streamsPerUser
+    this.#onError = onError
+    this.#interval = interval
+    this.#positionInterval = positionInterval
+    listener.on('events', () => this.#requestPoll())
+    // Notifications are lost while the listener is disconnected, so poll when it is connected again.
+    listener.onState((listening) => {
+      if (listening) this.#requestPoll()
+    })
   }
 
-  /** One look at a time; whoever asks during one gets another after it. */
-  function look(): void {
-    if (closed) return
-    again = true
-    turn ??= looking()
+  /** The number of open streams. */
+  get count(): number {
+    return this.#subscribers.size
   }
 
-  async function looking(): Promise<void> {
+  /**
+   * Call this after the commit of an event in this process: the streams send it without waiting for a
+   * notification.
+   */
+  notifyNewEvents(): void {
+    this.#requestPoll()
+  }
+
+  /** Calls `callback` whenever the log has new events. */
+  onNewEvents(callback: () => void): void {
+    this.#newEventsCallbacks.push(callback)
+  }
+
+  /**
+   * A stream of the events after the sequence `after`. It runs until its signal is aborted, the API key
+   * becomes invalid, or the server stops. It starts with its position in the log, and repeats the position as
+   * it changes. The first step throws 429 when the user has too many open streams.
+   */
+  open(
+    principal: Principal,
+    filter: EventFilter,
+    after: number,
+  ): (signal: AbortSignal) => AsyncIterable<ServerSentEvent> {
+    return (signal) => this.#stream({ principal, filter, signal, cursor: after, wake: null })
+  }
+
+  /** Starts to poll the log. */
+  start(): void {
+    this.#timers.push(
+      setInterval(() => this.#requestPoll(), this.#interval).unref(),
+      setInterval(() => this.#wakeIdleSubscribers(), this.#positionInterval).unref(),
+    )
+    this.#requestPoll()
+  }
+
+  /** Ends all streams, each with an `end` event. */
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const timer of this.#timers) clearInterval(timer)
+    for (const subscriber of this.#subscribers) subscriber.wake?.(null)
+    await this.#polling
+  }
+
+  /** Polls run one at a time. A request during a poll causes another poll after it. */
+  #requestPoll(): void {
+    if (this.#closed) return
+    this.#pollRequested = true
+    this.#polling ??= this.#poll()
+  }
+
+  async #poll(): Promise<void> {
     try {
-      while (again && !closed) {
-        again = false
-        const last = await numberEvents(db)
-        // A database that was put back to an older state is followed from there.
-        const before = Math.min(position ?? last, last)
-        position = before
-        while (position < last && !closed) await handOn(position, last)
-        // Who could not read for itself, because the database was away, tries again.
-        for (const reader of readers) if (isBehind(reader)) reader.wake?.(null)
-        if (position > before) for (const told of growth) told()
+      while (this.#pollRequested && !this.#closed) {
+        this.#pollRequested = false
+        const last = await numberEvents(this.#db)
+        // If the database was restored from a backup, the log may end before the position: continue from its
+        // end.
+        const before = Math.min(this.#position ?? last, last)
+        this.#position = before
+        while (this.#position < last && !this.#closed) await this.#sendNextBatch(this.#position, last)
+        // Subscribers that could not read their own page while the database was unavailable try again.
+        for (const subscriber of this.#subscribers) if (this.#isBehind(subscriber)) subscriber.wake?.(null)
+        if (this.#position > before) for (const callback of this.#newEventsCallbacks) callback()
       }
     } catch (error) {
-      onError(error as Error)
+      this.#onError(error as Error)
     } finally {
-      turn = null
+      this.#polling = null
     }
   }
 
-  /** Reads what follows the position, moves it, and hands what was read to all who wait. */
-  async function handOn(from: number, last: number): Promise<void> {
-    const users = new Set<string>()
-    for (const { wake, principal } of readers) if (wake !== null) users.add(principal.userId)
-    if (users.size === 0) {
-      position = last
+  /** Reads the batch after `from`, moves the position, and sends the batch to all waiting subscribers. */
+  async #sendNextBatch(from: number, last: number): Promise<void> {
+    const userIds = new Set(this.#waitingSubscribers().map(({ principal }) => principal.userId))
+    if (userIds.size === 0) {
+      this.#position = last
       return
     }
-    const batch = await readBatch(from, last, [...users])
-    position = batch.through
-    const atOnce = Math.ceil(handedAtOnce / Math.max(1, batch.rows.length))
-    for (const [i, reader] of waiting().entries()) {
-      if (i % atOnce === atOnce - 1) await othersTurn()
-      // Who came while this was read has no roles in it, and reads for itself.
-      reader.wake?.(users.has(reader.principal.userId) ? batch : null)
+    const batch = await readBatch(this.#db, from, last, [...userIds])
+    this.#position = batch.through
+    const subscribersPerTick = Math.ceil(maxSendsPerTick / Math.max(1, batch.rows.length))
+    for (const [i, subscriber] of this.#waitingSubscribers().entries()) {
+      if (i % subscribersPerTick === subscribersPerTick - 1) await yieldToEventLoop()
+      // The batch has no roles of a user who subscribed after it was read: that subscriber reads its own
+      // page.
+      subscriber.wake?.(userIds.has(subscriber.principal.userId) ? batch : null)
     }
   }
 
-  async function readBatch(from: number, last: number, users: string[]): Promise<Batch> {
-    const found = await db.sql(grown, [from, batchSize])
-    const rows = found.map(({ user_id, scope, min_role, ...event }) => ({
-      event,
-      audience: { type: event.type, project_id: event.project_id, user_id, scope, role: min_role },
-    }))
-    const roles: Batch['roles'] = new Map(rows.map(({ event }) => [event.project_id, new Map()]))
-    for (const { project_id, user_id, role } of await db.sql(rolesOf, [[...roles.keys()], users]))
-      roles.get(project_id)!.set(user_id, role)
-    const end = found.at(-1)?.sequence ?? last
-    return { rows, roles, through: found.length < batchSize ? Math.max(end, last) : end }
+  #waitingSubscribers(): Subscriber[] {
+    return [...this.#subscribers].filter(({ wake }) => wake !== null)
   }
 
-  function waiting(): Reader[] {
-    return [...readers].filter(({ wake }) => wake !== null)
+  #isBehind({ cursor }: Subscriber): boolean {
+    return this.#position !== null && cursor < this.#position
   }
 
-  function isBehind({ cursor }: Reader): boolean {
-    return position !== null && cursor < position
+  #isOver({ signal }: Subscriber): boolean {
+    return this.#closed || signal.aborted
   }
 
-  /** However little happens, a stream learns that its key is no longer good. */
-  function wakeTheIdle(): void {
-    for (const reader of readers) if (!isBehind(reader)) reader.wake?.(null)
+  /** A stream without events checks its API key, too. */
+  #wakeIdleSubscribers(): void {
+    for (const subscriber of this.#subscribers) if (!this.#isBehind(subscriber)) subscriber.wake?.(null)
   }
 
-  async function* stream(reader: Reader): AsyncGenerator<Sent> {
-    const {
-      principal: { userId },
-      gone,
-    } = reader
-    const count = open.get(userId) ?? 0
-    if (count >= streamsPerUser) throw tooManyOpen('streams of events', streamsPerUser)
-    open.set(userId, count + 1)
-    readers.add(reader)
-    gone.addEventListener('abort', () => reader.wake?.(null))
+  async *#stream(subscriber: Subscriber): AsyncGenerator<ServerSentEvent> {
+    const { userId } = subscriber.principal
+    this.#add(subscriber, userId)
     try {
-      yield { id: String(reader.cursor) }
-      while (!isOver(reader)) {
-        const { events, through } = await next(reader)
-        const until = performance.now() + freshness
+      yield { id: String(subscriber.cursor) }
+      while (!this.#isOver(subscriber)) {
+        const { events, through } = await this.#nextPage(subscriber)
+        const expiresAt = performance.now() + maxPageAgeMs
         for (const event of events) {
           yield { event: 'message', id: String(event.sequence), data: event }
-          reader.cursor = event === events.at(-1) ? through : event.sequence
-          if (isOver(reader) || performance.now() > until) break
+          subscriber.cursor = event === events.at(-1) ? through : event.sequence
+          if (this.#isOver(subscriber) || performance.now() > expiresAt) break
         }
-        if (events.length === 0) reader.cursor = through
-        yield { id: String(reader.cursor) }
+        if (events.length === 0) subscriber.cursor = through
+        yield { id: String(subscriber.cursor) }
       }
-      if (closed) yield end('shutdown')
+      if (this.#closed) yield endEvent('shutdown')
     } catch (error) {
       const status = error instanceof ApiError ? error.status : 500
       if (status !== 401 && status !== 410) throw error
-      yield end(status === 401 ? 'unauthorized' : 'removed')
+      yield endEvent(status === 401 ? 'unauthorized' : 'removed')
     } finally {
-      readers.delete(reader)
-      const left = open.get(userId)! - 1
-      if (left === 0) open.delete(userId)
-      else open.set(userId, left)
+      this.#remove(subscriber, userId)
     }
   }
 
-  function isOver({ gone }: Reader): boolean {
-    return closed || gone.aborted
+  #add(subscriber: Subscriber, userId: string): void {
+    const open = this.#openStreams.get(userId) ?? 0
+    if (open >= this.#streamsPerUser) throw tooManyOpen('event streams', this.#streamsPerUser)
+    this.#openStreams.set(userId, open + 1)
+    this.#subscribers.add(subscriber)
+    subscriber.signal.addEventListener('abort', () => subscriber.wake?.(null))
   }
 
-  /** What comes next: from the database while the reader is behind, else as it happens; nothing, after a while of nothing. */
-  async function next(reader: Reader): Promise<Page> {
+  #remove(subscriber: Subscriber, userId: string): void {
+    this.#subscribers.delete(subscriber)
+    const left = this.#openStreams.get(userId)! - 1
+    if (left === 0) this.#openStreams.delete(userId)
+    else this.#openStreams.set(userId, left)
+  }
+
+  /**
+   * The next events: from the database while the subscriber is behind, otherwise the next batch. Empty when
+   * the subscriber is woken without a batch.
+   */
+  async #nextPage(subscriber: Subscriber): Promise<Page> {
     try {
-      const batch = isBehind(reader) ? null : await woken(reader)
-      if (batch === null && isBehind(reader)) return await inTurn(() => ownPage(reader))
-      // Who may read less since then learns nothing more by a stream that has been open for long.
-      reader.principal = await renewed(reader)
-      if (batch === null) return nothingFor(reader)
-      const { rows, roles, through } = batch
-      const events = rows
-        .filter(({ event, audience }) => isFor(reader, event, audience, roles))
-        .map(({ event }) => event)
-      return { events, through: Math.max(reader.cursor, through) }
+      const batch = this.#isBehind(subscriber) ? null : await this.#nextBatch(subscriber)
+      if (batch === null && this.#isBehind(subscriber))
+        return await this.#limitReads(() => this.#readOwnPage(subscriber))
+      // Permissions that were removed since the stream was opened no longer apply.
+      subscriber.principal = await this.#refresh(subscriber)
+      return batch === null ? emptyPage(subscriber) : pageFromBatch(subscriber, batch)
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 503)) throw error
-      // The database is away. The look that finds it again wakes whoever is behind.
-      await woken(reader)
-      return nothingFor(reader)
+      // The database is unavailable. The first poll that succeeds wakes the subscribers that are behind.
+      await this.#nextBatch(subscriber)
+      return emptyPage(subscriber)
     }
   }
 
-  async function woken(reader: Reader): Promise<Batch | null> {
-    if (isOver(reader)) return null
+  async #nextBatch(subscriber: Subscriber): Promise<Batch | null> {
+    if (this.#isOver(subscriber)) return null
     return await new Promise((resolve) => {
-      reader.wake = (batch) => {
-        reader.wake = null
+      subscriber.wake = (batch) => {
+        subscriber.wake = null
         resolve(batch)
       }
     })
   }
 
-  /** Keys are not kept while their changes cannot be heard: then each reader asks the database. */
-  async function renewed({ principal }: Reader): Promise<Principal> {
-    return principals.listening
-      ? await principals.renew(principal)
-      : await inTurn(() => principals.renew(principal))
+  /**
+   * Keys are not cached while the listener is disconnected. Then each call is a query, which the limit
+   * applies to.
+   */
+  async #refresh({ principal }: Subscriber): Promise<Principal> {
+    return this.#principals.listening
+      ? await this.#principals.refresh(principal)
+      : await this.#limitReads(() => this.#principals.refresh(principal))
   }
 
-  async function ownPage(reader: Reader): Promise<Page> {
-    if (isOver(reader)) return nothingFor(reader)
-    reader.principal = await principals.renew(reader.principal)
-    const { events, next } = await readEvents(db, reader.principal, reader.cursor, pageSize, reader.filter)
-    const fitting = beginningOf(events)
+  async #readOwnPage(subscriber: Subscriber): Promise<Page> {
+    if (this.#isOver(subscriber)) return emptyPage(subscriber)
+    subscriber.principal = await this.#principals.refresh(subscriber.principal)
+    const { principal, cursor, filter } = subscriber
+    const { events, next } = await readEvents(this.#db, principal, cursor, pageSize, filter)
+    const fitting = limitCharacters(events)
     return { events: fitting, through: fitting.length < events.length ? fitting.at(-1)!.sequence : next }
   }
 }
 
-function isFor(
-  { principal, filter, cursor }: Reader,
+const selectNewEvents = statement<Event & { user_id: string | null; scope: string; min_role: Role | null }>(`
+  SELECT ${eventColumns}, e.user_id, e.scope, e.role::text AS min_role
+  FROM events e WHERE e.sequence > $1 ORDER BY e.sequence LIMIT $2`)
+const selectRoles = statement<{ project_id: string; user_id: string; role: Role }>(`
+  SELECT project_id, user_id, role::text FROM members WHERE project_id = ANY($1) AND user_id = ANY($2)`)
+
+async function readBatch(db: Db, from: number, last: number, userIds: string[]): Promise<Batch> {
+  const found = await db.sql(selectNewEvents, [from, batchSize])
+  const rows = found.map(({ user_id, scope, min_role, ...event }) => ({
+    event,
+    audience: { type: event.type, project_id: event.project_id, user_id, scope, role: min_role },
+  }))
+  const roles: Batch['roles'] = new Map(rows.map(({ event }) => [event.project_id, new Map()]))
+  for (const { project_id, user_id, role } of await db.sql(selectRoles, [[...roles.keys()], userIds]))
+    roles.get(project_id)!.set(user_id, role)
+  const end = found.at(-1)?.sequence ?? last
+  return { rows, roles, through: found.length < batchSize ? Math.max(end, last) : end }
+}
+
+function pageFromBatch(subscriber: Subscriber, { rows, roles, through }: Batch): Page {
+  const events = rows
+    .filter(({ event, audience }) => isVisible(subscriber, event, audience, roles))
+    .map(({ event }) => event)
+  return { events, through: Math.max(subscriber.cursor, through) }
+}
+
+function isVisible(
+  { principal, filter, cursor }: Subscriber,
   event: Event,
-  audience: Audience,
+  audience: EventAudience,
   roles: Batch['roles'],
 ): boolean {
   if (event.sequence <= cursor) return false
   if (filter.type !== undefined && event.type !== filter.type) return false
   if (filter.projectId !== undefined && event.project_id !== filter.projectId) return false
-  return mayRead(principal, audience, roles.get(event.project_id)?.get(principal.userId) ?? null)
+  return canReadEvent(principal, audience, roles.get(event.project_id)?.get(principal.userId) ?? null)
 }
 
-/** As many of the events as may wait for a client, one at least. */
-function beginningOf(events: Event[]): Event[] {
-  let text = 0
-  const tooMuch = events.findIndex(
-    (event, i) => (text += JSON.stringify(event.data).length) > pageText && i > 0,
+/** The first events that have at most `maxPageCharacters` together, at least one event. */
+function limitCharacters(events: Event[]): Event[] {
+  let characters = 0
+  const firstTooMany = events.findIndex(
+    (event, i) => (characters += JSON.stringify(event.data).length) > maxPageCharacters && i > 0,
   )
-  return tooMuch === -1 ? events : events.slice(0, tooMuch)
+  return firstTooMany === -1 ? events : events.slice(0, firstTooMany)
 }
 
-function nothingFor({ cursor }: Reader): Page {
+function emptyPage({ cursor }: Subscriber): Page {
   return { events: [], through: cursor }
 }
 
-function end(reason: EndReason): Sent {
+function endEvent(reason: EndReason): ServerSentEvent {
   return { event: 'end', data: { reason } }
 }

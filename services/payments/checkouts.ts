@@ -1,11 +1,11 @@
 // Checkout sessions as the API shows them. An order has one that is open at a time.
 import type { components } from '../../generated/types.ts'
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { violatedConstraint } from '../../infra/database/errors.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { conflict, invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
-import { accessColumns, requireAccess, type InSpace } from '../projects/resource-access.ts'
+import { accessColumns, requireAccess, type WorkspaceResource } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { OwnedOrder } from './orders.ts'
@@ -29,7 +29,7 @@ const columns = `c.id, c.url, c.mode::text, c.status::text, CASE WHEN c.status =
 export const checkoutColumns = `${columns}, c.project_id, c.owner_id`
 
 const read = (holdProject: boolean) =>
-  statement<OwnedCheckout & InSpace>(
+  statement<OwnedCheckout & WorkspaceResource>(
     `SELECT ${columns}, ${accessColumns('c', '$2', { lock: holdProject })} FROM checkouts c WHERE c.id = $1`,
   )
 const readCheckout = read(false)

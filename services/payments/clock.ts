@@ -1,5 +1,5 @@
 // The time of payments: what is due, and when something was paid, goes by it. The sandbox's can be moved forward, and never back.
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 
 const read = statement<{ now: string }>('SELECT payments_now() AS now')

@@ -1,6 +1,6 @@
 // What stands for money outlives its project: it is then its owner's alone, and subscriptions end. The database sees to that however a project is
 // removed; here it is done in steps, where there is much of it.
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 
 const most = 1_000

@@ -1,11 +1,11 @@
 // Orders as the API shows them. What they cost is computed here, from prices, when they are made, and never again.
 import { randomInt } from 'node:crypto'
 import type { components } from '../../generated/types.ts'
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { conflict, invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
-import { accessColumns, requireAccess, type InSpace } from '../projects/resource-access.ts'
+import { accessColumns, requireAccess, type WorkspaceResource } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { listPage, type Page, type PageQuery } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
@@ -28,7 +28,7 @@ const columns = (items = 'order_items'): string => `o.id, o.number, o.status::te
 export const orderColumns = (items?: string): string => `${columns(items)}, o.project_id, o.owner_id`
 
 const read = (holdProject: boolean) =>
-  statement<Order & InSpace>(
+  statement<Order & WorkspaceResource>(
     `SELECT ${columns()}, ${accessColumns('o', '$2', { lock: holdProject })} FROM orders o WHERE o.id = $1`,
   )
 const readOrder = read(false)

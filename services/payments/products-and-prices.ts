@@ -1,6 +1,6 @@
 // The catalogue: products and their prices, as the API shows them. A price never changes but for being archived.
 import type { components } from '../../generated/types.ts'
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'

@@ -1,7 +1,7 @@
 // Refunds as the API shows them. Together they never come to more than was paid: what is asked for is set aside on the order,
 // which is held, before the gateway hears of it.
 import type { components } from '../../generated/types.ts'
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { invalidField, invalidState, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'

@@ -1,7 +1,7 @@
 // What time brings about: renewals and their retries, sessions that expire, slow payments that come to their end. One thing after the other, each
 // in its own transaction and found by an index, in the order in which it is due, by the clock of payments. Any number of processes may do it at
 // once: who comes second to a thing waits for the first, and finds that it is not due any more.
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { paymentsNow } from './clock.ts'
 import { insertOrder } from './orders.ts'

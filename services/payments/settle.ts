@@ -1,7 +1,7 @@
 // What becomes of an order, its session and its subscription when money comes, or does not. Whoever tells of it, a page, a gateway
 // or the calendar, it counts once: every change of a state is one conditional UPDATE with its event, in the caller's transaction.
 // Locks are taken in one order everywhere: subscription, order, session.
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { invalidState } from '../../infra/errors.ts'
 import type { Emitter } from '../events/emit.ts'

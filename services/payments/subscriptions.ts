@@ -1,10 +1,10 @@
 // Subscriptions as the API shows them, and their periods: all are counted from the first one's beginning, so that what began on a
 // 31st is renewed on the last day of shorter months and on the 31st of longer ones.
 import type { components } from '../../generated/types.ts'
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
-import { accessColumns, requireAccess, type InSpace } from '../projects/resource-access.ts'
+import { accessColumns, requireAccess, type WorkspaceResource } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { listPage, type Page, type PageQuery } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
@@ -38,8 +38,8 @@ export const subscriptionColumns = `${columns}, s.project_id, s.owner_id`
 
 const read = (lock: boolean): string =>
   `SELECT ${columns}, ${accessColumns('s', '$2', { lock })} FROM subscriptions s WHERE s.id = $1`
-const readSubscription = statement<OwnedSubscription & InSpace>(read(false))
-const lockSubscription = statement<OwnedSubscription & InSpace>(`${read(true)} FOR NO KEY UPDATE OF s`)
+const readSubscription = statement<OwnedSubscription & WorkspaceResource>(read(false))
+const lockSubscription = statement<OwnedSubscription & WorkspaceResource>(`${read(true)} FOR NO KEY UPDATE OF s`)
 
 /** The subscription of the request, when the caller may do with it what the operation does. One statement; `lock` holds it, with its project. */
 export async function openSubscription(

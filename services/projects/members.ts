@@ -1,42 +1,78 @@
-// Members and invitations as the API shows them, and the rule that only owners rule over owners.
+// Members and invitations of a project, and the rule that only owners may add, change or remove owners.
 import type { components } from '../../generated/types.ts'
 import { Prisma, type Invitation as InvitationRow } from '../../generated/prisma/client.ts'
 import { ranks } from './access.ts'
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
-import { conflict, forbidden, notFound } from '../../infra/errors.ts'
+import { conflict, forbidden, notFound, invalidState } from '../../infra/errors.ts'
+import { listPage, type Page, type PageQuery } from '../../infra/database/pagination.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
+import type { Principal } from '../users/authentication.ts'
 import type { Project, Role } from './projects.ts'
 
 export type Member = components['schemas']['Member']
 export type Invitation = components['schemas']['Invitation']
 
+/** The columns of `Member`, from `members m JOIN users u`. */
 export const memberColumns = `m.id, m.project_id, m.role::text, m.added_by, m.created_at,
   jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', u.avatar_url) AS user`
 
-const readMember = statement<Member>(
-  `SELECT ${memberColumns} FROM members m JOIN users u ON u.id = m.user_id WHERE m.id = $1 AND m.project_id = $2`,
-)
+export interface MemberListQuery extends PageQuery {
+  sort: 'created_at' | 'name'
+  order: 'asc' | 'desc'
+  role?: Role
+}
 
-/** A member of the project. 404 for one of another project too: its id says nothing here. */
-export async function memberOf(db: Db, projectId: string, memberId: string): Promise<Member> {
-  const [member] = await db.sql(readMember, [memberId, projectId])
+/** A page of the members of a project, with the total, in one statement. */
+export async function listMembers(db: Db, projectId: string, query: MemberListQuery): Promise<Page<Member>> {
+  const values: unknown[] = [projectId]
+  const filters = ['m.project_id = $1']
+  if (query.role !== undefined) filters.push(`m.role::text = $${values.push(query.role)}`)
+  return await listPage<Member>(
+    db,
+    {
+      from: 'members m JOIN users u ON u.id = m.user_id',
+      columns: memberColumns,
+      filters,
+      values,
+      key: query.sort === 'name' ? 'lower(u.name)' : 'm.created_at',
+      id: 'm.id',
+      // Without the join, which no filter needs.
+      total: `SELECT count(*) AS total FROM members m WHERE ${filters.join(' AND ')}`,
+    },
+    query,
+  )
+}
+
+const selectMember = statement<Member>(`
+  SELECT ${memberColumns} FROM members m JOIN users u ON u.id = m.user_id
+  WHERE m.id = $1 AND m.project_id = $2`)
+
+/** A member of the project. Throws 404 for a member of another project, too. */
+export async function findMember(db: Db, projectId: string, memberId: string): Promise<Member> {
+  const [member] = await db.sql(selectMember, [memberId, projectId])
   if (member === undefined) throw notFound('member', memberId)
   return member
 }
 
-/** Only an owner gives the role owner, takes it, or removes who has it. */
-export function requirePowerOver(project: Project, roles: Role[]): void {
+/** Throws 403 when one of the roles is `owner` and the caller is not an owner. */
+export function requireOwnerForOwnerRole(project: Project, roles: Role[]): void {
   if (project.your_role !== 'owner' && roles.includes('owner'))
-    throw forbidden('Only an owner may do this to an owner.', 'role')
+    throw forbidden('Only an owner can add, change or remove an owner.', 'role')
 }
 
-/** Whether this role may manage members at all. */
-export function managesMembers(role: Role): boolean {
-  return ranks[role] >= ranks.admin
+/**
+ * Throws 403 unless the caller may remove the member: admins remove members, owners remove owners, everyone
+ * can leave.
+ */
+export function requireCanRemove(project: Project, principal: Principal, member: Member): void {
+  if (member.user.id === principal.userId) return
+  if (ranks[project.your_role] < ranks.admin)
+    throw forbidden('Your role allows you to remove only yourself.', 'role')
+  requireOwnerForOwnerRole(project, [member.role])
 }
 
-/** A new member of a locked project. 409 `member_exists` when the user is one already. */
+/** Adds a member to a locked project. Throws 409 `member_exists` when the user is already a member. */
 export async function insertMember(
   tx: Db,
   project: { id: string },
@@ -50,27 +86,49 @@ export async function insertMember(
       select: { id: true },
     })
   } catch (error) {
-    const again = error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002'
-    throw again ? conflict('member_exists', 'The user is a member of this project already.') : error
+    const duplicate = error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002'
+    throw duplicate ? conflict('member_exists', 'The user is already a member of this project.') : error
   }
-  return await memberOf(tx, project.id, id)
+  return await findMember(tx, project.id, id)
 }
 
-const otherOwners = statement<{ user_id: string }>(`
-  SELECT user_id FROM members WHERE project_id = $1 AND role = 'owner' AND id <> $2 ORDER BY created_at, id LIMIT 1`)
-const handOver = statement(`
-  UPDATE projects SET owner_id = $3, version = version + 1, updated_at = greatest(now(), updated_at + interval '1 millisecond')
+/**
+ * Gives a member of a locked project another role. Throws 409 `last_owner` when that would leave no owner.
+ */
+export async function changeRole(tx: Db, member: Member, role: Role): Promise<Member> {
+  if (member.role === 'owner') await replaceOwner(tx, member)
+  await tx.prisma.member.update({
+    where: { id: member.id },
+    data: { role, updatedAt: new Date() },
+    select: { id: true },
+  })
+  return { ...member, role }
+}
+
+/** Removes a member from a locked project. Throws 409 `last_owner` when that would leave no owner. */
+export async function deleteMember(tx: Db, member: Member): Promise<void> {
+  if (member.role === 'owner') await replaceOwner(tx, member)
+  await tx.prisma.member.delete({ where: { id: member.id }, select: { id: true } })
+}
+
+const findOtherOwner = statement<{ user_id: string }>(`
+  SELECT user_id FROM members WHERE project_id = $1 AND role = 'owner' AND id <> $2
+  ORDER BY created_at, id LIMIT 1`)
+const transferProject = statement(`
+  UPDATE projects SET owner_id = $3, version = version + 1,
+    updated_at = greatest(now(), updated_at + interval '1 millisecond')
   WHERE id = $1 AND owner_id = $2`)
 
 /**
- * Before an owner of a locked project is demoted or removed: 409 `last_owner` when there is no other,
- * else the project's owner_id passes to the longest-standing one.
+ * Call this before an owner of a locked project is demoted or removed. If the project's owner_id is this
+ * owner, it changes to the longest-standing other owner.
+ * @throws 409 `last_owner` when there is no other owner.
  */
-export async function releaseOwner(tx: Db, projectId: string, member: Member): Promise<void> {
-  const [heir] = await tx.sql(otherOwners, [projectId, member.id])
-  if (heir === undefined)
-    throw conflict('last_owner', 'A project needs an owner; make someone else owner first.')
-  await tx.sql(handOver, [projectId, member.user.id, heir.user_id])
+async function replaceOwner(tx: Db, { id, project_id: projectId, user }: Member): Promise<void> {
+  const [other] = await tx.sql(findOtherOwner, [projectId, id])
+  if (other === undefined)
+    throw conflict('last_owner', 'A project needs an owner. Make another member an owner first.')
+  await tx.sql(transferProject, [projectId, user.id, other.user_id])
 }
 
 export function toInvitation(row: InvitationRow): Invitation {
@@ -86,9 +144,72 @@ export function toInvitation(row: InvitationRow): Invitation {
   }
 }
 
-/** An invitation of the project. */
-export async function invitationOf(db: Db, projectId: string, invitationId: string): Promise<InvitationRow> {
+/** An invitation of the project. Throws 404 for an invitation of another project, too. */
+export async function findInvitation(
+  db: Db,
+  projectId: string,
+  invitationId: string,
+): Promise<InvitationRow> {
   const row = await db.prisma.invitation.findUnique({ where: { id: invitationId } })
   if (row === null || row.projectId !== projectId) throw notFound('invitation', invitationId)
   return row
+}
+
+/** An invitation expires after this time. */
+const invitationDays = 14
+
+/**
+ * Invites an email address. Throws 409 `invitation_exists` when the address has a pending invitation to the
+ * project.
+ */
+export async function insertInvitation(
+  tx: Db,
+  {
+    projectId,
+    email,
+    role,
+    invitedById,
+  }: Pick<InvitationRow, 'projectId' | 'email' | 'role' | 'invitedById'>,
+): Promise<Invitation> {
+  const existing = await tx.prisma.invitation.findFirst({ where: { projectId, email, status: 'pending' } })
+  if (existing !== null && existing.expiresAt > new Date())
+    throw conflict('invitation_exists', 'This email address already has a pending invitation.', 'email')
+  // A new invitation replaces an expired one.
+  if (existing !== null) await tx.prisma.invitation.delete({ where: { id: existing.id } })
+  const id = newId('inv')
+  const createdAt = timeOf(id)
+  const expiresAt = new Date(createdAt.getTime() + invitationDays * 86_400_000)
+  return toInvitation(
+    await tx.prisma.invitation.create({
+      data: { id, projectId, email, role, invitedById, createdAt, expiresAt },
+    }),
+  )
+}
+
+/** Throws 403 unless the invitation is for the caller's verified email address. */
+export async function requireInvitee(tx: Db, principal: Principal, { email }: InvitationRow): Promise<void> {
+  const user = await tx.prisma.user.findUniqueOrThrow({
+    where: { id: principal.userId },
+    select: { email: true, emailVerified: true },
+  })
+  if (user.email !== email || !user.emailVerified)
+    throw forbidden(
+      'This invitation is for another email address, or your email address is not verified.',
+      'email',
+    )
+}
+
+/**
+ * Accepts a pending invitation to a locked project: the user becomes a member. Throws 409 for another status.
+ */
+export async function acceptInvitation(
+  tx: Db,
+  project: { id: string },
+  row: InvitationRow,
+  userId: string,
+): Promise<Member> {
+  const { status } = toInvitation(row)
+  if (status !== 'pending') throw invalidState('invitation', status)
+  await tx.prisma.invitation.update({ where: { id: row.id }, data: { status: 'accepted' } })
+  return await insertMember(tx, project, { userId, role: row.role, addedById: row.invitedById })
 }

@@ -1,7 +1,8 @@
-// Projects as the API shows them: the statements behind the hottest reads, whose rows are the wire's objects.
+// Projects: reads, inserts and lists. These are the most frequent reads of the API, so the statements return
+// rows that are the API's objects already.
 import type { components } from '../../generated/types.ts'
 import type { Project as ProjectRow } from '../../generated/prisma/client.ts'
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement, statementOf } from '../../infra/database/statements.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { containing, offsetOf, pageOfRows, type Page } from '../../infra/database/pagination.ts'
@@ -10,11 +11,12 @@ import type { Principal } from '../users/authentication.ts'
 export type Project = components['schemas']['Project']
 export type Role = components['schemas']['Role']
 
-/** How long a deleted project can be restored. */
+/** A deleted project can be restored for this time. */
 export const restorableDays = 30
 
-export const projectColumns = `p.id, p.name, p.description, p.status::text, p.category, p.owner_id, p.tags, p.member_count,
-  p.metadata, p.version, p.created_at, p.updated_at, p.archived_at`
+/** The columns of `Project` without `your_role`, from `projects p`. */
+export const projectColumns = `p.id, p.name, p.description, p.status::text, p.category, p.owner_id, p.tags,
+  p.member_count, p.metadata, p.version, p.created_at, p.updated_at, p.archived_at`
 
 export interface ProjectListQuery {
   page: number
@@ -31,25 +33,30 @@ type ListRow = Project & { total: number }
 
 const sortKeys = { created_at: 'm.project_id', updated_at: 'p.updated_at', name: 'lower(p.name)' }
 
-/** A page of the projects that the caller is a member of: one statement, total included. */
+/** A page of the projects that the caller is a member of, with the total, in one statement. */
 export async function listProjects(
   db: Db,
   principal: Principal,
   query: ProjectListQuery,
 ): Promise<Page<Project>> {
-  const { text, values, searches } = listText(principal, query)
+  const { text, values, searches } = listStatement(principal, query)
   return pageOfRows(await db.sql(statementOf<ListRow>(text, { searches }), values), query)
 }
 
-function listText(
+/**
+ * Unlike `listPage`, this selects the page from `members` alone and joins `projects` afterwards, where the
+ * sort order and the filters allow it.
+ */
+function listStatement(
   principal: Principal,
   query: ProjectListQuery,
 ): { text: string; values: unknown[]; searches: boolean } {
   const values: unknown[] = [principal.userId]
   const value = (v: unknown): string => `$${values.push(v)}`
   const status = query.status === undefined ? "<> 'deleted'" : `= ${value(query.status)}::"ProjectStatus"`
-  const member = [`m.user_id = $1 AND m.project_status ${status}`]
-  if (principal.projectIds !== null) member.push(`m.project_id = ANY(${value([...principal.projectIds])})`)
+  const memberFilters = [`m.user_id = $1 AND m.project_status ${status}`]
+  if (principal.projectIds !== null)
+    memberFilters.push(`m.project_id = ANY(${value([...principal.projectIds])})`)
   const filters: string[] = []
   if (query.category !== undefined) filters.push(`p.category = ${value(query.category)}`)
   if (query.tag !== undefined) filters.push(`p.tags @> ARRAY[${value(query.tag)}]::text[]`)
@@ -57,20 +64,24 @@ function listText(
     const pattern = value(containing(query.q))
     filters.push(`(p.name ILIKE ${pattern} OR p.description ILIKE ${pattern})`)
   }
-  const where = [...member, ...filters].join(' AND ')
-  // Without filters the total is kept by triggers in project_counts, whatever it grows to.
+  const where = [...memberFilters, ...filters].join(' AND ')
+  // Triggers maintain the total without filters in project_counts, so it costs the same for any number of
+  // projects.
   const total =
     filters.length === 0 && principal.projectIds === null
-      ? `SELECT coalesce(sum(count), 0)::int AS total FROM project_counts WHERE user_id = $1 AND status ${status}`
+      ? `SELECT coalesce(sum(count), 0)::int AS total FROM project_counts
+         WHERE user_id = $1 AND status ${status}`
       : `SELECT count(*)::int AS total FROM members m JOIN projects p ON p.id = m.project_id WHERE ${where}`
   const direction = query.order === 'asc' ? 'ASC' : 'DESC'
   const key = sortKeys[query.sort]
-  // Knowing that nothing is skipped the planner need not plan the most asked for page, the first, anew each time.
+  // Without OFFSET, PostgreSQL can reuse one generic plan for the first page, which is the most frequent
+  // request.
   const offset = query.page === 1 ? '' : ` OFFSET ${value(offsetOf(query))}`
-  // The planner has to know that a page is small to take the index; the constant is for it, the value for the caller.
+  // The constant LIMIT makes the planner choose the index, because it shows that a page is small. The outer
+  // LIMIT applies the caller's value.
   const window = `LIMIT 100${offset}`
   const limit = value(query.limit)
-  // TypeIDs sort by creation, so the members' index alone finds the page of the default order.
+  // TypeIDs sort by creation time, so the index of members alone finds the page in the default order.
   const from =
     query.sort === 'created_at' && filters.length === 0
       ? `(SELECT project_id, role FROM members m WHERE ${where}
@@ -79,7 +90,9 @@ function listText(
       : `members m JOIN projects p ON p.id = m.project_id WHERE ${where}
        ORDER BY ${key} ${direction}, p.id ${direction} ${window}`
   return {
-    text: `SELECT t.total, x.* FROM (${total}) t LEFT JOIN LATERAL (SELECT * FROM (SELECT ${projectColumns}, m.role::text AS your_role FROM ${from}) page LIMIT ${limit}) x ON true`,
+    text: `SELECT t.total, x.* FROM (${total}) t LEFT JOIN LATERAL (
+      SELECT * FROM (SELECT ${projectColumns}, m.role::text AS your_role FROM ${from}) page LIMIT ${limit}
+    ) x ON true`,
     values,
     searches: filters.length > 0,
   }
@@ -90,11 +103,15 @@ const insertProject = statement<Project>(`
     INSERT INTO projects (id, name, description, category, owner_id, tags, metadata, created_at, updated_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) RETURNING *
   ), m AS (
-    INSERT INTO members (id, project_id, user_id, role, created_at, updated_at) SELECT $9, p.id, p.owner_id, 'owner', $8, $8 FROM p
+    INSERT INTO members (id, project_id, user_id, role, created_at, updated_at)
+    SELECT $9, p.id, p.owner_id, 'owner', $8, $8 FROM p
   )
   SELECT ${projectColumns}, 'owner' AS your_role FROM p`)
 
-/** A new project with its creator as owner: one statement, which is a transaction of its own where none is open. */
+/**
+ * Inserts a project with its owner as the first member, in one statement, so it is atomic without a
+ * transaction.
+ */
 export async function insertProjectWithOwner(
   db: Db,
   ownerId: string,
@@ -112,11 +129,11 @@ export async function insertProjectWithOwner(
     timeOf(id),
     newId('mem'),
   ])
-  // The count of members is the trigger's, which runs after the row was returned.
+  // The trigger that counts members runs after the row is returned.
   return { ...project, member_count: 1 }
 }
 
-/** A row of Prisma as the API shows it to a caller of this role. */
+/** Converts a row of Prisma to the API's object for a caller with this role. */
 export function toProject(row: ProjectRow, role: Role): Project {
   return {
     id: row.id,

@@ -1,93 +1,114 @@
-// Who may do what with a thing that is in a space: in a project its roles and states decide, as x-project-access says; in
-// none it is its owner's alone. One that is not there is 404, one that is someone else's 403, a wrong state 409, in this order.
-import { accessOf, ranks, type Rank } from './access.ts'
+// Authorization for resources in a workspace. A workspace is a project or a user's own space outside all
+// projects. In a project, `x-project-access` decides by role and project status; outside, only the owner has
+// access. The errors come in this order: 404 when the resource does not exist, 403 without permission, 409
+// for the wrong project status.
+import { keyForOtherProjects, ranks, requiredAccess, type Rank } from './access.ts'
 import { forbidden, invalidState, notFound } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { Role } from './projects.ts'
 
-/** What decides about a thing, beside its own columns. */
-export interface InSpace {
+/** The columns that decide about the access to a resource. `accessColumns` selects them. */
+export interface WorkspaceResource {
   project_id: string | null
   owner_id: string
-  /** The caller's, in the project. */
+  /**
+   * The caller's role in the project; null when the caller is not a member, or the resource is in no project.
+   */
   your_role: Role | null
   project_status: 'active' | 'archived' | 'deleted' | null
 }
 
 /**
- * The columns of `InSpace`, of a row that has project_id and owner_id, whatever its alias; `user` is the placeholder of the caller's id, such as
- * `$2`. `lock` holds the project, so that it is not archived before the transaction ends.
+ * SQL for the columns of `WorkspaceResource`, for a table with project_id and owner_id.
+ * @param alias the alias of the table.
+ * @param user the placeholder of the caller's id, such as `$2`.
+ * @param options.lock locks the project, so that it cannot be archived before the transaction ends.
  */
 export function accessColumns(alias: string, user: string, { lock = false } = {}): string {
   return `${alias}.project_id, ${alias}.owner_id,
-    (SELECT your_member.role::text FROM members your_member WHERE your_member.project_id = ${alias}.project_id AND your_member.user_id = ${user}) AS your_role,
-    (SELECT its_project.status::text FROM projects its_project WHERE its_project.id = ${alias}.project_id${lock ? ' FOR SHARE' : ''}) AS project_status`
+    (SELECT your_member.role::text FROM members your_member
+     WHERE your_member.project_id = ${alias}.project_id AND your_member.user_id = ${user}) AS your_role,
+    (SELECT its_project.status::text FROM projects its_project
+     WHERE its_project.id = ${alias}.project_id${lock ? ' FOR SHARE' : ''}) AS project_status`
 }
 
-interface SpaceRequest {
+interface ResourceRequest {
   operation: Pick<OperationInfo, 'id' | 'projectAccess'>
   principal: Principal
 }
 
-interface What {
+/** What an error message calls the resource. */
+interface ResourceName {
   name: string
   id: string
 }
 
-/** Throws 404, 403 or 409 unless the caller may do with the thing what the operation does. */
-export function requireAccess<Found extends InSpace>(
+/** Throws 404, 403 or 409 unless the caller may perform the operation on the resource. */
+export function requireAccess<Found extends WorkspaceResource>(
   found: Found | undefined,
-  request: SpaceRequest,
-  what: What,
+  request: ResourceRequest,
+  resource: ResourceName,
 ): asserts found is Found {
-  requirePermission(found, request, what)
+  requirePermission(found, request, resource)
   requireState(found, request)
 }
 
-/** The same but for the state: where something inside of the thing is to be found first. */
-export function requirePermission<Found extends InSpace>(
+/**
+ * `requireAccess` without the check of the project's status. For operations on something inside the resource,
+ * whose 404 comes before the 409 of the project.
+ */
+export function requirePermission<Found extends WorkspaceResource>(
   found: Found | undefined,
-  { operation, principal }: SpaceRequest,
-  what: What,
+  { operation, principal }: ResourceRequest,
+  resource: ResourceName,
 ): asserts found is Found {
-  if (found === undefined || found.project_status === 'deleted') throw notFound(what.name, what.id)
-  requireRole(found, principal, accessOf(operation).role, what.name)
+  if (found === undefined || found.project_status === 'deleted') throw notFound(resource.name, resource.id)
+  requireRole(found, principal, requiredAccess(operation).role, resource.name)
 }
 
-/** 409 INVALID_STATE when the operation is not for a project in this state. */
+/** Throws 409 INVALID_STATE when the project's status does not allow the operation. */
 export function requireState(
-  { project_status: status }: InSpace,
-  { operation }: Pick<SpaceRequest, 'operation'>,
+  { project_status: status }: WorkspaceResource,
+  { operation }: Pick<ResourceRequest, 'operation'>,
 ): void {
-  if (status !== null && !accessOf(operation).states.includes(status)) throw invalidState('project', status)
+  if (status !== null && !requiredAccess(operation).states.includes(status))
+    throw invalidState('project', status)
 }
 
-/** 403 for a key that is for some projects only: what is in none is not for it. */
-export function requireOwnSpace(principal: Principal): void {
+/** Throws 403 for a key that is limited to some projects. Required for resources outside all projects. */
+export function requireUnrestrictedKey(principal: Principal): void {
   if (principal.projectIds !== null)
-    throw forbidden('This key is for some projects only: name one with project_id.', 'project_ids')
+    throw forbidden(
+      'This API key is limited to some projects; name one of them in project_id.',
+      'project_ids',
+    )
 }
 
-/** 403 for a key that is for some projects only, of which this is none. */
-export function requireKeyFor(principal: Principal, projectId: string | null): void {
-  if (projectId === null) requireOwnSpace(principal)
-  else if (principal.projectIds !== null && !principal.projectIds.has(projectId))
-    throw forbidden('This key is for other projects.', 'project_ids')
+/**
+ * Throws 403 when the key is limited to some projects and this project, or null for no project, is not one of
+ * them.
+ */
+export function requireKeyAccess(principal: Principal, projectId: string | null): void {
+  if (projectId === null) requireUnrestrictedKey(principal)
+  else if (principal.projectIds !== null && !principal.projectIds.has(projectId)) throw keyForOtherProjects()
 }
 
-/** 403 unless the caller has the role in its project, or is its owner where it is in none. */
-export function requireRole(found: InSpace, principal: Principal, role: Rank, name: string): void {
-  requireKeyFor(principal, found.project_id)
+/**
+ * Throws 403 unless the caller has at least the role in the project, or owns a resource that is in no
+ * project.
+ */
+export function requireRole(found: WorkspaceResource, principal: Principal, role: Rank, name: string): void {
+  requireKeyAccess(principal, found.project_id)
   if (found.project_id === null) {
-    if (found.owner_id !== principal.userId) throw forbidden(`This ${name} is somebody else's.`, 'owner')
+    if (found.owner_id !== principal.userId) throw forbidden(`This ${name} belongs to another user.`, 'owner')
     return
   }
   if (ranks[found.your_role ?? 'none'] < ranks[role]) {
     throw forbidden(
       found.your_role === null
-        ? `You are no member of the project of this ${name}.`
-        : `This needs the role ${role}; yours is ${found.your_role}.`,
+        ? `You are not a member of the project of this ${name}.`
+        : `This operation requires the role ${role}; your role is ${found.your_role}.`,
       'role',
     )
   }

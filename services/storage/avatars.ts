@@ -2,12 +2,12 @@
 // is another avatar, and the database has the blobs of the former one removed.
 import { Readable } from 'node:stream'
 import type { components } from '../../generated/types.ts'
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { notFound, unauthorized } from '../../infra/errors.ts'
 import { newId } from '../../infra/ids.ts'
 import type { Bytes, FilePart } from '../../infra/contract/operation.ts'
-import { lockedUser } from '../users/users.ts'
+import { lockUser } from '../users/users.ts'
 import { BlobMissing, type Blobs } from './blobs/blob-store.ts'
 import type { Arrived } from './blobs/temp-files.ts'
 import { drawSquares, pictureType } from './avatar-image.ts'
@@ -77,7 +77,7 @@ export async function avatarOf(db: Db, userId: string): Promise<Avatar | null> {
 
 /** The same, held with its user against other writers until the transaction ends. */
 export async function lockedAvatar(tx: Db, userId: string): Promise<Avatar | null> {
-  if ((await lockedUser(tx, userId)) === null) throw unauthorized('disabled')
+  if ((await lockUser(tx, userId)) === null) throw unauthorized('disabled')
   return await avatarOf(tx, userId)
 }
 

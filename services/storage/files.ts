@@ -1,10 +1,10 @@
 // Files as the API shows them, who may do what with them, and the statements behind them.
 import type { components } from '../../generated/types.ts'
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement, statementOf } from '../../infra/database/statements.ts'
 import { notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import { accessColumns, requireAccess, type InSpace } from '../projects/resource-access.ts'
+import { accessColumns, requireAccess, type WorkspaceResource } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { containing, literal, offsetOf, pageOfRows, type Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
@@ -21,7 +21,7 @@ export const living = `(f.expires_at IS NULL OR f.expires_at > now())`
 /** A file with where its bytes are. */
 export type StoredFile = File & { blob_key: string }
 
-interface Found extends Omit<StoredFile, 'project_id'>, InSpace {
+interface Found extends Omit<StoredFile, 'project_id'>, WorkspaceResource {
   owner_status: string
 }
 

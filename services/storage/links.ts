@@ -2,7 +2,7 @@
 // that `max_downloads` holds however many come at once.
 import { hash } from 'node:crypto'
 import type { components } from '../../generated/types.ts'
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement, statementOf } from '../../infra/database/statements.ts'
 import { notFound } from '../../infra/errors.ts'
 import { offsetOf, pageOfRows, type Page } from '../../infra/database/pagination.ts'

@@ -3,7 +3,7 @@ import { openProject } from '../projects/access.ts'
 import type { Config } from '../../infra/config/config.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { invalidField, overQuota } from '../../infra/errors.ts'
-import { requireOwnSpace } from '../projects/resource-access.ts'
+import { requireUnrestrictedKey } from '../projects/resource-access.ts'
 import type { Emitter } from '../events/emit.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Principal } from '../users/authentication.ts'
@@ -17,7 +17,7 @@ export async function openSpace(
   options: { lock?: boolean } = {},
 ): Promise<string> {
   if (projectId == null) {
-    requireOwnSpace(principal)
+    requireUnrestrictedKey(principal)
     return principal.userId
   }
   return (await openProject(db, { operation, principal, params: { id: projectId } }, options)).id

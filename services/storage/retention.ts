@@ -1,6 +1,6 @@
 // What time makes superfluous in the store of files: files whose time is over, blobs whose row is gone, and what was left by
 // processes that died. Nothing is removed from the store that a row still names.
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import type { Emitter } from '../events/emit.ts'
 import { deleteEach, type RetentionTask } from '../../infra/jobs/retention.ts'

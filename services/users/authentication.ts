@@ -1,18 +1,20 @@
-// Who a key speaks for. Known keys are kept in memory; the database tells of every change at its commit, and while it
-// cannot be heard nothing is kept. Whoever changes a key answers only when every instance has heard, so that a revocation
-// counts from the next request on, everywhere.
-import { type Db } from '../../infra/database/database.ts'
+// Authenticates API keys. Active keys are cached in memory. PostgreSQL notifies every process when a key or
+// its owner changes, and a process that cannot receive notifications caches nothing. A request that changes a
+// key answers only after every process has dropped the key from its cache, so a revocation applies to the
+// next request everywhere.
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { unauthorized } from '../../infra/errors.ts'
 import { digestOf, isWellFormed } from '../../infra/api-key-format.ts'
 import type { Listener } from '../../infra/database/notifications.ts'
 
+/** The API key that made a request, and its owner. */
 export interface Principal {
   userId: string
   keyId: string
-  /** What the key may do at this moment: never more than its owner. */
+  /** The scopes that the key has now. `admin` is left out when the owner is no longer an admin. */
   scopes: ReadonlySet<string>
-  /** The only projects the key may touch; null for all of its owner's. */
+  /** The projects that the key is limited to; null for all projects of its owner. */
   projectIds: ReadonlySet<string> | null
 }
 
@@ -28,43 +30,51 @@ interface KeyRow {
   role: string
 }
 
-interface Known {
+interface CachedKey {
   principal: Principal
+  /** Milliseconds since 1970; Infinity for a key that does not expire. */
   expiresAt: number
 }
 
 const findKey = statement<KeyRow>(`
-  SELECT k.id, k.user_id, k.scopes, k.project_ids, k.all_projects, k.expires_at, k.revoked_at, u.status::text, u.role::text
+  SELECT k.id, k.user_id, k.scopes, k.project_ids, k.all_projects, k.expires_at, k.revoked_at,
+    u.status::text, u.role::text
   FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.digest = decode($1, 'hex')`)
 
 export interface Principals {
-  /** @throws 401 with the reason. */
+  /**
+   * Authenticates the value of an Authorization header.
+   * @throws 401 with the reason.
+   */
   authenticate(authorization: string | undefined): Promise<Principal>
   /**
-   * The principal of the same key as it is now, for what outlives a request, such as a stream. No statement while the key is
-   * kept. @throws 401 with the reason.
+   * The current principal of the same key, for work that outlives a request, such as a stream. Runs no
+   * statement while the key is cached.
+   * @throws 401 with the reason.
    */
-  renew(principal: Principal): Promise<Principal>
+  refresh(principal: Principal): Promise<Principal>
   /**
-   * After the commit of a change: forgets a key (its digest in hex) or all keys of a user (its id) here, and waits until
-   * every other instance has heard of it, or has been silent for so long that it keeps no keys.
+   * Call this after the commit of a change to a key (pass its digest in hex) or to a user (pass the user's
+   * id). Removes the key, or all keys of the user, from the cache of this process. Then waits until every
+   * other process has received the change, or has been disconnected for so long that it caches nothing.
    */
-  settle(digestOrUserId: string): Promise<void>
-  /** Whether changes are heard at the moment, and so whether keys are kept. */
+  waitForInvalidation(digestOrUserId: string): Promise<void>
+  /** Whether this process receives changes, and therefore caches keys. */
   readonly listening: boolean
 }
 
-const most = 10_000
+const maxCachedKeys = 10_000
 
 export function createPrincipals(db: Db, listener: Listener): Principals {
-  const known = new Map<string, Known>()
+  /** By digest. */
+  const cache = new Map<string, CachedKey>()
   const digests = new WeakMap<Principal, string>()
-  // A key that is being looked up while a change arrives must not be kept: the answer may be from before the change.
+  // A key that was read while a change arrived is not cached, because the row may be older than the change.
   let changes = 0
-  listener.on('key_change', forget)
+  listener.on('key_change', invalidate)
   listener.onState(() => {
     changes++
-    known.clear()
+    cache.clear()
   })
 
   return {
@@ -73,18 +83,18 @@ export function createPrincipals(db: Db, listener: Listener): Principals {
       const secret = /^bearer +([^ ]+)$/i.exec(authorization.trim())?.[1]
       if (secret === undefined) throw unauthorized('malformed')
       const digest = digestOf(secret)
-      const found = recall(digest)
-      if (found !== null) return found
+      const cached = findCached(digest)
+      if (cached !== null) return cached
       if (!isWellFormed(secret)) throw unauthorized('malformed')
-      return await lookUp(digest)
+      return await load(digest)
     },
-    async renew(principal) {
+    async refresh(principal) {
       const digest = digests.get(principal)
       if (digest === undefined) throw unauthorized('unknown')
-      return recall(digest) ?? (await lookUp(digest))
+      return findCached(digest) ?? (await load(digest))
     },
-    async settle(digestOrUserId) {
-      forget(digestOrUserId)
+    async waitForInvalidation(digestOrUserId) {
+      invalidate(digestOrUserId)
       await listener.settle()
     },
     get listening() {
@@ -92,16 +102,16 @@ export function createPrincipals(db: Db, listener: Listener): Principals {
     },
   }
 
-  function recall(digest: string): Principal | null {
-    const found = known.get(digest)
-    if (found === undefined) return null
-    if (found.expiresAt > Date.now()) return found.principal
-    known.delete(digest)
+  function findCached(digest: string): Principal | null {
+    const cached = cache.get(digest)
+    if (cached === undefined) return null
+    if (cached.expiresAt > Date.now()) return cached.principal
+    cache.delete(digest)
     return null
   }
 
-  async function lookUp(digest: string): Promise<Principal> {
-    const before = changes
+  async function load(digest: string): Promise<Principal> {
+    const changesBefore = changes
     const [row] = await db.sql(findKey, [digest])
     if (row === undefined) throw unauthorized('unknown')
     if (row.revoked_at !== null) throw unauthorized('revoked')
@@ -115,18 +125,18 @@ export function createPrincipals(db: Db, listener: Listener): Principals {
       projectIds: row.all_projects ? null : new Set(row.project_ids),
     }
     digests.set(principal, digest)
-    if (listener.listening && before === changes) {
-      if (known.size >= most) known.delete(known.keys().next().value!)
-      known.set(digest, { principal, expiresAt })
+    if (listener.listening && changesBefore === changes) {
+      if (cache.size >= maxCachedKeys) cache.delete(cache.keys().next().value!)
+      cache.set(digest, { principal, expiresAt })
     }
     return principal
   }
 
-  function forget(digestOrUserId: string): void {
+  function invalidate(digestOrUserId: string): void {
     changes++
-    if (known.delete(digestOrUserId)) return
-    for (const [digest, { principal }] of known) {
-      if (principal.userId === digestOrUserId) known.delete(digest)
+    if (cache.delete(digestOrUserId)) return
+    for (const [digest, { principal }] of cache) {
+      if (principal.userId === digestOrUserId) cache.delete(digest)
     }
   }
 }

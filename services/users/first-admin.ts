@@ -1,18 +1,20 @@
-// The first start on an empty database: one owner with one key, made once whoever starts at the same time.
-import { type Database } from '../../infra/database/database.ts'
+// Creates the first admin and an API key when a server starts on an empty database. An advisory lock makes
+// sure that only one of several servers that start at the same time creates them.
+import type { Database } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import type { Config } from '../../infra/config/config.ts'
-import { insertKey, insertUser, scopesFor } from './users.ts'
+import { defaultScopes, insertApiKey } from './api-keys.ts'
+import { insertUser } from './users.ts'
 
-const turn = statement("SELECT pg_advisory_xact_lock(hashtextextended('bootstrap', 0))")
+const lockBootstrap = statement("SELECT pg_advisory_xact_lock(hashtextextended('bootstrap', 0))")
 
-/** @returns the secret of the first key when this call made it, else null. */
-export async function makeFirstOwner(
+/** @returns the secret of the new API key, or null when the database already has a user. */
+export async function createFirstAdmin(
   db: Database,
   config: Pick<Config, 'bootstrapApiKey' | 'bootstrapEmail' | 'keyMode'>,
 ): Promise<string | null> {
   return await db.transaction(async (tx) => {
-    await tx.sql(turn, [])
+    await tx.sql(lockBootstrap, [])
     if ((await tx.prisma.user.findFirst({ select: { id: true } })) !== null) return null
     const user = await insertUser(tx, {
       email: config.bootstrapEmail,
@@ -20,13 +22,13 @@ export async function makeFirstOwner(
       name: 'Owner',
       role: 'admin',
     })
-    const key = await insertKey(
+    const key = await insertApiKey(
       tx,
       config.keyMode,
       {
         userId: user.id,
         name: 'first key',
-        scopes: scopesFor('admin'),
+        scopes: defaultScopes('admin'),
         projectIds: null,
         expiresAt: null,
       },

@@ -1,18 +1,21 @@
-// When each key was last used, without a write a request: kept in memory and written together every few seconds.
-import { type Db } from '../../infra/database/database.ts'
+// Records when each API key was last used. The times are collected in memory and written together every few
+// seconds, so a request costs no write.
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 
-const write = statement(`
+const updateLastUsed = statement(`
   UPDATE api_keys k SET last_used_at = u.at FROM unnest($1::text[], $2::timestamptz[]) AS u(id, at)
   WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`)
 
 export interface LastUsed {
   touch(keyId: string): void
-  /** Writes what is not written yet. */
+  /** Writes the pending times now. */
   flush(): Promise<void>
+  /** Stops the timer and writes the pending times. */
   close(): Promise<void>
 }
 
+/** @param interval milliseconds between two writes. */
 export function createLastUsed(db: Db, { interval = 5_000, onError = (_error: Error) => {} } = {}): LastUsed {
   let pending = new Map<string, number>()
   const timer = setInterval(() => {
@@ -22,9 +25,10 @@ export function createLastUsed(db: Db, { interval = 5_000, onError = (_error: Er
 
   async function flush(): Promise<void> {
     if (pending.size === 0) return
+    // Sorted by id, so that processes which write at the same time lock the rows in the same order.
     const batch = [...pending].sort(([a], [b]) => (a < b ? -1 : 1))
     pending = new Map()
-    await db.sql(write, [batch.map(([id]) => id), batch.map(([, at]) => new Date(at).toISOString())])
+    await db.sql(updateLastUsed, [batch.map(([id]) => id), batch.map(([, at]) => new Date(at).toISOString())])
   }
 
   return {

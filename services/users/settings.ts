@@ -1,13 +1,13 @@
-// A user's settings: one flat row in the database, grouped on the wire.
+// A user's settings: one flat row in the database, a nested object in the API.
 import type { components } from '../../generated/types.ts'
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 
 type Settings = components['schemas']['Settings']
 type SettingsUpdate = components['schemas']['SettingsUpdate']
 
-// A default project counts only while its owner may see it: whoever leaves one, or deletes it, has no default.
-const read = statement<Settings>(`
+// `default_project_id` is null when the user is no longer a member of the project, or the project is deleted.
+const selectSettings = statement<Settings>(`
   SELECT s.theme::text, s.language, s.timezone,
     jsonb_build_object('email', s.notify_email, 'in_app', s.notify_in_app) AS notifications,
     jsonb_build_object('profile_visibility', s.profile_visibility) AS privacy,
@@ -18,11 +18,14 @@ const read = statement<Settings>(`
   WHERE s.user_id = $1`)
 
 export async function readSettings(db: Db, userId: string): Promise<Settings> {
-  const [settings] = await db.sql(read, [userId])
+  const [settings] = await db.sql(selectSettings, [userId])
   return settings
 }
 
-/** The columns that an update touches; what it leaves out stays undefined, which Prisma leaves alone. */
+/**
+ * The columns of an update, for Prisma. A field that the update omits is undefined, so Prisma does not change
+ * its column.
+ */
 export function settingsColumns(update: SettingsUpdate) {
   return {
     theme: update.theme,

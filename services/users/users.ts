@@ -1,40 +1,15 @@
-// People and their keys: how rows become what the API shows, and the making of users and keys, which the operator's
-// command line, the first start and the handlers share.
+// Users: conversion to the API's objects, creation, updates, and the rule that the platform always has an
+// active admin.
 import type { components } from '../../generated/types.ts'
-import { Prisma, type ApiKey as ApiKeyRow, type User as UserRow } from '../../generated/prisma/client.ts'
-import { type Db } from '../../infra/database/database.ts'
+import { Prisma, type User as UserRow } from '../../generated/prisma/client.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { violatedConstraint } from '../../infra/database/errors.ts'
 import { statement } from '../../infra/database/statements.ts'
-import { conflict } from '../../infra/errors.ts'
+import { conflict, notFound } from '../../infra/errors.ts'
+import { timestampAfter } from '../../infra/database/timestamps.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import { digestOf, newSecret, startOf, type KeyMode } from '../../infra/api-key-format.ts'
 
-export type Scope = components['schemas']['Scope']
 export type User = components['schemas']['User']
-export type ApiKey = components['schemas']['ApiKey']
-export type ApiKeyWithSecret = components['schemas']['ApiKeyWithSecret']
-
-export const allScopes: readonly Scope[] = [
-  'user:read',
-  'user:write',
-  'projects:read',
-  'projects:write',
-  'storage:read',
-  'storage:write',
-  'ai:read',
-  'ai:write',
-  'payments:read',
-  'payments:write',
-  'webhooks:read',
-  'webhooks:write',
-  'keys:write',
-  'admin',
-]
-
-/** What the first key of a user of this role may do. */
-export function scopesFor(role: 'user' | 'admin'): Scope[] {
-  return allScopes.filter((scope) => scope !== 'admin' || role === 'admin')
-}
 
 export function toProfile(row: UserRow): components['schemas']['Profile'] {
   const { role, ...profile } = toUser(row)
@@ -59,28 +34,41 @@ export function toUser(row: UserRow): User {
   }
 }
 
-export function toApiKey(row: Omit<ApiKeyRow, 'digest'>): ApiKey {
-  return {
-    id: row.id,
-    name: row.name,
-    start: row.start,
-    scopes: row.scopes as Scope[],
-    project_ids: row.allProjects ? null : row.projectIds,
-    expires_at: row.expiresAt?.toISOString() ?? null,
-    last_used_at: row.lastUsedAt?.toISOString() ?? null,
-    created_at: row.createdAt.toISOString(),
-    revoked_at: row.revokedAt?.toISOString() ?? null,
-  }
-}
-
-const lockUser = statement<{ id: string }>(
+const lockUserRow = statement<{ id: string }>(
   "SELECT id FROM users WHERE id = $1 AND status <> 'deleted' FOR NO KEY UPDATE",
 )
 
-/** Holds a user against other writers until the transaction ends. null when there is none, or only a deleted one. */
-export async function lockedUser(tx: Db, id: string): Promise<UserRow | null> {
-  const [found] = await tx.sql(lockUser, [id])
-  return found === undefined ? null : await tx.prisma.user.findUniqueOrThrow({ where: { id } })
+/** Locks a user until the transaction ends. Returns null when the user does not exist or is deleted. */
+export async function lockUser(tx: Db, id: string): Promise<UserRow | null> {
+  const [locked] = await tx.sql(lockUserRow, [id])
+  return locked === undefined ? null : await tx.prisma.user.findUniqueOrThrow({ where: { id } })
+}
+
+const lockAdmins = statement(
+  "SELECT id FROM users WHERE role = 'admin' AND status = 'active' ORDER BY id FOR NO KEY UPDATE",
+)
+
+/**
+ * Locks all admins, ordered by id, and the user. With all admins locked, two concurrent changes cannot each
+ * remove the admin that the other change relies on.
+ * @throws 404 when the user does not exist.
+ */
+export async function lockAdminsAndUser(tx: Db, id: string): Promise<UserRow> {
+  await tx.sql(lockAdmins, [])
+  const row = await lockUser(tx, id)
+  if (row === null) throw notFound('user', id)
+  return row
+}
+
+const isAdmin = statement("SELECT 1 FROM users WHERE role = 'admin' AND status = 'active' AND id = $1")
+const otherAdmin = statement(
+  "SELECT 1 FROM users WHERE role = 'admin' AND status = 'active' AND id <> $1 LIMIT 1",
+)
+
+/** Throws 409 `last_admin` when the user is the only active admin. Call `lockAdminsAndUser` first. */
+export async function requireNotLastAdmin(tx: Db, id: string): Promise<void> {
+  if ((await tx.sql(isAdmin, [id])).length === 0 || (await tx.sql(otherAdmin, [id])).length > 0) return
+  throw conflict('last_admin', 'The user is the last active admin; the platform needs at least one.')
 }
 
 export interface NewUser {
@@ -94,7 +82,7 @@ export interface NewUser {
   metadata?: Record<string, string>
 }
 
-/** A user with settings. 409 `email_taken` when the address is someone's. */
+/** Inserts a user with default settings. Throws 409 `email_taken` when another user has the email address. */
 export async function insertUser(tx: Db, fields: NewUser): Promise<UserRow> {
   const id = newId('usr')
   const at = timeOf(id)
@@ -105,47 +93,37 @@ export async function insertUser(tx: Db, fields: NewUser): Promise<UserRow> {
     await tx.prisma.settings.create({ data: { userId: id, updatedAt: at } })
     return user
   } catch (error) {
-    throw emailTaken(error)
+    throw toEmailTakenError(error)
   }
 }
 
-/** A unique violation of the address as the answer that it is. */
-export function emailTaken(error: unknown): unknown {
+/** Updates a locked user. Throws 409 `email_taken` when another user has the email address. */
+export async function updateUserRow(
+  tx: Db,
+  row: UserRow,
+  { email, email_verified: emailVerified, ...fields }: components['schemas']['UserUpdate'],
+): Promise<UserRow> {
+  try {
+    return await tx.prisma.user.update({
+      where: { id: row.id },
+      data: {
+        ...fields,
+        email: email?.toLowerCase(),
+        emailVerified,
+        updatedAt: timestampAfter(row.updatedAt),
+      },
+    })
+  } catch (error) {
+    throw toEmailTakenError(error)
+  }
+}
+
+/**
+ * Converts a unique violation of the email column to 409 `email_taken`; returns any other error unchanged.
+ */
+function toEmailTakenError(error: unknown): unknown {
   const unique = error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002'
   return unique && /email/.test(violatedConstraint(error) ?? JSON.stringify(error.meta))
-    ? conflict('email_taken', 'Another user has this email.', 'email')
+    ? conflict('email_taken', 'Another user has this email address.', 'email')
     : error
-}
-
-export interface NewKey {
-  userId: string
-  name: string
-  scopes: Scope[]
-  projectIds: string[] | null
-  expiresAt: Date | null
-}
-
-/** A key with its secret, which is not kept anywhere. `secret` is for one that was chosen beforehand. */
-export async function insertKey(
-  tx: Db,
-  mode: KeyMode,
-  { userId, name, scopes, projectIds, expiresAt }: NewKey,
-  secret = newSecret(mode),
-): Promise<ApiKeyWithSecret> {
-  const id = newId('key')
-  const row = await tx.prisma.apiKey.create({
-    data: {
-      id,
-      userId,
-      name,
-      scopes,
-      projectIds: projectIds ?? [],
-      allProjects: projectIds === null,
-      expiresAt,
-      start: startOf(secret),
-      digest: Buffer.from(digestOf(secret), 'hex'),
-      createdAt: timeOf(id),
-    },
-  })
-  return { ...toApiKey(row), key: secret }
 }

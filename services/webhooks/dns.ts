@@ -1,11 +1,11 @@
-// The addresses of a name, asked of DNS itself. The system's resolver works on a few threads that the whole process shares:
-// one tenant's name server that does not answer would hold up everybody's deliveries there. So names in /etc/hosts do not
-// count, and `localhost` is what RFC 6761 says.
+// Resolves host names through DNS directly. The system's resolver runs on a few threads that the whole
+// process shares, so one tenant's unresponsive name server would delay the deliveries of all tenants. Names
+// in /etc/hosts are therefore not resolved, and `localhost` is the loopback address, as RFC 6761 requires.
 import type { LookupAddress } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
 import { isLocalhost } from './ip-filter.ts'
 
-/** dns.lookup with `all`. */
+/** A function like dns.lookup with `all`. */
 export type Lookup = (
   hostname: string,
   options: { all: true },
@@ -18,21 +18,21 @@ const loopback: LookupAddress[] = [
 ]
 
 export interface DnsOptions {
-  /** Instead of the system's name servers, such as `192.0.2.1:53`. */
+  /** Name servers such as `192.0.2.1:53`. Default: the name servers of the system. */
   servers?: string[]
-  /** Milliseconds for an answer, which is asked for twice. */
+  /** Milliseconds to wait for an answer; each question is asked twice. */
   timeout?: number
 }
 
-export function dnsLookup({ servers, timeout = 3_000 }: DnsOptions = {}): Lookup {
-  return (name, _options, answer) => {
-    if (isLocalhost(name)) return answer(null, loopback)
-    // One for each question, so that none waits for another's servers.
-    const dns = new Resolver({ timeout, tries: 2 })
-    if (servers !== undefined) dns.setServers(servers)
-    void Promise.allSettled([dns.resolve4(name), dns.resolve6(name)]).then(([four, six]) => {
+export function createDnsLookup({ servers, timeout = 3_000 }: DnsOptions = {}): Lookup {
+  return (name, _options, onResult) => {
+    if (isLocalhost(name)) return onResult(null, loopback)
+    // Each lookup has its own resolver, so that no lookup waits for another lookup's name servers.
+    const resolver = new Resolver({ timeout, tries: 2 })
+    if (servers !== undefined) resolver.setServers(servers)
+    void Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]).then(([four, six]) => {
       const found = [...addresses(four, 4), ...addresses(six, 6)]
-      answer(
+      onResult(
         found.length > 0
           ? null
           : ((four as PromiseRejectedResult).reason ?? new Error('the name has no address')),
@@ -42,6 +42,6 @@ export function dnsLookup({ servers, timeout = 3_000 }: DnsOptions = {}): Lookup
   }
 }
 
-function addresses(found: PromiseSettledResult<string[]>, family: number): LookupAddress[] {
-  return found.status === 'fulfilled' ? found.value.map((address) => ({ address, family })) : []
+function addresses(result: PromiseSettledResult<string[]>, family: number): LookupAddress[] {
+  return result.status === 'fulfilled' ? result.value.map((address) => ({ address, family })) : []
 }

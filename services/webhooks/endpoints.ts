@@ -1,21 +1,25 @@
-// Webhook endpoints: whose they are and what they may be told of. An endpoint never gets more than the key that made it
-// may read, so only a key that may as much can change where it leads, learn its secret, or read its deliveries.
+// Webhook endpoints and their permissions. An endpoint keeps the scopes and projects of the API key that
+// created it, and receives only events that this key could read. Only a key with at least these scopes and
+// projects can change the endpoint, get a new secret or read the endpoint's deliveries.
 import type { components } from '../../generated/types.ts'
 import { eventTypes, type EventType } from '../../generated/events.ts'
 import type { WebhookEndpoint as Row } from '../../generated/prisma/client.ts'
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { forbidden, invalidField, notFound } from '../../infra/errors.ts'
-import { offsetOf, pageOfRows, type Page } from '../../infra/database/pagination.ts'
+import { newId, timeOf } from '../../infra/ids.ts'
+import { listPage, type Page, type PageQuery } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
-import type { Egress } from './http-client.ts'
+import type { WebhookClient } from './http-client.ts'
+import { newWebhookSecret } from './signature.ts'
 
 export type WebhookEndpoint = components['schemas']['WebhookEndpoint']
+export type WebhookEndpointWithSecret = components['schemas']['WebhookEndpointWithSecret']
 export type EndpointRow = Omit<Row, 'secret' | 'previousSecret'>
 
 export type EventSelector = EventType | '*'
 
-type Shown = Pick<
+type PublicColumns = Pick<
   EndpointRow,
   | 'id'
   | 'url'
@@ -28,7 +32,7 @@ type Shown = Pick<
   | 'createdAt'
 >
 
-export function toWebhookEndpoint(row: Shown): WebhookEndpoint {
+export function toWebhookEndpoint(row: PublicColumns): WebhookEndpoint {
   return {
     id: row.id,
     url: row.url,
@@ -41,24 +45,22 @@ export function toWebhookEndpoint(row: Shown): WebhookEndpoint {
   }
 }
 
-/** Whether the key may read all that the endpoint is told of. */
-export function coversEndpoint(
+type Grants = Pick<Row, 'scopes' | 'projectIds' | 'allProjects'>
+
+/** Whether the API key has all scopes and projects of the endpoint. */
+export function keyCanSeeEndpoint(
   principal: Principal,
-  { scopes, projectIds, allProjects }: Pick<Row, 'scopes' | 'projectIds' | 'allProjects'>,
+  { scopes, projectIds, allProjects }: Grants,
 ): boolean {
   if (!scopes.every((scope) => principal.scopes.has(scope))) return false
-  const mine = principal.projectIds
-  return mine === null || (!allProjects && projectIds.every((id) => mine.has(id)))
+  const own = principal.projectIds
+  return own === null || (!allProjects && projectIds.every((id) => own.has(id)))
 }
 
 const eventScopes = [...new Set(Object.values(eventTypes).map(({ scope }) => scope))]
 
-/** What an endpoint that this key makes is told of: what the key may read now. */
-export function grantOf(principal: Principal): {
-  scopes: string[]
-  projectIds: string[]
-  allProjects: boolean
-} {
+/** The scopes and projects that an endpoint gets from the API key that creates it. */
+export function grantsOfKey(principal: Principal): Grants {
   return {
     scopes: eventScopes.filter((scope) => principal.scopes.has(scope)),
     projectIds: principal.projectIds === null ? [] : [...principal.projectIds],
@@ -66,41 +68,57 @@ export function grantOf(principal: Principal): {
   }
 }
 
-/** 403 for a type of event that the endpoint would never be told of. */
-export function requireTold(selectors: EventSelector[], scopes: string[]): void {
-  const beyond = selectors.find(
+/** Throws 403 for an event type that the endpoint can never receive, because it lacks the scope. */
+export function requireSelectableEvents(selectors: EventSelector[], scopes: string[]): void {
+  const unavailable = selectors.find(
     (selector) => selector !== '*' && !scopes.includes(eventTypes[selector].scope),
   )
-  if (beyond !== undefined)
-    throw forbidden(`${beyond} needs a key with the scope ${eventTypes[beyond as EventType].scope}.`, 'scope')
+  if (unavailable === undefined) return
+  const { scope } = eventTypes[unavailable as EventType]
+  throw forbidden(`The event type ${unavailable} requires an API key with the scope ${scope}.`, 'scope')
 }
 
-type ListRow = WebhookEndpoint & { total: number }
-export interface EndpointQuery {
+export interface EndpointListQuery extends PageQuery {
   order: 'asc' | 'desc'
-  page: number
-  limit: number
 }
 
-const own = 'user_id = $1 AND deleted_at IS NULL'
-const pages = { asc: pageIn('ASC'), desc: pageIn('DESC') }
-
-function pageIn(direction: 'ASC' | 'DESC') {
-  return statement<ListRow>(`
-    SELECT t.total, x.* FROM (SELECT count(*)::int AS total FROM webhook_endpoints WHERE ${own}) t LEFT JOIN LATERAL (
-      SELECT id, url, description, event_types, enabled, disabled_reason, CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, created_at
-      FROM webhook_endpoints WHERE ${own} ORDER BY created_at ${direction}, id ${direction} LIMIT $2 OFFSET $3
-    ) x ON true`)
-}
-
-/** A page of the caller's endpoints. */
+/** A page of the caller's endpoints, with the total, in one statement. */
 export async function listEndpoints(
   db: Db,
   { userId }: Principal,
-  query: EndpointQuery,
+  query: EndpointListQuery,
 ): Promise<Page<WebhookEndpoint>> {
-  const rows = await db.sql(pages[query.order], [userId, query.limit, offsetOf(query)])
-  return pageOfRows(rows, query)
+  return await listPage<WebhookEndpoint>(
+    db,
+    {
+      from: 'webhook_endpoints',
+      columns: `id, url, description, event_types, enabled, disabled_reason,
+        CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, created_at`,
+      filters: ['user_id = $1', 'deleted_at IS NULL'],
+      values: [userId],
+      key: 'created_at',
+      id: 'id',
+    },
+    query,
+  )
+}
+
+/** A new endpoint with its secret, and the row to insert. The row needs a user with the id `userId`. */
+export function newEndpoint(
+  principal: Principal,
+  {
+    url,
+    description = null,
+    event_types: eventTypes,
+    enabled = true,
+  }: components['schemas']['WebhookEndpointCreate'],
+) {
+  const id = newId('whe')
+  const secret = newWebhookSecret()
+  const { userId } = principal
+  const grants = grantsOfKey(principal)
+  const columns = { id, userId, url, description, eventTypes, enabled, ...grants, createdAt: timeOf(id) }
+  return { row: { ...columns, secret }, endpoint: toWebhookEndpoint({ ...columns, disabledReason: null }) }
 }
 
 const lockEndpoint = statement<{ id: string }>(
@@ -108,26 +126,51 @@ const lockEndpoint = statement<{ id: string }>(
 )
 
 /**
- * The caller's endpoint: 404 when there is none, 403 when it is someone else's or, where it has to be `covered`, this key
- * may read less than it is told of. `lock` holds it against other writers until the transaction ends.
+ * An endpoint of the caller.
+ * @param options.lock locks the endpoint until the transaction ends.
+ * @param options.anyKey whether a key without all scopes and projects of the endpoint may see it.
+ * @throws 404 when the endpoint does not exist, 403 when it belongs to another user or the API key may not
+ * see it.
  */
-export async function endpointOf(
+export async function findEndpoint(
   db: Db,
   principal: Principal,
   id: string,
-  { lock = false, covered = true } = {},
+  { lock = false, anyKey = false } = {},
 ): Promise<EndpointRow> {
   if (lock) await db.sql(lockEndpoint, [id])
   const row = await db.prisma.webhookEndpoint.findUnique({ where: { id } })
   if (row === null || row.deletedAt !== null) throw notFound('webhook endpoint', id)
-  if (row.userId !== principal.userId) throw forbidden("This webhook endpoint is someone else's.")
-  if (covered && !coversEndpoint(principal, row))
-    throw forbidden('This webhook endpoint is told of more than this key may read.', 'scope')
+  if (row.userId !== principal.userId) throw forbidden('This webhook endpoint belongs to another user.')
+  if (!anyKey && !keyCanSeeEndpoint(principal, row))
+    throw forbidden('This API key lacks scopes or projects of this webhook endpoint.', 'scope')
   return row
 }
 
-/** What a deleted endpoint is until a job removes it with its deliveries. */
-export function asDeleted() {
+/**
+ * Replaces the secret of a locked endpoint. The old secret stays valid for `overlapSeconds`; until then each
+ * request has a signature with both.
+ */
+export async function replaceSecret(
+  tx: Db,
+  id: string,
+  overlapSeconds: number,
+): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
+  const { secret: oldSecret } = await tx.prisma.webhookEndpoint.findUniqueOrThrow({
+    where: { id },
+    select: { secret: true },
+  })
+  const secret = newWebhookSecret()
+  const previous =
+    overlapSeconds === 0
+      ? { previousSecret: null, previousExpiresAt: null }
+      : { previousSecret: oldSecret, previousExpiresAt: new Date(Date.now() + overlapSeconds * 1000) }
+  const row = await tx.prisma.webhookEndpoint.update({ where: { id }, data: { secret, ...previous } })
+  return { endpoint: toWebhookEndpoint(row), secret }
+}
+
+/** The columns of a deleted endpoint. A retention task deletes its deliveries and then its row. */
+export function deletedEndpoint() {
   return {
     deletedAt: new Date(),
     enabled: false,
@@ -138,16 +181,19 @@ export function asDeleted() {
   }
 }
 
-/** Refuses what could never be delivered to, before anything is. Names are only known when they are connected to. */
-export function requireUsableUrl(egress: Egress, text: string): void {
-  const wrong = (constraint: string, message: string): never => {
+/**
+ * Throws 400 for a URL to which no delivery can be sent. Host names are not resolved here: the HTTP client
+ * checks their addresses at each connection.
+ */
+export function requirePublicUrl(webhookClient: WebhookClient, text: string): void {
+  const reject = (constraint: string, message: string): never => {
     throw invalidField('url', constraint, message)
   }
   if (!URL.canParse(text))
-    return wrong('format', 'url must be an address such as https://example.com/webhooks')
+    return reject('format', 'url must be an absolute URL such as https://example.com/webhooks.')
   const url = new URL(text)
   if (url.username !== '' || url.password !== '')
-    wrong('no_credentials', 'url must hold no user name and no password')
-  if (url.hash !== '') wrong('no_fragment', 'url must have no fragment')
-  if (egress.refuses(text)) wrong('public_address', 'url must lead to a public address')
+    reject('no_credentials', 'url must not contain a user name or password.')
+  if (url.hash !== '') reject('no_fragment', 'url must not contain a fragment.')
+  if (webhookClient.isBlockedUrl(text)) reject('public_address', 'url must have a public address.')
 }

@@ -1,200 +1,226 @@
-// Outgoing webhooks: POSTs to public addresses only. What counts is the address that is connected to, not the URL; every
-// exchange has its own connection, so that nothing of one is left for the next, and it is gone when the exchange is.
+// The HTTP client for webhooks: sends POST requests to public addresses only, so that a tenant's URL cannot
+// reach the platform's own network (SSRF).
+//
+// - Every address of the host name is checked before the connection, and the address of the open connection
+//   once more, so that a name that changes its address between the two (DNS rebinding) is blocked, too.
+// - Redirects are not followed, and each request has its own connection, which is closed afterwards.
+// - The whole exchange has a time limit, and only the start of the response is read.
 import type { LookupAddress } from 'node:dns'
 import { connect, isIP, type Socket } from 'node:net'
 import { Client, buildConnector, errors } from 'undici'
-import { isLocalhost, isPublic, networkOf, within } from './ip-filter.ts'
-import { dnsLookup, type Lookup } from './dns.ts'
+import { isInNetworks, isLocalhost, isPublicAddress, parseNetwork } from './ip-filter.ts'
+import { createDnsLookup, type Lookup } from './dns.ts'
 
-/** Bytes of an answer's body that are read; what comes after them is not waited for. */
-const readLimit = 64 * 1024
-/** Bytes of it that are kept. */
-const keepLimit = 1024
-/** Bytes off the wire, whatever they are: no honest answer needs them, but interim answers and chunk extensions may go on for ever. */
-const wireLimit = 1024 * 1024
-/** Milliseconds after which the next address of a name is tried. Node's own 250 cut off servers that are merely far away. */
-const attemptTimeout = 1_000
+/** Bytes of the response body that are read. The client does not wait for more. */
+const maxReadBytes = 64 * 1024
+/** Bytes of the response body that are returned. */
+const maxBodyBytes = 1024
+/**
+ * Bytes that one connection may receive in all. No honest response needs more, but interim responses and
+ * chunk extensions could continue for ever.
+ */
+const maxWireBytes = 1024 * 1024
+/**
+ * Milliseconds until the next address of a host is tried, too. Node's default of 250 fails for servers that
+ * are far away.
+ */
+const connectAttemptTimeoutMs = 1_000
 
-export interface EgressOptions {
-  /** Networks in CIDR notation that are reachable although they are not public. An IPv4 network stands for its IPv4-mapped form, too. */
+export interface WebhookClientOptions {
+  /**
+   * Networks in CIDR notation that are allowed although they are not public. An IPv4 network includes its
+   * IPv4-mapped form.
+   */
   allowed: string[]
-  /** Milliseconds for the whole exchange, name lookup included. Default 15,000. */
+  /** Milliseconds for the whole exchange, DNS lookup included. Default 15,000. */
   timeout?: number
-  /** Instead of DNS, for tests. */
+  /** Replaces DNS in tests. */
   lookup?: Lookup
 }
 
-export interface Exchange {
+export interface WebhookResponse {
   status: number
-  /** The first 1 KiB of the answer as text: at most 1 KiB of valid UTF-8 without U+0000. What is neither is U+FFFD. */
+  /** The start of the body: at most 1 KiB of UTF-8. Invalid bytes and U+0000 are replaced by U+FFFD. */
   body: string
 }
 
-export type EgressReason = 'refused_address' | 'timeout' | 'unknown_host' | 'connection' | 'tls' | 'response'
+export type WebhookRequestErrorReason =
+  'refused_address' | 'timeout' | 'unknown_host' | 'connection' | 'tls' | 'response'
 
 /**
- * An exchange that failed because of the endpoint. The message is a sentence for the endpoint's owner; it does not tell
- * which address a name has, nor whether anything answers at one that is not public: none was asked.
+ * A request that failed because of the endpoint. The message is for the endpoint's owner. It does not reveal
+ * which address a host name has, or whether a private address answers: no connection to it was made.
  */
-export class EgressError extends Error {
-  reason: EgressReason
+export class WebhookRequestError extends Error {
+  reason: WebhookRequestErrorReason
 
-  constructor(reason: EgressReason, message: string, options?: ErrorOptions) {
+  constructor(reason: WebhookRequestErrorReason, message: string, options?: ErrorOptions) {
     super(message, options)
     this.reason = reason
   }
 }
 
-export interface Egress {
+export interface WebhookClient {
   /**
-   * Sends the body and waits for the answer. Redirects are answers like any other; nothing is decompressed. A user name
-   * and password in the URL are not sent.
-   * @throws EgressError, or the signal's reason, or an Error after close(): these two say nothing about the endpoint.
+   * Sends a POST request and returns the response. Redirects are returned like any other response, and bodies
+   * are not decompressed. A user name and password in the URL are not sent.
+   * @throws WebhookRequestError; or the signal's reason, or an Error after close(), which are not the
+   * endpoint's fault.
    */
   post(
     url: string,
     options: { headers: Record<string, string>; body: string; signal?: AbortSignal },
-  ): Promise<Exchange>
-  /** Whether a URL names, by address or as localhost, what post() would refuse anyway; a name is only known when it is connected to. */
-  refuses(url: string): boolean
-  /** Ends the exchanges that are under way. */
+  ): Promise<WebhookResponse>
+  /**
+   * Whether post() would reject the URL without a DNS lookup: its host is a blocked IP address or localhost,
+   * or its protocol is neither http nor https.
+   */
+  isBlockedUrl(url: string): boolean
+  /** Aborts the running requests. */
   close(): Promise<void>
 }
 
 /** @throws Error when a network of `allowed` is not in CIDR notation. */
-export function createEgress({ allowed, timeout = 15_000, lookup = dnsLookup() }: EgressOptions): Egress {
-  const networks = allowed.map(networkOf)
-  const secure = buildConnector({
-    allowH2: false,
-    maxCachedSessions: 0,
-    timeout: 0,
-    rejectUnauthorized: true,
-  })
-  const underWay = new Map<AbortController, Promise<Exchange>>()
+export function createWebhookClient({
+  allowed,
+  timeout = 15_000,
+  lookup = createDnsLookup(),
+}: WebhookClientOptions): WebhookClient {
+  const networks = allowed.map(parseNetwork)
+  const isAllowed = (address: string): boolean => isPublicAddress(address) || isInNetworks(networks, address)
+  const connectTo = createConnector(isAllowed, lookup)
+  const running = new Map<AbortController, Promise<WebhookResponse>>()
   let closed = false
 
-  const permits = (address: string): boolean => isPublic(address) || within(networks, address)
-
-  function refuses(url: string): boolean {
-    const target = URL.parse(url)
-    if (target === null || !/^https?:$/.test(target.protocol)) return true
-    const host = hostOf(target)
-    if (isIP(host) !== 0) return !permits(host)
-    return isLocalhost(host) && !permits('127.0.0.1') && !permits('::1')
-  }
-
-  async function post(
-    url: string,
-    headers: Record<string, string>,
-    body: string,
-    stop: AbortController,
-  ): Promise<Exchange> {
-    if (refuses(url)) throw refusedAddress()
-    const { origin, pathname, search } = new URL(url)
-    const client = new Client(origin, {
-      connect: (options, connected) => {
-        connection(options, stop.signal).then(
-          (socket) => connected(null, socket),
-          (error: Error) => connected(error, null),
-        )
-      },
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    })
-    const timer = setTimeout(
-      () =>
-        stop.abort(
-          new EgressError('timeout', `There was no complete answer within ${timeout / 1000} seconds.`),
-        ),
-      timeout,
-    )
-    try {
-      return await unlessAborted(stop.signal, exchange(client, pathname + search, headers, body))
-    } finally {
-      clearTimeout(timer)
-      // This ends the connection in whatever state it is, also while it is being made.
-      stop.abort()
-      await client.destroy()
-    }
-  }
-
-  /** A connection to an address that may be connected to, ready for a request. */
-  async function connection(options: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
-    const { hostname, protocol, port } = options
-    const addresses = await addressesOf(hostname)
-    // The lookup of an exchange that has ended must not open anything.
-    signal.throwIfAborted()
-    const plain = await dial(hostname, Number(port || (protocol === 'https:' ? 443 : 80)), addresses, signal)
-    // Once more, now that it is there, and before a byte is sent.
-    if (plain.remoteAddress === undefined) throw cutOff()
-    if (!permits(plain.remoteAddress)) throw refusedAddress()
-    const socket = protocol === 'https:' ? await secured(plain, options) : plain
-    // undici would take a connection that is gone already for one that was kept too long, and connect again.
-    if (socket.destroyed) throw cutOff()
-    socket.on('readable', () => {
-      if (socket.bytesRead > wireLimit) socket.destroy(new EgressError('response', 'The answer is too long.'))
-    })
-    return socket
-  }
-
-  /**
-   * All addresses of a host, of which it is connected to one. One that may not be connected to spoils them all: a name that
-   * has public and private ones is no honest endpoint.
-   */
-  async function addressesOf(host: string): Promise<LookupAddress[]> {
-    const found = isIP(host) === 0 ? await lookUp(host) : [host]
-    if (!found.every(permits)) throw refusedAddress()
-    return found.map((address) => ({ address, family: isIP(address) }))
-  }
-
-  function lookUp(name: string): Promise<string[]> {
-    return new Promise((resolve, reject) => {
-      lookup(name, { all: true }, (error, addresses) => {
-        if (error !== null || addresses.length === 0)
-          return reject(
-            new EgressError('unknown_host', 'The name of the host could not be resolved.', { cause: error }),
-          )
-        resolve(addresses.map(({ address }) => address))
-      })
-    })
-  }
-
-  function secured(socket: Socket, options: buildConnector.Options): Promise<Socket> {
-    return new Promise((resolve, reject) => {
-      secure({ ...options, httpSocket: socket }, (error, secured) => {
-        if (error !== null) return reject(new EgressError('tls', tlsMessage(error), { cause: error }))
-        resolve(secured)
-      })
-    })
-  }
-
   return {
-    refuses,
+    isBlockedUrl,
     async post(url, { headers, body, signal }) {
       signal?.throwIfAborted()
-      if (closed) throw new Error('the egress is closed')
-      const stop = new AbortController()
-      const onAbort = (): void => stop.abort(signal?.reason)
+      if (closed) throw new Error('the webhook client is closed')
+      const controller = new AbortController()
+      const onAbort = (): void => controller.abort(signal?.reason)
       signal?.addEventListener('abort', onAbort)
-      const ended = post(url, headers, body, stop)
-      underWay.set(stop, ended)
+      const response = send(url, headers, body, controller)
+      running.set(controller, response)
       try {
-        return await ended
+        return await response
       } finally {
-        underWay.delete(stop)
+        running.delete(controller)
         signal?.removeEventListener('abort', onAbort)
       }
     },
     async close() {
       closed = true
-      const ending = [...underWay.values()]
-      for (const stop of underWay.keys()) stop.abort(new Error('the egress was closed'))
-      await Promise.allSettled(ending)
+      const responses = [...running.values()]
+      for (const controller of running.keys()) controller.abort(new Error('the webhook client was closed'))
+      await Promise.allSettled(responses)
     },
+  }
+
+  function isBlockedUrl(url: string): boolean {
+    const target = URL.parse(url)
+    if (target === null || !/^https?:$/.test(target.protocol)) return true
+    const host = hostOf(target)
+    if (isIP(host) !== 0) return !isAllowed(host)
+    return isLocalhost(host) && !isAllowed('127.0.0.1') && !isAllowed('::1')
+  }
+
+  async function send(
+    url: string,
+    headers: Record<string, string>,
+    body: string,
+    controller: AbortController,
+  ): Promise<WebhookResponse> {
+    if (isBlockedUrl(url)) throw blockedAddress()
+    const { origin, pathname, search } = new URL(url)
+    const client = new Client(origin, {
+      connect: (options, onConnect) => {
+        connectTo(options, controller.signal).then(
+          (socket) => onConnect(null, socket),
+          (error: Error) => onConnect(error, null),
+        )
+      },
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+    const timer = setTimeout(() => {
+      const message = `The endpoint did not respond completely within ${timeout / 1000} seconds.`
+      controller.abort(new WebhookRequestError('timeout', message))
+    }, timeout)
+    try {
+      return await unlessAborted(controller.signal, exchange(client, pathname + search, headers, body))
+    } finally {
+      clearTimeout(timer)
+      // Closes the connection in any state, even while it is being opened.
+      controller.abort()
+      await client.destroy()
+    }
   }
 }
 
-/** Connects to one of the addresses, and to nothing else that the name may have by now. */
+type Connector = (options: buildConnector.Options, signal: AbortSignal) => Promise<Socket>
+
+/** Opens connections to allowed addresses only. */
+function createConnector(isAllowed: (address: string) => boolean, lookup: Lookup): Connector {
+  const tlsConnector = buildConnector({
+    allowH2: false,
+    maxCachedSessions: 0,
+    timeout: 0,
+    rejectUnauthorized: true,
+  })
+
+  return async function connectTo(options, signal) {
+    const { hostname, protocol, port } = options
+    const addresses = await allowedAddresses(hostname)
+    // Opens no connection when the request was aborted during the lookup.
+    signal.throwIfAborted()
+    const plain = await dial(hostname, Number(port || (protocol === 'https:' ? 443 : 80)), addresses, signal)
+    // Checks the address of the open connection, before a byte is sent.
+    if (plain.remoteAddress === undefined) throw connectionClosed()
+    if (!isAllowed(plain.remoteAddress)) throw blockedAddress()
+    const socket = protocol === 'https:' ? await startTls(plain, options) : plain
+    // undici would treat a closed connection as an idle connection that timed out, and connect again.
+    if (socket.destroyed) throw connectionClosed()
+    socket.on('readable', () => {
+      if (socket.bytesRead > maxWireBytes)
+        socket.destroy(new WebhookRequestError('response', 'The response is too long.'))
+    })
+    return socket
+  }
+
+  /**
+   * All addresses of a host. One address that is not allowed blocks the host: no honest endpoint has both
+   * public and private addresses.
+   */
+  async function allowedAddresses(host: string): Promise<LookupAddress[]> {
+    const found = isIP(host) === 0 ? await resolveName(host) : [host]
+    if (!found.every(isAllowed)) throw blockedAddress()
+    return found.map((address) => ({ address, family: isIP(address) }))
+  }
+
+  function resolveName(name: string): Promise<string[]> {
+    return new Promise((resolve, reject) => {
+      lookup(name, { all: true }, (error, addresses) => {
+        if (error !== null || addresses.length === 0) {
+          const message = 'The host name could not be resolved.'
+          return reject(new WebhookRequestError('unknown_host', message, { cause: error }))
+        }
+        resolve(addresses.map(({ address }) => address))
+      })
+    })
+  }
+
+  function startTls(socket: Socket, options: buildConnector.Options): Promise<Socket> {
+    return new Promise((resolve, reject) => {
+      tlsConnector({ ...options, httpSocket: socket }, (error, secured) => {
+        if (error !== null) return reject(new WebhookRequestError('tls', tlsMessage(error), { cause: error }))
+        resolve(secured)
+      })
+    })
+  }
+}
+
+/** Connects to one of these addresses. The host name is not resolved again. */
 function dial(host: string, port: number, addresses: LookupAddress[], signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({
@@ -203,48 +229,51 @@ function dial(host: string, port: number, addresses: LookupAddress[], signal: Ab
       signal,
       noDelay: true,
       autoSelectFamily: true,
-      autoSelectFamilyAttemptTimeout: attemptTimeout,
+      autoSelectFamilyAttemptTimeout: connectAttemptTimeoutMs,
       lookup: (_host, _options, callback) => callback(null, addresses),
     })
     socket.once('connect', () => resolve(socket))
-    // It stays, because the signal may end the connection while nobody else listens.
+    // The listener stays, because the signal can destroy the socket while it has no other listener.
     socket.on('error', (error) =>
-      reject(new EgressError('connection', 'No connection could be made.', { cause: error })),
+      reject(new WebhookRequestError('connection', 'The connection failed.', { cause: error })),
     )
   })
 }
 
-/** One request and the beginning of its answer. */
+/** Sends one request and reads the start of its response. */
 async function exchange(
   client: Client,
   path: string,
   headers: Record<string, string>,
   body: string,
-): Promise<Exchange> {
+): Promise<WebhookResponse> {
   try {
-    const answer = await client.request({ method: 'POST', path, headers, body, reset: true })
+    const response = await client.request({ method: 'POST', path, headers, body, reset: true })
     const chunks: Buffer[] = []
     let read = 0
-    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-      if (read < keepLimit) chunks.push(chunk.subarray(0, keepLimit - read))
+    for await (const chunk of response.body as AsyncIterable<Buffer>) {
+      if (read < maxBodyBytes) chunks.push(chunk.subarray(0, maxBodyBytes - read))
       read += chunk.length
-      if (read >= readLimit) break
+      if (read >= maxReadBytes) break
     }
-    return { status: answer.statusCode, body: textOf(Buffer.concat(chunks), read > keepLimit) }
+    return { status: response.statusCode, body: decodeBody(Buffer.concat(chunks), read > maxBodyBytes) }
   } catch (error) {
-    throw answerError(error as Error)
+    throw responseError(error as Error)
   }
 }
 
-/** The bytes as text of at most as many bytes in UTF-8. `cut`: there were more, so that an unfinished character at the end is no fault. */
-function textOf(bytes: Buffer, cut: boolean): string {
-  // PostgreSQL's text cannot hold U+0000.
-  const text = new TextDecoder().decode(bytes, { stream: cut }).replaceAll('\0', '\ufffd')
-  // U+FFFD is longer than most that it stands for.
-  return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(keepLimit)).read)
+/**
+ * Decodes the start of a body to text of at most `maxBodyBytes` in UTF-8.
+ * @param truncated whether the body has more bytes, so that an incomplete last character is not invalid.
+ */
+function decodeBody(bytes: Buffer, truncated: boolean): string {
+  // PostgreSQL's text cannot contain U+0000.
+  const text = new TextDecoder().decode(bytes, { stream: truncated }).replaceAll('\0', '\ufffd')
+  // U+FFFD has three bytes, so the replaced text can be longer than the original bytes.
+  return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(maxBodyBytes)).read)
 }
 
-/** The work's result, or the signal's reason as soon as there is one. */
+/** The result of the work, or the signal's reason as soon as it is aborted. */
 function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
@@ -252,41 +281,44 @@ function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   })
 }
 
-function refusedAddress(): EgressError {
-  return new EgressError('refused_address', 'The address is not public.')
+function blockedAddress(): WebhookRequestError {
+  return new WebhookRequestError('refused_address', 'The address is not public.')
 }
 
-function cutOff(cause?: Error): EgressError {
-  return new EgressError('connection', 'The connection was closed before the answer was complete.', { cause })
+function connectionClosed(cause?: Error): WebhookRequestError {
+  const message = 'The connection was closed before the response was complete.'
+  return new WebhookRequestError('connection', message, { cause })
 }
 
-function answerError(error: Error): Error {
-  if (error instanceof EgressError || error instanceof errors.InvalidArgumentError) return error
+/** Converts an error of undici to a WebhookRequestError. */
+function responseError(error: Error): Error {
+  if (error instanceof WebhookRequestError || error instanceof errors.InvalidArgumentError) return error
   if (error instanceof errors.HeadersOverflowError)
-    return new EgressError('response', 'The headers of the answer are too long.', { cause: error })
-  // undici says the latter of everything that breaks an answer with a Content-Length, its early end among it.
+    return new WebhookRequestError('response', 'The response headers are too long.', { cause: error })
+  // undici reports a mismatch for everything that interrupts a response with Content-Length, its early end
+  // included.
   if (error instanceof errors.HTTPParserError || error instanceof errors.ResponseContentLengthMismatchError) {
-    return new EgressError('response', 'The answer is not valid HTTP, or not complete.', { cause: error })
+    const message = 'The response is incomplete or not valid HTTP.'
+    return new WebhookRequestError('response', message, { cause: error })
   }
-  return cutOff(error)
+  return connectionClosed(error)
 }
 
-const certificateFaults: Record<string, string> = {
+const missingIntermediate =
+  'The server does not send the intermediate certificates, or its certificate authority is not trusted.'
+const certificateErrors: Record<string, string> = {
   CERT_HAS_EXPIRED: 'The certificate has expired.',
   CERT_NOT_YET_VALID: 'The certificate is not valid yet.',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate is self-signed.',
-  SELF_SIGNED_CERT_IN_CHAIN: 'The certificate comes from an authority that is not trusted.',
-  UNABLE_TO_GET_ISSUER_CERT:
-    'The certificate comes without the certificates between it and a trusted authority.',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    'The certificate comes without the certificates between it and a trusted authority.',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    'The certificate comes without the certificates between it and a trusted authority.',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is for another name.',
+  SELF_SIGNED_CERT_IN_CHAIN: 'The certificate authority is not trusted.',
+  UNABLE_TO_GET_ISSUER_CERT: missingIntermediate,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: missingIntermediate,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: missingIntermediate,
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is for another host name.',
 }
 
 function tlsMessage({ code = '' }: NodeJS.ErrnoException): string {
-  return certificateFaults[code] ?? 'No secure connection could be made.'
+  return certificateErrors[code] ?? 'The TLS connection failed.'
 }
 
 function hostOf({ hostname }: URL): string {

@@ -1,5 +1,13 @@
-// What became of deliveries: recorded in the transaction that settles their jobs, together with what it means for their
-// endpoints, which are disabled when they are gone or have failed for days.
+// Records the outcome of delivery attempts. deliveries.ts describes the whole way of a delivery; this is its
+// last step.
+//
+// One transaction takes the job from the queue and
+// - appends the attempt to the delivery (the last 20 attempts are kept) and sets its status,
+// - if the delivery stays pending, queues a new job that is due at `next_attempt_at`,
+// - notes whether the endpoint fails: `failing_since` is set by the first failed attempt and cleared by a
+//   successful one,
+// - disables the endpoint when it answered 410 Gone, or when `failing_since` is five days ago, and emits
+//   `webhook_endpoint.disabled`.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Database, type Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
@@ -9,94 +17,114 @@ import type { Job, Queue } from '../../infra/jobs/queue.ts'
 import type { Attempt, DeliveryStatus } from './deliveries.ts'
 import { toWebhookEndpoint } from './endpoints.ts'
 
-export interface Outcome {
+export interface AttemptOutcome {
   job: Job<DeliveryJob>
   deliveryId: string
   endpointId: string
+  /** The new status of the delivery. */
   status: DeliveryStatus
-  /** Null where nothing was tried. */
+  /** null when a shutdown interrupted the attempt: it does not count. */
   attempt: Attempt | null
-  /** Null where nothing was sent. */
+  /** null when no request was sent. */
   request: { url: string; headers: Record<string, string> } | null
-  /** When it is tried again, while it is pending, and as which tier of the queue's. */
+  /** When the next attempt is due; null unless the delivery is pending. */
   next: Date | null
+  /** The tier of the queue for the next attempt. */
   tier: string | undefined
-  /** Whether the endpoint said that it is gone for good. */
+  /** Whether the endpoint answered 410 Gone. */
   gone: boolean
 }
 
-export interface Outcomes {
-  /** Resolves when it is written, or given up: then the job expires, and the delivery is sent again. */
-  record(outcome: Outcome): Promise<void>
+export interface AttemptRecorder {
+  /**
+   * Resolves when the outcome is recorded, or cannot be recorded. In the second case the job expires and the
+   * delivery is sent again.
+   */
+  record(outcome: AttemptOutcome): Promise<void>
 }
 
-export interface OutcomesOptions {
+export interface AttemptRecorderOptions {
   database: Database
   deliveries: Queue<DeliveryJob>
   events: Emitter
   onError: (error: Error) => void
 }
 
-/** An endpoint that has failed for so long is disabled. */
-const failingDays = 5
-/** Outcomes that are written at once. */
-const most = 200
+/** An endpoint is disabled when all attempts have failed for this time. */
+const maxFailingDays = 5
+/** Outcomes that are recorded in one transaction. */
+const batchSize = 200
+/** How often a batch is tried while the database is unavailable. */
+const maxTries = 8
 
-const record = statement(`
+const updateDeliveries = statement(`
   UPDATE webhook_deliveries d SET
     status = o.status::"WebhookDeliveryStatus",
     tries = d.tries + (o.attempt IS NOT NULL)::int,
     attempts = CASE WHEN o.attempt IS NULL THEN d.attempts
-      ELSE CASE WHEN jsonb_array_length(d.attempts) >= 20 THEN d.attempts - 0 ELSE d.attempts END || o.attempt END,
+      ELSE CASE WHEN jsonb_array_length(d.attempts) >= 20 THEN d.attempts - 0 ELSE d.attempts END
+        || o.attempt END,
     request = coalesce(o.request, d.request),
     next_attempt_at = o.next
-  FROM unnest($1::text[], $2::text[], $3::jsonb[], $4::jsonb[], $5::timestamptz[]) AS o (id, status, attempt, request, next) WHERE d.id = o.id`)
+  FROM unnest($1::text[], $2::text[], $3::jsonb[], $4::jsonb[], $5::timestamptz[])
+    AS o (id, status, attempt, request, next)
+  WHERE d.id = o.id`)
 
-// All that is changed below, in one order, so that senders wait for each other instead of dying of it.
-const concerned = statement<{ id: string }>(`
-  SELECT id FROM webhook_endpoints WHERE id = ANY($1) OR (id = ANY($2) AND failing_since IS NOT NULL) ORDER BY id FOR NO KEY UPDATE`)
-const nowWell = statement(
+// Locks the endpoints that the next statements change, in one order, so that concurrent workers wait instead
+// of deadlocking.
+const lockEndpoints = statement<{ id: string }>(`
+  SELECT id FROM webhook_endpoints WHERE id = ANY($1) OR (id = ANY($2) AND failing_since IS NOT NULL)
+  ORDER BY id FOR NO KEY UPDATE`)
+const clearFailing = statement(
   'UPDATE webhook_endpoints SET failing_since = NULL WHERE id = ANY($1) AND failing_since IS NOT NULL',
 )
-const nowFailing = statement(
+const setFailing = statement(
   'UPDATE webhook_endpoints SET failing_since = now() WHERE id = ANY($1) AND failing_since IS NULL',
 )
-const disable = statement<{ id: string }>(`
-  UPDATE webhook_endpoints SET enabled = false, disabled_reason = CASE WHEN id = ANY($1) THEN 'gone' ELSE 'failing' END
-  WHERE enabled AND (id = ANY($1) OR (id = ANY($2) AND failing_since < now() - interval '${failingDays} days')) RETURNING id`)
+const disableEndpoints = statement<{ id: string }>(`
+  UPDATE webhook_endpoints
+  SET enabled = false, disabled_reason = CASE WHEN id = ANY($1) THEN 'gone' ELSE 'failing' END
+  WHERE enabled AND (
+    id = ANY($1) OR (id = ANY($2) AND failing_since < now() - interval '${maxFailingDays} days')
+  ) RETURNING id`)
 
-export function createOutcomes({ database, deliveries, events, onError }: OutcomesOptions): Outcomes {
-  let waiting: Array<{ outcome: Outcome; written: () => void }> = []
-  let writing: Promise<void> | null = null
+export function createAttemptRecorder({
+  database,
+  deliveries,
+  events,
+  onError,
+}: AttemptRecorderOptions): AttemptRecorder {
+  let waiting: Array<{ outcome: AttemptOutcome; resolve: () => void }> = []
+  let recording: Promise<void> | null = null
 
   return {
     record: (outcome) =>
       new Promise((resolve) => {
-        waiting.push({ outcome, written: resolve })
-        writing ??= writeAll().finally(() => {
-          writing = null
+        waiting.push({ outcome, resolve })
+        recording ??= recordAll().finally(() => {
+          recording = null
         })
       }),
   }
 
-  /** Those that come while others are written are written together. */
-  async function writeAll(): Promise<void> {
+  /** Outcomes that arrive while a batch is recorded form the next batch. */
+  async function recordAll(): Promise<void> {
     while (waiting.length > 0) {
-      const some = waiting.splice(0, most)
-      await write(some.map(({ outcome }) => outcome))
-      for (const { written } of some) written()
+      const batch = waiting.splice(0, batchSize)
+      await recordBatch(batch.map(({ outcome }) => outcome))
+      for (const { resolve } of batch) resolve()
     }
   }
 
-  async function write(some: Outcome[]): Promise<void> {
-    for (let tries = 1; tries <= 8; tries++) {
+  async function recordBatch(outcomes: AttemptOutcome[]): Promise<void> {
+    for (let tries = 1; tries <= maxTries; tries++) {
       try {
-        return await database.transaction((tx) => settle(tx, some))
+        return await database.transaction((tx) => recordInTransaction(tx, outcomes))
       } catch (error) {
         onError(error as Error)
         if (!isUnavailable(error)) {
-          // One that cannot be written must not take the others with it.
-          if (some.length > 1) for (const one of some) await write([one])
+          // Record them one by one, so that one outcome that cannot be recorded does not fail the others.
+          if (outcomes.length > 1) for (const outcome of outcomes) await recordBatch([outcome])
           return
         }
         await sleep(200 * tries)
@@ -104,26 +132,26 @@ export function createOutcomes({ database, deliveries, events, onError }: Outcom
     }
   }
 
-  async function settle(tx: Db, all: Outcome[]): Promise<void> {
-    const mine = await deliveries.settle(
+  async function recordInTransaction(tx: Db, outcomes: AttemptOutcome[]): Promise<void> {
+    const ownJobs = await deliveries.settle(
       tx,
-      all.map(({ job }) => job),
+      outcomes.map(({ job }) => job),
     )
-    // A job that has expired under way is somebody else's, and so is what there is to say of it.
-    const own = all.filter(({ job }) => mine.has(job.id))
+    // A job that expired during the attempt belongs to another worker, which records its own outcome.
+    const own = outcomes.filter(({ job }) => ownJobs.has(job.id))
     if (own.length === 0) return
-    await tx.sql(record, [
+    await tx.sql(updateDeliveries, [
       own.map(({ deliveryId }) => deliveryId),
       own.map(({ status }) => status),
       own.map(({ attempt }) => attempt && JSON.stringify(attempt)),
       own.map(({ request }) => request && JSON.stringify(request)),
       own.map(({ next }) => next),
     ])
-    const again = own.filter(({ status }) => status === 'pending')
-    if (again.length > 0) {
+    const pending = own.filter(({ status }) => status === 'pending')
+    if (pending.length > 0) {
       await deliveries.add(
         tx,
-        again.map(({ deliveryId, endpointId, tier, next }) => ({
+        pending.map(({ deliveryId, endpointId, tier, next }) => ({
           data: { delivery_id: deliveryId },
           group: endpointId,
           tier,
@@ -131,21 +159,22 @@ export function createOutcomes({ database, deliveries, events, onError }: Outcom
         })),
       )
     }
-    await noteEndpoints(tx, own)
+    await updateEndpoints(tx, own)
   }
 
-  async function noteEndpoints(tx: Db, outcomes: Outcome[]): Promise<void> {
-    const well = endpointsOf(outcomes.filter(({ status }) => status === 'succeeded'))
+  async function updateEndpoints(tx: Db, outcomes: AttemptOutcome[]): Promise<void> {
+    const succeeding = endpointIds(outcomes.filter(({ status }) => status === 'succeeded'))
     const failures = outcomes.filter(
       ({ status, attempt, request }) => status !== 'succeeded' && attempt !== null && request !== null,
     )
-    const failing = endpointsOf(failures)
-    const changing = await tx.sql(concerned, [failing, well])
-    if (changing.length === 0) return
-    await tx.sql(nowWell, [well])
+    const failing = endpointIds(failures)
+    const locked = await tx.sql(lockEndpoints, [failing, succeeding])
+    if (locked.length === 0) return
+    await tx.sql(clearFailing, [succeeding])
     if (failing.length === 0) return
-    await tx.sql(nowFailing, [failing])
-    const disabled = await tx.sql(disable, [endpointsOf(failures.filter(({ gone }) => gone)), failing])
+    await tx.sql(setFailing, [failing])
+    const gone = endpointIds(failures.filter((failure) => failure.gone))
+    const disabled = await tx.sql(disableEndpoints, [gone, failing])
     if (disabled.length === 0) return
     for (const row of await tx.prisma.webhookEndpoint.findMany({
       where: { id: { in: disabled.map(({ id }) => id) } },
@@ -159,11 +188,11 @@ export function createOutcomes({ database, deliveries, events, onError }: Outcom
   }
 }
 
-/** Whether the database was out of reach, and another try may succeed. */
+/** Whether the database was unavailable, so that another try can succeed. */
 function isUnavailable(error: unknown): boolean {
   return error instanceof ApiError && error.status === 503
 }
 
-function endpointsOf(outcomes: Outcome[]): string[] {
+function endpointIds(outcomes: AttemptOutcome[]): string[] {
   return [...new Set(outcomes.map(({ endpointId }) => endpointId))]
 }

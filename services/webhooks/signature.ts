@@ -1,5 +1,5 @@
-// Signatures of outgoing webhooks as Standard Webhooks 1.0 has them (https://www.standardwebhooks.com), so that receivers
-// can verify them with its libraries.
+// Signs webhooks as Standard Webhooks 1.0 specifies (https://www.standardwebhooks.com), so that receivers can
+// verify them with its libraries.
 import { createHmac, randomBytes } from 'node:crypto'
 
 const prefix = 'whsec_'
@@ -9,19 +9,22 @@ export function newWebhookSecret(): string {
   return prefix + randomBytes(32).toString('base64')
 }
 
-/** What is signed and sent. */
+/** The signed parts of a webhook. */
 export interface WebhookMessage {
-  /** The same for every attempt; receivers tell repetitions by it. No dot and nothing that a header cannot hold. */
+  /**
+   * The same for every attempt, so that receivers can ignore duplicates. Contains no dot, and only header
+   * characters.
+   */
   id: string
-  /** When it is sent, in seconds since 1970; receivers refuse what is minutes off. */
+  /** When the request is sent, in seconds since 1970. Receivers reject a timestamp that is minutes off. */
   timestamp: number
-  /** Exactly what is sent as the body, as UTF-8. */
+  /** The exact body of the request, as UTF-8. */
   body: string
 }
 
 /**
- * The headers of one message, signed with every secret that is valid now, newest first.
- * @param secrets whole secrets, with their prefix; at least one.
+ * The headers of a webhook, with one signature for each secret.
+ * @param secrets the secrets that are valid now, newest first, with their prefix; at least one.
  */
 export function signedHeaders(
   secrets: string[],

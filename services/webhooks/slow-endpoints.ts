@@ -1,31 +1,37 @@
-// Who is slow at this moment: the owners of work that makes others wait, and which of their groups are known or suspected
-// to be the cause. What is due to these is passed over in the queue while the owner has his share of what is slow.
+// The endpoints that are slow at this moment, by owner. While an owner has the full share of slow deliveries,
+// the worker pools skip the owner's deliveries to these endpoints in the queue (see worker-pool.ts).
 
-export interface Slowness {
-  /** Something has become slow. */
-  begin(owner: string, group: string): void
-  /** It has ended. An owner of whom nothing is slow any more is forgotten. */
-  end(owner: string): void
-  /** Something of this group had to be put away because of its owner. */
+export interface SlowEndpoints {
+  /** A delivery became slow. `group` is its endpoint. */
+  add(owner: string, group: string): void
+  /**
+   * A slow delivery is done. When it was the owner's last slow delivery, all endpoints of the owner are
+   * removed.
+   */
+  remove(owner: string): void
+  /**
+   * A delivery to this endpoint was put off because its owner has the full share: treat the endpoint as slow,
+   * too.
+   */
   suspect(owner: string, group: string): void
-  /** Something of this group was done quickly. */
+  /** A delivery to this endpoint was quick: the endpoint is not slow. */
   clear(owner: string, group: string): void
   groupsOf(owner: string): string[]
 }
 
-/** @param onClear called when a group is passed over no more, because it is quick. */
-export function createSlowness(onClear: () => void): Slowness {
-  const owners = new Map<string, { count: number; groups: Set<string> }>()
+/** @param onClear called when an endpoint is no longer slow. */
+export function createSlowEndpoints(onClear: () => void): SlowEndpoints {
+  const owners = new Map<string, { slowDeliveries: number; groups: Set<string> }>()
   return {
-    begin(owner, group) {
-      const known = owners.get(owner) ?? { count: 0, groups: new Set() }
-      owners.set(owner, known)
-      known.count++
-      known.groups.add(group)
+    add(owner, group) {
+      const entry = owners.get(owner) ?? { slowDeliveries: 0, groups: new Set() }
+      owners.set(owner, entry)
+      entry.slowDeliveries++
+      entry.groups.add(group)
     },
-    end(owner) {
-      const known = owners.get(owner)!
-      if (--known.count === 0) owners.delete(owner)
+    remove(owner) {
+      const entry = owners.get(owner)!
+      if (--entry.slowDeliveries === 0) owners.delete(owner)
     },
     suspect(owner, group) {
       owners.get(owner)?.groups.add(group)

@@ -1,172 +1,188 @@
-// A lane of work: takes what is due as its slots become free. Work that makes others wait for long gives its slot up, so
-// that a lane full of it still takes what is quick; only how much of it there may be at once is bounded too, and how much
-// of one owner's.
+// A worker pool: fetches due jobs as its slots become free. The webhook worker runs one pool for each kind of
+// delivery.
+//
+// One slow endpoint must not delay the deliveries to other endpoints. Three rules see to that:
+// - A job that runs for longer than `slowAfterMs` becomes slow and gives up its slot, so a pool full of slow
+//   jobs still fetches new ones. There may be `slowSlots` slow jobs; each slow job beyond that occupies a
+//   slot again.
+// - One owner may have a quarter of the slow slots. While an owner has that share, `run` must not start
+//   further jobs of the owner: the webhook worker moves them to its pool for slow endpoints.
+// - While an owner has that share, `fetch` skips the owner's slow endpoints, so their jobs stay in the queue.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Slowness } from './slow-endpoints.ts'
+import type { SlowEndpoints } from './slow-endpoints.ts'
 
-export interface Lane {
-  /** Something may be due. */
-  wake(): void
-  start(): void
-  /** Takes nothing more. What is under way goes on. */
-  stop(): Promise<void>
-  /** When nothing is under way any more. */
-  idle(): Promise<void>
-}
-
-/** Whose work it is, and which of his groups it belongs to. */
-export interface Source {
+/**
+ * The owner of a job, and the group of the queue that it belongs to. For a delivery: the user and the
+ * endpoint.
+ */
+export interface JobOwner {
   owner: string
   group: string
 }
 
-/** What is under way. */
-export interface Begun {
+export interface RunningJob {
   done: Promise<void>
-  source: Source | null
+  /** null for work that belongs to no owner, such as moving jobs to another pool. */
+  source: JobOwner | null
 }
 
-export interface LaneOptions<Job> {
-  /** Takes at most so many jobs that are due, of all groups but some. */
-  take(count: number, except: string[]): Promise<Job[]>
-  /** Begins jobs, save those of owners who have their share of what is slow. @returns what is under way then. */
-  begin(jobs: Job[], hasShare: (owner: string) => boolean): Promise<Begun[]>
-  /** Common to the lanes that work for the same owners. */
-  slowness: Slowness
-  /** Jobs under way at once, without those that gave their slot up. */
+export interface WorkerPoolOptions<Job> {
+  /** Fetches at most `count` due jobs from the queue, from all groups except some. */
+  fetch(count: number, exceptGroups: string[]): Promise<Job[]>
+  /**
+   * Starts jobs, except the jobs of an owner who has the full share of slow jobs.
+   * @returns the work that was started.
+   */
+  run(jobs: Job[], hasShare: (owner: string) => boolean): Promise<RunningJob[]>
+  /** Shared by the pools that work for the same owners. */
+  slowEndpoints: SlowEndpoints
+  /** Jobs that run at once, not counting the slow jobs that gave up their slot. */
   slots: number
-  /** How many may have given it up at once. */
-  slow: number
-  /** Milliseconds after which a job gives its slot up. */
-  patience: number
-  /** How often it is looked for jobs even if nothing was said, in ms. */
+  /** Slow jobs that may run at once without a slot. */
+  slowSlots: number
+  /** Milliseconds after which a running job is slow. */
+  slowAfterMs: number
+  /** Milliseconds between two polls of the queue when the pool is not woken. */
   interval: number
   onError: (error: Error) => void
 }
 
-const most = 100
+const maxFetch = 100
 /**
- * The part of the slow places from which on nothing more of an owner's begins. What has begun by then may become slow as
- * well, which is no more than there are slots: so one owner alone never has all places.
+ * The part of the slow slots that one owner may use. Jobs of the owner that were already running can become
+ * slow, too, but there are no more of them than slots, so one owner alone never has all slow slots.
  */
-const share = 1 / 4
+const maxShare = 1 / 4
 
-export function createLane<Job>({
-  take,
-  begin,
-  slowness,
-  slots,
-  slow,
-  patience,
-  interval,
-  onError,
-}: LaneOptions<Job>): Lane {
-  const underWay = new Set<Promise<void>>()
-  /** How many jobs have a slot, and how many gave theirs up. */
-  const count = { quick: 0, slow: 0 }
-  /** How many of each owner's gave theirs up. */
-  const slowOf = new Map<string, number>()
-  let stopped = false
-  let woken = false
-  let wakeUp = (): void => {}
-  let loop: Promise<void> = Promise.resolve()
+export class WorkerPool<Job> {
+  readonly #options: WorkerPoolOptions<Job>
+  readonly #running = new Set<Promise<void>>()
+  /** Running jobs that have a slot. */
+  #quickJobs = 0
+  /** Running jobs that became slow. */
+  #slowJobs = 0
+  /** The number of slow jobs by owner. */
+  readonly #slowJobsOf = new Map<string, number>()
+  #stopped = false
+  /** Whether `wake` was called since the last fetch started. */
+  #woken = false
+  /** Ends the current pause of the loop. */
+  #endPause = (): void => {}
+  #loop: Promise<void> = Promise.resolve()
 
-  return {
-    wake,
-    start() {
-      loop = run()
-    },
-    async stop() {
-      stopped = true
-      wake()
-      await loop
-    },
-    async idle() {
-      while (underWay.size > 0) await Promise.all(underWay)
-    },
+  constructor(options: WorkerPoolOptions<Job>) {
+    this.#options = options
   }
 
-  function wake(): void {
-    woken = true
-    wakeUp()
+  /** Call this when a job may be due: the pool fetches without waiting for the next poll. */
+  wake(): void {
+    this.#woken = true
+    this.#endPause()
   }
 
-  async function run(): Promise<void> {
-    while (!stopped) {
-      woken = false
-      const free = Math.min(most, slots - count.quick - Math.max(0, count.slow - slow))
-      const began = performance.now()
-      const jobs = free > 0 ? await taken(free) : []
-      if (jobs.length > 0) follow(beginning(jobs), jobs.length)
-      // What waits for others of its kind is passed over each time: at most half of the time is spent with that.
-      if (jobs.length < free && !stopped) await sleep(Math.min(performance.now() - began, interval))
-      if (jobs.length === 0 && !woken && !stopped) await pause(interval)
+  start(): void {
+    this.#loop = this.#run()
+  }
+
+  /** Fetches no more jobs. Running jobs continue. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.wake()
+    await this.#loop
+  }
+
+  /** Resolves when no job is running. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running)
+  }
+
+  async #run(): Promise<void> {
+    const { slots, slowSlots, interval } = this.#options
+    while (!this.#stopped) {
+      this.#woken = false
+      const free = Math.min(maxFetch, slots - this.#quickJobs - Math.max(0, this.#slowJobs - slowSlots))
+      const startedAt = performance.now()
+      const jobs = free > 0 ? await this.#fetch(free) : []
+      if (jobs.length > 0) this.#track(this.#startJobs(jobs), jobs.length)
+      // A fetch reads over the jobs that it skips. Pausing for as long as the fetch took spends at most half
+      // of the time on that.
+      if (jobs.length < free && !this.#stopped) await sleep(Math.min(performance.now() - startedAt, interval))
+      if (jobs.length === 0 && !this.#woken && !this.#stopped) await this.#pause(interval)
     }
   }
 
-  async function taken(free: number): Promise<Job[]> {
+  async #fetch(count: number): Promise<Job[]> {
     try {
-      return await take(free, passedOver())
+      return await this.#options.fetch(count, this.#skippedGroups())
     } catch (error) {
-      onError(error as Error)
-      if (!stopped) await pause(interval)
+      this.#options.onError(error as Error)
+      if (!this.#stopped) await this.#pause(this.#options.interval)
       return []
     }
   }
 
-  function pause(milliseconds: number): Promise<void> {
+  #pause(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, milliseconds)
-      wakeUp = () => {
+      this.#endPause = () => {
         clearTimeout(timer)
         resolve()
       }
     })
   }
 
-  async function beginning(jobs: Job[]): Promise<void> {
-    for (const { done, source } of await begin(jobs, hasShare)) follow(done, 1, source)
+  async #startJobs(jobs: Job[]): Promise<void> {
+    for (const { done, source } of await this.#options.run(jobs, (owner) => this.#hasShare(owner)))
+      this.#track(done, 1, source)
   }
 
-  function hasShare(owner: string): boolean {
-    return (slowOf.get(owner) ?? 0) >= slow * share
+  #hasShare(owner: string): boolean {
+    return (this.#slowJobsOf.get(owner) ?? 0) >= this.#options.slowSlots * maxShare
   }
 
-  /** The slow groups of owners who have their share: what waits for these stays where it is. */
-  function passedOver(): string[] {
-    return [...slowOf.keys()].filter(hasShare).flatMap(slowness.groupsOf)
+  /** The slow groups of the owners who have their full share. */
+  #skippedGroups(): string[] {
+    return [...this.#slowJobsOf.keys()]
+      .filter((owner) => this.#hasShare(owner))
+      .flatMap(this.#options.slowEndpoints.groupsOf)
   }
 
-  function slowBegins({ owner, group }: Source): void {
-    slowOf.set(owner, (slowOf.get(owner) ?? 0) + 1)
-    slowness.begin(owner, group)
-  }
-
-  function slowEnds({ owner }: Source): void {
-    const left = slowOf.get(owner)! - 1
-    if (left > 0) slowOf.set(owner, left)
-    else slowOf.delete(owner)
-    slowness.end(owner)
-  }
-
-  function follow(work: Promise<void>, jobs: number, source: Source | null = null): void {
-    let kind: keyof typeof count = 'quick'
-    count.quick += jobs
+  /**
+   * Counts work as so many jobs, at first as quick ones and after `slowAfterMs` as slow ones, until it is
+   * done.
+   */
+  #track(work: Promise<void>, jobs: number, source: JobOwner | null = null): void {
+    const { slowEndpoints, slowAfterMs, onError } = this.#options
+    let isSlow = false
+    this.#quickJobs += jobs
     const timer = setTimeout(() => {
-      kind = 'slow'
-      count.quick -= jobs
-      count.slow += jobs
-      if (source !== null) slowBegins(source)
-      wake()
-    }, patience)
+      isSlow = true
+      this.#quickJobs -= jobs
+      this.#slowJobs += jobs
+      if (source !== null) this.#addSlowJob(source)
+      this.wake()
+    }, slowAfterMs)
     const tracked: Promise<void> = work.catch(onError).finally(() => {
       clearTimeout(timer)
-      count[kind] -= jobs
-      if (source !== null && kind === 'slow') slowEnds(source)
-      if (source !== null && kind === 'quick') slowness.clear(source.owner, source.group)
-      underWay.delete(tracked)
-      wake()
+      if (isSlow) this.#slowJobs -= jobs
+      else this.#quickJobs -= jobs
+      if (source !== null && isSlow) this.#removeSlowJob(source)
+      if (source !== null && !isSlow) slowEndpoints.clear(source.owner, source.group)
+      this.#running.delete(tracked)
+      this.wake()
     })
-    underWay.add(tracked)
+    this.#running.add(tracked)
+  }
+
+  #addSlowJob({ owner, group }: JobOwner): void {
+    this.#slowJobsOf.set(owner, (this.#slowJobsOf.get(owner) ?? 0) + 1)
+    this.#options.slowEndpoints.add(owner, group)
+  }
+
+  #removeSlowJob({ owner }: JobOwner): void {
+    const left = this.#slowJobsOf.get(owner)! - 1
+    if (left > 0) this.#slowJobsOf.set(owner, left)
+    else this.#slowJobsOf.delete(owner)
+    this.#options.slowEndpoints.remove(owner)
   }
 }

@@ -4,18 +4,18 @@
 // which sends them again.
 import serializers from '../../generated/serializers.js'
 import { operations } from '../../generated/operations.ts'
-import { type Database } from '../../infra/database/database.ts'
+import type { Database } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import type { DeliveryJob, Emitter } from '../events/emit.ts'
-import { eventColumns, numberEvents, ofSpace, type Event } from '../events/log.ts'
+import { eventColumns, numberEvents, tenantEventSql, type Event } from '../events/log.ts'
 import type { Job, Queue } from '../../infra/jobs/queue.ts'
-import { delayAfter, type Attempt } from './deliveries.ts'
-import { EgressError, type Egress } from './http-client.ts'
+import { type Attempt, retryDelayMs } from './deliveries.ts'
 import { isFailingSql } from '../events/failing-endpoints.ts'
-import { createLane, type Begun } from './worker-pool.ts'
-import { createOutcomes, type Outcome } from './record-attempts.ts'
+import { WebhookRequestError, type WebhookClient } from './http-client.ts'
+import { WorkerPool, type RunningJob } from './worker-pool.ts'
+import { createAttemptRecorder, type AttemptOutcome } from './record-attempts.ts'
 import { signedHeaders } from './signature.ts'
-import { createSlowness } from './slow-endpoints.ts'
+import { createSlowEndpoints } from './slow-endpoints.ts'
 
 export interface Sender {
   /** Something may be due. */
@@ -28,7 +28,7 @@ export interface Sender {
 export interface SenderOptions {
   database: Database
   deliveries: Queue<DeliveryJob>
-  egress: Egress
+  webhookClient: WebhookClient
   events: Emitter
   /**
    * Deliveries under way at once, and four times as many beside them whose endpoints are slow; the same again of what was
@@ -43,7 +43,7 @@ export interface SenderOptions {
 }
 
 /** Milliseconds after which an endpoint is slow. */
-const patience = 1_000
+const slowAfterMs = 1_000
 
 /** A delivery that is due, with all it needs. */
 interface Due {
@@ -68,7 +68,7 @@ const load = statement<Loaded>(`
     CASE WHEN w.previous_expires_at > now() THEN ARRAY[w.secret, w.previous_secret] ELSE ARRAY[w.secret] END AS secrets,
     u.status = 'active' AND e.scope = ANY(w.scopes) AND coalesce(CASE
       WHEN e.project_id IS NOT NULL THEN m.role <= e.role AND (w.all_projects OR e.project_id = ANY(w.project_ids))
-      WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id AND (w.all_projects OR NOT ${ofSpace('e.type')})
+      WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id AND (w.all_projects OR NOT ${tenantEventSql('e.type')})
       ELSE u.role = 'admin' END, false) AS allowed,
     ${eventColumns}
   FROM webhook_deliveries d
@@ -84,36 +84,43 @@ export function createSender(options: SenderOptions): Sender {
   const {
     database,
     deliveries,
-    egress,
+    webhookClient,
     events,
     concurrency,
     onError = () => {},
     interval = 1_000,
     grace = 5_000,
   } = options
-  const outcomes = createOutcomes({ database, deliveries, events, onError })
+  const recorder = createAttemptRecorder({ database, deliveries, events, onError })
   const cut = new AbortController()
-  const slowness = createSlowness(wake)
-  const shared = { slowness, slots: concurrency, slow: 4 * concurrency, patience, interval, onError }
-  const usual = createLane({
+  const slowEndpoints = createSlowEndpoints(wake)
+  const shared = {
+    slowEndpoints,
+    slots: concurrency,
+    slowSlots: 4 * concurrency,
+    slowAfterMs,
+    interval,
+    onError,
+  }
+  const usual = new WorkerPool({
     ...shared,
-    take: (count, except) => deliveries.take(count, { except }),
-    begin: beginFair,
+    fetch: (count, except) => deliveries.take(count, { except }),
+    run: beginFair,
   })
-  const recovered = createLane({
+  const recovered = new WorkerPool({
     ...shared,
-    take: (count, except) => deliveries.take(count, { tier: 'recovered', except }),
-    begin: beginFair,
+    fetch: (count, except) => deliveries.take(count, { tier: 'recovered', except }),
+    run: beginFair,
   })
-  const slow = createLane({
+  const slow = new WorkerPool({
     ...shared,
-    take: (count, except) => deliveries.take(count, { tier: 'slow', except }),
-    begin: (jobs) => begin(jobs, failingTier),
+    fetch: (count, except) => deliveries.take(count, { tier: 'slow', except }),
+    run: (jobs) => begin(jobs, failingTier),
   })
-  const failing = createLane({
+  const failing = new WorkerPool({
     ...shared,
-    take: (count, except) => deliveries.take(count, { tier: 'failing', except }),
-    begin: (jobs) => begin(jobs, () => undefined),
+    fetch: (count, except) => deliveries.take(count, { tier: 'failing', except }),
+    run: (jobs) => begin(jobs, () => undefined),
   })
   const lanes = [usual, recovered, slow, failing]
 
@@ -139,7 +146,7 @@ export function createSender(options: SenderOptions): Sender {
   async function beginFair(
     jobs: Array<Job<DeliveryJob>>,
     hasShare: (owner: string) => boolean,
-  ): Promise<Begun[]> {
+  ): Promise<RunningJob[]> {
     return await begin(jobs, (due) => failingTier(due) ?? (hasShare(due.owner) ? 'slow' : undefined))
   }
 
@@ -147,9 +154,9 @@ export function createSender(options: SenderOptions): Sender {
   async function begin(
     jobs: Array<Job<DeliveryJob>>,
     otherTier: (due: Due) => string | undefined,
-  ): Promise<Begun[]> {
+  ): Promise<RunningJob[]> {
     const due = await loaded(jobs)
-    const begun: Begun[] = []
+    const begun: RunningJob[] = []
     const away: Array<{ job: Job<DeliveryJob>; delivery?: Due; tier?: string }> = []
     for (const job of jobs) {
       const delivery = due.get(job.data.delivery_id)
@@ -160,7 +167,8 @@ export function createSender(options: SenderOptions): Sender {
           source: { owner: delivery.owner, group: delivery.endpoint_id },
         })
       else away.push({ job, delivery, tier })
-      if (delivery !== undefined && tier === 'slow') slowness.suspect(delivery.owner, delivery.endpoint_id)
+      if (delivery !== undefined && tier === 'slow')
+        slowEndpoints.suspect(delivery.owner, delivery.endpoint_id)
     }
     if (away.length > 0) begun.push({ done: putAway(away), source: null })
     return begun
@@ -219,7 +227,7 @@ export function createSender(options: SenderOptions): Sender {
         ? 'The owner of the endpoint may no longer read this event.'
         : null
     const result = refusal === null ? await send(due) : refused(refusal)
-    await outcomes.record({
+    await recorder.record({
       job,
       deliveryId: due.id,
       endpointId: due.endpoint_id,
@@ -245,7 +253,11 @@ export function createSender(options: SenderOptions): Sender {
       error,
     })
     try {
-      const { status, body: answer } = await egress.post(due.url, { headers, body, signal: cut.signal })
+      const { status, body: answer } = await webhookClient.post(due.url, {
+        headers,
+        body,
+        signal: cut.signal,
+      })
       if (status >= 200 && status < 300)
         return {
           status: 'succeeded',
@@ -264,13 +276,13 @@ export function createSender(options: SenderOptions): Sender {
       // A delivery that this stop has cut short was no attempt of the endpoint's.
       if (cut.signal.aborted)
         return { status: 'pending', attempt: null, request: null, next: new Date(), gone: false }
-      if (!(error instanceof EgressError)) onError(error as Error)
+      if (!(error instanceof WebhookRequestError)) onError(error as Error)
       return failed(
         due,
         attempted(
           null,
           null,
-          error instanceof EgressError ? error.message : 'The request could not be made.',
+          error instanceof WebhookRequestError ? error.message : 'The request could not be made.',
         ),
         request,
         false,
@@ -279,7 +291,7 @@ export function createSender(options: SenderOptions): Sender {
   }
 }
 
-type Result = Pick<Outcome, 'status' | 'attempt' | 'request' | 'next' | 'gone'>
+type Result = Pick<AttemptOutcome, 'status' | 'attempt' | 'request' | 'next' | 'gone'>
 
 function failingTier({ failing }: Due): string | undefined {
   return failing ? 'failing' : undefined
@@ -297,7 +309,7 @@ function refused(error: string): Result {
 }
 
 function failed(due: Due, attempt: Attempt, request: Result['request'], gone: boolean): Result {
-  const delay = gone ? null : delayAfter(due.tries + 1)
+  const delay = gone ? null : retryDelayMs(due.tries + 1)
   if (delay === null) return { status: 'failed', attempt, request, next: null, gone }
   return { status: 'pending', attempt, request, next: new Date(Date.now() + delay), gone }
 }

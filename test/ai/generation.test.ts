@@ -346,7 +346,7 @@ t.test('who may not read it any more is not told the rest', async (t) => {
     await follow((_membership, { id }) =>
       database.prisma.apiKey
         .updateMany({ where: { userId: id }, data: { revokedAt: new Date() } })
-        .then(() => principals.settle(id)),
+        .then(() => principals.waitForInvalidation(id)),
     ),
     { event: 'error', data: { error: { code: 'UNAUTHORIZED' } } },
   )

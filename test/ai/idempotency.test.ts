@@ -1,7 +1,7 @@
 // Requests that are repeated with their Idempotency-Key: after a connection that broke, an answer that was replaced, a server
 // that died, and by who may not have the answer any more.
 import t from 'tap'
-import { insertKey, scopesFor } from '../../services/users/users.ts'
+import { insertApiKey, defaultScopes } from '../../services/users/api-keys.ts'
 import { createClient } from '../support/client.ts'
 import { all, idle, openStage, stream, textOf } from '../support/chat.ts'
 
@@ -105,10 +105,10 @@ t.test('only who may have the answer gets it again', async (t) => {
     role: 'editor',
   })
   const limited = await database.transaction((tx) =>
-    insertKey(tx, 'test', {
+    insertApiKey(tx, 'test', {
       userId: person.id,
       name: 'limited',
-      scopes: scopesFor('user'),
+      scopes: defaultScopes('user'),
       projectIds: [project],
       expiresAt: null,
     }),

@@ -10,7 +10,7 @@ import {
   withForm,
   withJson,
 } from '../support/operation-fixtures.ts'
-import { type Ask } from '../support/operation-fixture.ts'
+import type { Ask } from '../support/operation-fixture.ts'
 import { createDump } from '../support/db-fixtures.ts'
 import { allows, bodyOf, isFile, type Schema } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { askFor, infos, send } from '../support/operation-fixtures.ts'
-import { type Ask } from '../support/operation-fixture.ts'
+import type { Ask } from '../support/operation-fixture.ts'
 import {
   insertedOrder,
   insertedPrice,

@@ -1,7 +1,7 @@
 // Every POST can be repeated safely: with the same key and body it has one effect and one answer.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
-import { allScopes, type Scope } from '../../services/users/users.ts'
+import { allScopes, type Scope } from '../../services/users/api-keys.ts'
 import { askFor, infos, otherScope, send, successOf } from '../support/operation-fixtures.ts'
 import { createDump, insertedKey } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { askFor, infos, operationIds, pathOf, send } from '../support/operation-fixtures.ts'
-import { type Ask } from '../support/operation-fixture.ts'
+import type { Ask } from '../support/operation-fixture.ts'
 import {
   insertedOrder,
   insertedPrice,

@@ -1,7 +1,7 @@
 // What the server owns no client sets: each such field in each body is 400 by name, and nothing is written.
 import t, { type Test } from 'tap'
 import { askFor, send, successOf, withBody } from '../support/operation-fixtures.ts'
-import { type Ask } from '../support/operation-fixture.ts'
+import type { Ask } from '../support/operation-fixture.ts'
 import { createDump } from '../support/db-fixtures.ts'
 import { allows, bodyOf, replyOf } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'

@@ -13,7 +13,7 @@ import {
   withBody,
   withFields,
 } from '../support/operation-fixtures.ts'
-import { type Ask } from '../support/operation-fixture.ts'
+import type { Ask } from '../support/operation-fixture.ts'
 import { createDump, insertedKey } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 

@@ -1,7 +1,7 @@
 // Another tenant's things: 403 where they exist, 404 where nothing does, no foreign byte in the answer and no effect.
 import t, { type Test } from 'tap'
 import { askFor, infos, nobodys, secured, send } from '../support/operation-fixtures.ts'
-import { type Ask } from '../support/operation-fixture.ts'
+import type { Ask } from '../support/operation-fixture.ts'
 import { insertedCheckout, insertedOrder, insertedSubscription } from '../support/db-fixtures-payments.ts'
 import {
   createDump,

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { askFor, pathOf, send, successOf, withBody } from '../support/operation-fixtures.ts'
-import { type Ask } from '../support/operation-fixture.ts'
+import type { Ask } from '../support/operation-fixture.ts'
 import { allows, bodyOf, isFreeText, replyOf, type Schema } from '../support/contract-schema.ts'
 import type { Attachment } from '../support/contract-form.ts'
 import { insertedOrder } from '../support/db-fixtures-payments.ts'

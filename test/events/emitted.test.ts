@@ -1,5 +1,5 @@
-// Every write leaves its event, exactly one unless it does several things, in its own transaction: what it is, whom it is told to, what of it is kept back, and
-// that whatever fails, is repeated or changes nothing leaves none.
+// Every write emits its events in its own transaction: the type, the payload, the recipients, and which
+// fields are omitted. A request that fails, is repeated or changes nothing emits no event.
 import t from 'tap'
 import type { ValidateFunction } from 'ajv'
 import { eventTypes, type EventType } from '../../generated/events.ts'
@@ -36,7 +36,7 @@ const server = await startServer(t)
 const { prisma } = server.services.database
 const dump = await createDump(t, server)
 
-const told: Partial<Record<OperationId, EventType>> = {
+const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   updateProfile: 'profile.updated',
   updateSettings: 'settings.updated',
   createApiKey: 'api_key.created',
@@ -100,15 +100,18 @@ const told: Partial<Record<OperationId, EventType>> = {
   cancelSubscription: 'subscription.updated',
   resumeSubscription: 'subscription.updated',
 }
-/** What it does beside, told of after that. */
+/** The additional events of a write, emitted after the main event. */
 const further: Partial<Record<OperationId, EventType[]>> = { createRefund: ['order.refunded'] }
-/** What asks with a body and changes nothing. */
+/** POST operations that only read. */
 const questions: OperationId[] = ['searchKnowledgeBase']
-/** What moves the clock is told of by what happens then. */
+/** Operations that move the test clock: the changes that become due emit the events. */
 const moving: OperationId[] = ['advanceTestClock']
-/** What ends an answer, and tells of it, in a transaction of its own, whatever becomes of the request. */
+/**
+ * Operations that finish an answer in a separate transaction, which emits the event even if the request
+ * fails.
+ */
 const apart: OperationId[] = ['createChat', 'streamChat', 'regenerateMessage']
-/** Whose answer is another object than their event's, and how to read that. */
+/** Operations whose response is another object than their event's object, and how to read that object. */
 const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => string | null>> = {
   testWebhookEndpoint: () => null,
   createChat: ({ id }) => `/ai/messages/${id}`,
@@ -116,7 +119,7 @@ const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => stri
   regenerateMessage: ({ id }) => `/ai/messages/${id}`,
 }
 const writes = secured.filter(({ id, method }) => method !== 'GET' && ![...questions, ...moving].includes(id))
-/** How to read what a write is about, where it takes no If-Match. */
+/** How to read the object of a write that takes no If-Match. */
 const reads: Partial<Record<OperationId, OperationId>> = {
   rotateApiKey: 'getApiKey',
   archiveProject: 'getProject',
@@ -131,24 +134,24 @@ const reads: Partial<Record<OperationId, OperationId>> = {
   resumeSubscription: 'getSubscription',
 }
 
-/** What does several things leaves an event of each, in this order. */
+/** Requests that change several objects emit an event for each, in this order. */
 const severalThings: Array<{
   what: string
   make: (caller: Person) => Promise<Pick<Ask, 'id' | 'params' | 'body'>>
   types: EventType[]
 }> = [
   {
-    what: 'a session of items',
+    what: 'a checkout session with items',
     make: async () => await sessionOf('payment'),
     types: ['order.created', 'checkout.created'],
   },
   {
-    what: 'a session that begins a subscription',
+    what: 'a checkout session that starts a subscription',
     make: async () => await sessionOf('subscription'),
     types: ['subscription.created', 'order.created', 'checkout.created'],
   },
   {
-    what: 'an order cancelled while it is being paid',
+    what: 'an order canceled during its payment',
     make: async (caller) => ({
       id: 'cancelOrder',
       params: { id: (await begun(caller, 'payment')).order_id },
@@ -156,12 +159,12 @@ const severalThings: Array<{
     types: ['order.canceled', 'checkout.expired'],
   },
   {
-    what: 'a session that expires with its order',
+    what: 'a checkout session that expires with its order',
     make: async (caller) => ({ id: 'expireCheckout', params: { id: (await begun(caller, 'payment')).id } }),
     types: ['checkout.expired', 'order.canceled'],
   },
   {
-    what: 'a session that expires with its subscription',
+    what: 'a checkout session that expires with its subscription',
     make: async (caller) => ({
       id: 'expireCheckout',
       params: { id: (await begun(caller, 'subscription')).id },
@@ -169,7 +172,7 @@ const severalThings: Array<{
     types: ['checkout.expired', 'subscription.canceled', 'order.canceled'],
   },
   {
-    what: 'a subscription cancelled before it is paid',
+    what: 'a subscription canceled before its first payment',
     make: async (caller) => ({
       id: 'cancelSubscription',
       params: { id: (await begun(caller, 'subscription')).subscription_id },
@@ -177,7 +180,7 @@ const severalThings: Array<{
     types: ['subscription.canceled', 'order.canceled', 'checkout.expired'],
   },
   {
-    what: 'a subscription cancelled at once',
+    what: 'a subscription canceled immediately',
     make: async (caller) => ({
       id: 'cancelSubscription',
       params: { id: await insertedSubscription(server, caller.id) },
@@ -237,13 +240,13 @@ const writtenSince = async (position: bigint) =>
 const only = (entity: Record<string, unknown>, { ...like }: object) =>
   Object.fromEntries(Object.entries(entity).filter(([name]) => name in like))
 
-/** An endpoint that is told of all that the person may read. */
+/** An endpoint that receives all events that the person can read. */
 async function listen({ client }: Person): Promise<string> {
   return (await client.post('/webhooks/endpoints', { url: 'http://127.0.0.1:9/all', event_types: ['*'] }))
     .body.id
 }
 const adminsEndpoint = await listen(server.admin)
-/** The endpoints that are told of everything. */
+/** The endpoints that select all events. */
 const listening = async () =>
   (
     await prisma.webhookEndpoint.findMany({
@@ -252,18 +255,18 @@ const listening = async () =>
   ).map(({ id }) => id)
 const secrets: string[] = []
 
-t.test('every write that there is has its type of event here', async (t) => {
+t.test('every write operation has an event type in this test', async (t) => {
   t.same(
-    writes.filter(({ id }) => told[id] === undefined).map(({ id }) => id),
+    writes.filter(({ id }) => eventTypeOf[id] === undefined).map(({ id }) => id),
     [],
   )
   t.same(
-    Object.keys(told).filter((id) => !writes.some((info) => info.id === id)),
+    Object.keys(eventTypeOf).filter((id) => !writes.some((info) => info.id === id)),
     [],
-    'and nothing else has',
+    'and no other operation has one',
   )
   const here = [
-    ...Object.values(told),
+    ...Object.values(eventTypeOf),
     ...Object.values(further).flat(),
     ...severalThings.flatMap(({ types }) => types),
   ]
@@ -278,13 +281,13 @@ t.test('every write that there is has its type of event here', async (t) => {
       'refund.updated',
       'webhook_endpoint.disabled',
     ],
-    'all other types have a test of their own',
+    'all other types have their own test',
   )
 })
 
 for (const info of writes) {
   const { id, idempotent } = info
-  const type = told[id]!
+  const type = eventTypeOf[id]!
   t.test(`${id} leaves one ${[type, ...(further[id] ?? [])].join(' and one ')}`, async (t) => {
     const ask = await askFor(server, id)
     const { caller } = ask
@@ -303,7 +306,7 @@ for (const info of writes) {
     t.same(
       rows.map((row) => row.type),
       [type, ...(further[id] ?? [])],
-      'one event of each',
+      'one event of each type',
     )
     const [row] = rows
     const { audience, project, payload } = eventTypes[type]
@@ -314,31 +317,32 @@ for (const info of writes) {
       userId: project === null && audience === 'user' ? caller.id : null,
     })
 
-    // Who leaves a project reads no more of it.
+    // A member who leaves a project can no longer read its events.
     const reader = id === 'removeMember' ? server.admin : caller
     const event = (await reader.client.get(`/events/${row.id}`)).body
     const validate = replies[payload] as ValidateFunction
-    t.ok(validate(event), `its payload is as declared: ${JSON.stringify(validate.errors)}`)
+    t.ok(validate(event), `its payload matches the spec: ${JSON.stringify(validate.errors)}`)
     t.match(event, { id: row.id, type, request_id: `writes ${id}`, project_id: projectId })
 
     const { object, previous_attributes: previous } = event.data
-    // A deleted user is told of by the id alone, and a deleted project is read by nobody.
+    // The event of a deleted user contains only the id, and a deleted project cannot be read.
     if (id === 'restoreProject')
       t.same(previous, { status: 'deleted', version: object.version - 1, updated_at: previous.updated_at })
-    else if (before === null) t.same(previous, {}, 'nothing was before')
+    else if (before === null) t.same(previous, {}, 'there was no object before')
     else if (id !== 'deleteUser')
       t.same(
         { ...object, ...previous },
         only(before, object),
-        'with the previous attributes it is what it was',
+        'with the previous attributes it equals the object before',
       )
     for (const [name, value] of Object.entries(previous))
       t.notSame(object[name], value, `${name} was another`)
     const place = otherAnswers[id]?.(object)
     const now =
       place === undefined ? reply.body : place === null ? undefined : (await caller.client.get(place)).body
-    if (now !== undefined) t.same(object, only(now, object), 'and now it is what was answered')
-    if (typeof place === 'string') t.ok(reply.text.includes(object.id), 'and it is what the answer is about')
+    if (now !== undefined) t.same(object, only(now, object), 'the event contains the object of the response')
+    if (typeof place === 'string')
+      t.ok(reply.text.includes(object.id), 'the event is about the object of the response')
 
     for (const row of rows) {
       t.match(row, { requestId: `writes ${id}`, projectId }, row.type)
@@ -354,19 +358,19 @@ for (const info of writes) {
       t.same(
         deliveries.map((delivery) => delivery.endpointId).sort(),
         id === 'testWebhookEndpoint' ? [ask.params!.id] : readers.sort(),
-        'whoever may read it is told',
+        'every user who can read it receives it',
       )
-      for (const delivery of deliveries) t.equal(await jobsFor(delivery.id), 1, 'each delivery has its job')
+      for (const delivery of deliveries) t.equal(await jobsFor(delivery.id), 1, 'each delivery has a job')
     }
 
     if (!idempotent) return
     const after = await dump()
     const again = await send(ask, { headers: { 'x-request-id': `writes ${id} again`, ...keyed } })
     t.equal(again.headers.get('idempotent-replayed'), 'true')
-    t.same(await dump(), after, 'a repetition leaves no event, no delivery and no job')
+    t.same(await dump(), after, 'a repeated request adds no event, delivery or job')
   })
 
-  t.test(`${id} that is refused leaves none`, async (t) => {
+  t.test(`${id} emits no event when it is rejected`, async (t) => {
     const stranger = await server.person()
     const { secret } = await insertedKey(server, stranger.id, { scopes: [otherScope(id)] })
     const { others }: Fixture = fixtures[id]
@@ -393,11 +397,11 @@ for (const info of writes) {
       refusals.push([status, await askFor(server, id, { other: status }), {}])
     const before = await dump()
     for (const [status, refused, init] of refusals) t.equal((await send(refused, init)).status, status)
-    t.same(await dump(), before, 'nor a delivery, nor a job')
+    t.same(await dump(), before, 'and adds no delivery or job')
   })
 }
 
-t.test('a question leaves nothing', async (t) => {
+t.test('a read emits no event', async (t) => {
   for (const id of questions) {
     const ask = await askFor(server, id)
     const before = await dump()
@@ -413,7 +417,7 @@ for (const { what, make, types } of severalThings) {
     const undo = { ...(await make(caller)), server: await undoingServer(), caller }
     const before = await dump()
     t.equal((await send(undo)).status, 500)
-    t.same(await dump(), before, 'undone it leaves none')
+    t.same(await dump(), before, 'a rolled back write emits no event')
     const ask = { ...(await make(caller)), server, caller }
     const position = await lastPosition()
     const headers: Record<string, string> = {
@@ -429,22 +433,22 @@ for (const { what, make, types } of severalThings) {
     )
     t.ok(
       rows.every(({ requestId, userId }) => requestId === what && userId === caller.id),
-      "under the one request, and the customer's",
+      'with the request id, and in the workspace of the customer',
     )
     t.equal(
       await prisma.webhookDelivery.count({ where: { eventId: { in: rows.map(({ id }) => id) } } }),
       types.length,
-      "each is told to the customer's endpoint",
+      "the customer's endpoint receives each",
     )
     const after = await dump()
     await send(ask, { headers })
-    t.equal((await writtenSince(position)).length, types.length, 'a repetition leaves none')
-    // A card that was declined may be tried again.
+    t.equal((await writtenSince(position)).length, types.length, 'a repeated request emits no event')
+    // A declined card can be tried again.
     if (types.length > 0) t.same(await dump(), after, 'and has no effect')
   })
 }
 
-t.test('an invited address is an invitation.created', async (t) => {
+t.test('an invited email address emits invitation.created', async (t) => {
   const ask = await askFor(server, 'addMember', { other: 202 })
   const position = await lastPosition()
   const { status, body } = await send(ask)
@@ -460,7 +464,7 @@ t.test('an invited address is an invitation.created', async (t) => {
   })
 })
 
-t.test('a user who is deleted leaves each of the projects, and then is no more', async (t) => {
+t.test('deleting a user emits member.removed for each project, and then user.deleted', async (t) => {
   const member = await insertedUser(server)
   const projects = [
     await insertedProject({ server, caller: server.admin, rank: 'owner' }),
@@ -482,26 +486,30 @@ t.test('a user who is deleted leaves each of the projects, and then is no more',
     rows.map(({ data }: any) => data.object.user?.id ?? data.object.id),
     [member, member, member],
   )
-  t.same((rows.at(-1)!.data as any).object, { id: member, deleted: true }, 'nothing of the person is told')
+  t.same(
+    (rows.at(-1)!.data as any).object,
+    { id: member, deleted: true },
+    'the event contains no personal data',
+  )
 })
 
-t.test('a request that changes nothing leaves none', async (t) => {
+t.test('a request that changes nothing emits no event', async (t) => {
   const member = await askFor(server, 'updateMember')
   t.equal((await send(member)).status, 200)
   const key = await askFor(server, 'revokeApiKey')
   t.equal((await send(key)).status, 204)
   const before = await dump()
-  t.equal((await send(member)).status, 200, 'the role that the member has')
+  t.equal((await send(member)).status, 200, 'the same role')
   t.equal((await send({ ...member, body: {} })).status, 200, 'no role')
-  t.equal((await send(key)).status, 204, 'a key that is revoked')
+  t.equal((await send(key)).status, 204, 'a revoked key')
   t.same(await dump(), before)
 })
 
-/** The types of the events that a request had written when it was undone. */
+/** The types of the events that a request had inserted before its rollback. */
 const inside = new Map<string, string[]>()
 let undoing: Promise<TestServer> | undefined
 
-/** A server on which whatever a handler does in its transaction is undone at the end. */
+/** A server that rolls back the transaction of every handler. */
 function undoingServer(): Promise<TestServer> {
   const handle = Object.fromEntries(
     operationIds.map((id) => [
@@ -524,7 +532,7 @@ function undoingServer(): Promise<TestServer> {
   return undoing
 }
 
-t.test('a write that fails after its event leaves none of both', async (t) => {
+t.test('a write that fails after its event rolls back both', async (t) => {
   const failing = await undoingServer()
   for (const { id, idempotent } of writes.filter(({ id }) => !apart.includes(id))) {
     const ask = { ...(await askFor(server, id)), server: failing }
@@ -535,8 +543,8 @@ t.test('a write that fails after its event leaves none of both', async (t) => {
       t.equal(reply.status, 500, id)
       t.same(
         inside.get(reply.headers.get('x-request-id')!),
-        [told[id], ...(further[id] ?? [])],
-        `${id}: the event was there inside`,
+        [eventTypeOf[id], ...(further[id] ?? [])],
+        `${id}: the event existed in the transaction`,
       )
       t.same(
         await dump(),
@@ -548,11 +556,11 @@ t.test('a write that fails after its event leaves none of both', async (t) => {
 })
 
 t.test(
-  'an answer that breaks the spec leaves none, where the answer is remembered with its effect',
+  'a response that does not match the spec emits no event when it is stored for idempotency',
   async (t) => {
     const bend = (answer: any): any =>
       typeof answer?.status === 'number' ? { ...answer, body: { ...answer.body, surprise: 1 } } : answer
-    // Of a body that arrives while it is read, what the transaction answers is remembered.
+    // For a streamed body, the response of the transaction is stored.
     const bent = Object.fromEntries(
       operationIds.map((id) => [
         id,
@@ -575,7 +583,7 @@ t.test(
   },
 )
 
-t.test('no secret is in an event, nor a field that the spec does not declare', async (t) => {
+t.test('events contain no secrets and no fields that the spec does not declare', async (t) => {
   const { database, events } = server.services
   await database.transaction(async (tx) => {
     const profile = toProfile(await tx.prisma.user.findUniqueOrThrow({ where: { id: server.admin.id } }))
@@ -588,9 +596,9 @@ t.test('no secret is in an event, nor a field that the spec does not declare', a
   const rows = await prisma.event.findMany()
   const text = JSON.stringify(rows.map(({ data }) => data))
   const jobs = JSON.stringify(await prisma.$queryRaw`SELECT data FROM pgboss.job`)
-  t.ok(secrets.length >= 5, 'secrets were given out')
+  t.ok(secrets.length >= 5, 'the responses contained secrets')
   for (const secret of secrets)
-    t.notOk(text.includes(secret) || jobs.includes(secret), 'and are in no event and no job')
+    t.notOk(text.includes(secret) || jobs.includes(secret), 'no event and no job contains the secret')
   t.notMatch(text, /plat_(live|test)_\w{10}|whsec_|canary/)
   t.match(text, /"note":"kept"/)
 })

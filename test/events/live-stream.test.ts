@@ -1,17 +1,24 @@
-// The tail of the log, taken from by hand: what it reads for whom and when, and what is left when a reader goes.
+// Event streams without HTTP: which statements they run for which reader, and that a disconnected reader
+// leaves no state.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createTail } from '../../services/events/live-stream.ts'
-import type { Filter } from '../../services/events/log.ts'
+import { EventStreams } from '../../services/events/live-stream.ts'
+import type { EventFilter } from '../../services/events/log.ts'
 import type { Listener } from '../../infra/database/notifications.ts'
-import { copyLast, largest, lastOf, newProject, rename } from '../support/sse-readers.ts'
+import {
+  duplicateLastEvent,
+  largestProject,
+  lastSequence,
+  createProject,
+  renameProject,
+} from '../support/sse-readers.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
 type Piece = { event?: string; id?: string; data?: any }
 
 interface Taken {
-  /** The next event; its name, or why the stream has ended. */
+  /** The name of the next event's object, or the reason of the end. */
   next(): Promise<string>
   iterator: AsyncIterator<Piece>
   leave(): void
@@ -22,12 +29,12 @@ async function take(
   { services }: TestServer,
   { key }: { key: string },
   after: number,
-  { tail = services.tail, filter = {} as Filter } = {},
+  { eventStreams = services.eventStreams, filter = {} as EventFilter } = {},
 ): Promise<Taken> {
   const gone = new AbortController()
   const principal = await services.principals.authenticate(`Bearer ${key}`)
-  const iterator = tail
-    .follow(
+  const iterator = eventStreams
+    .open(
       principal,
       filter,
       after,
@@ -52,7 +59,7 @@ async function take(
   }
 }
 
-/** Statements that contain the text, sent while the work was done. */
+/** The number of statements that contain the text and were sent during the work. */
 async function sent(server: TestServer, text: string, work: () => Promise<unknown>): Promise<number> {
   server.statements.length = 0
   await work()
@@ -63,18 +70,18 @@ const forAll = 'FROM events e WHERE e.sequence > $1'
 const forOne = 'FROM event_log l LEFT JOIN LATERAL'
 const keys = 'FROM api_keys k'
 
-t.test('the tail', async (t) => {
+t.test('event streams', async (t) => {
   const server = await startServer(t)
-  const { database, tail } = server.services
+  const { database, eventStreams } = server.services
   const person = await server.person()
-  const project = await newProject(person)
+  const project = await createProject(person)
   const renamed = async (...names: string[]): Promise<void> => {
-    for (const name of names) await rename(person, project, name)
+    for (const name of names) await renameProject(person, project, name)
   }
   await waitUntil(() => server.services.principals.listening)
 
-  t.test('reads once for all who wait, and for each who is behind', async (t) => {
-    const last = await lastOf(server)
+  t.test('reads once for all waiting readers, and separately for each reader that is behind', async (t) => {
+    const last = await lastSequence(server)
     const waiting = await Promise.all(Array.from({ length: 100 }, () => take(t, server, person, last)))
     const next = waiting.map((reader) => reader.next())
     t.equal(
@@ -88,36 +95,37 @@ t.test('the tail', async (t) => {
     const behind = await take(t, server, person, last)
     t.equal(await sent(server, forOne, async () => t.equal(await behind.next(), 'one')), 1)
     for (const reader of [...waiting, behind]) reader.leave()
-    await waitUntil(() => tail.streams === 0)
+    await waitUntil(() => eventStreams.count === 0)
   })
 
-  t.test('keeps little of what is large for who is behind', async (t) => {
-    const after = await lastOf(server)
+  t.test('limits the memory for large events of a reader that is behind', async (t) => {
+    const after = await lastSequence(server)
     await renamed('small')
-    await copyLast(server, 24)
+    await duplicateLastEvent(server, 24)
     const reads = async (from: number): Promise<number> =>
       await sent(server, forOne, async () => {
-        await lastOf(server)
-        // The tail hears of it within some milliseconds; a reader that came before would be handed all of it as it happens.
+        await lastSequence(server)
+        // The notification arrives within milliseconds. A reader opened before would receive these events as
+        // a live batch.
         await sleep(1_000)
         const reader = await take(t, server, person, from)
         for (let i = 0; i < 25; i++) await reader.next()
         reader.leave()
       })
     t.equal(await reads(after), 1)
-    await person.client.put(`/projects/${project}`, largest)
-    await copyLast(server, 24)
+    await person.client.put(`/projects/${project}`, largestProject)
+    await duplicateLastEvent(server, 24)
     const pages = await reads(after + 25)
-    t.ok(pages > 1, `25 events of the largest kind were read in ${pages} parts`)
+    t.ok(pages > 1, `25 events of the largest size were read in ${pages} pages`)
   })
 
-  t.test('reads again what was read a while ago, for rights may have changed', async (t) => {
+  t.test('reads events again that were read a while ago, because permissions may have changed', async (t) => {
     const member = await server.person()
     const { body } = await person.client.post(`/projects/${project}/members`, {
       user_id: member.id,
       role: 'viewer',
     })
-    const after = await lastOf(server)
+    const after = await lastSequence(server)
     await renamed('a', 'b', 'c')
     const reader = await take(t, server, member, after)
     t.equal(await reader.next(), 'a')
@@ -130,50 +138,50 @@ t.test('the tail', async (t) => {
     t.equal(await reader.next(), 'over')
   })
 
-  t.test('ends a stream of which the next events are removed', async (t) => {
-    const after = await lastOf(server)
+  t.test('ends a stream whose next events were deleted', async (t) => {
+    const after = await lastSequence(server)
     await renamed(...Array.from({ length: 30 }, (_, i) => `${i}`))
     const reader = await take(t, server, person, after)
     t.equal(await reader.next(), '0')
     await database.prisma.event.deleteMany({ where: { sequence: { lte: after + 28 } } })
     await database.prisma.eventLog.updateMany({ data: { removedThrough: after + 28 } })
-    let told = 1
-    for (let name = ''; name !== 'removed'; told++) name = await reader.next()
-    t.ok(told <= 26, `${told} were told`)
+    let received = 1
+    for (let name = ''; name !== 'removed'; received++) name = await reader.next()
+    t.ok(received <= 26, `${received} events were sent`)
     t.equal(await reader.next(), 'over')
   })
 
-  t.test('counts nobody who is gone, at whatever moment', async (t) => {
-    const after = await lastOf(server)
+  t.test('does not count a reader that disconnects at any moment', async (t) => {
+    const after = await lastSequence(server)
     await renamed('x', 'y', 'z')
-    const last = await lastOf(server)
+    const last = await lastSequence(server)
     const moments: Record<string, (reader: Taken) => unknown> = {
-      'before it began': () => {},
-      'after its place was told': (reader) => reader.iterator.next(),
+      'before it started': () => {},
+      'after its position was sent': (reader) => reader.iterator.next(),
       'while it reads': (reader) => {
         void reader.iterator.next().then(() => reader.iterator.next())
       },
-      'in the midst of a page': (reader) => reader.next(),
+      'in the middle of a page': (reader) => reader.next(),
     }
     for (const [moment, until] of Object.entries(moments)) {
       const readers = await Promise.all(Array.from({ length: 20 }, () => take(t, server, person, after)))
       await Promise.all(readers.map(until))
       for (const reader of readers) reader.leave()
-      await waitUntil(() => tail.streams === 0, moment)
+      await waitUntil(() => eventStreams.count === 0, moment)
     }
     const waiting = await take(t, server, person, last)
     await waiting.iterator.next()
     const next = waiting.iterator.next()
-    t.equal(tail.streams, 1)
+    t.equal(eventStreams.count, 1)
     waiting.leave()
     await next
-    await waitUntil(() => tail.streams === 0, 'while it waits')
+    await waitUntil(() => eventStreams.count === 0, 'while it waits for events')
   })
 
-  t.test('lets nobody wait who writes in the moment when a look ends', async (t) => {
-    // Nothing but the nudge helps: nothing is heard, and nobody looks by himself.
+  t.test('sends an event without delay that is written at the moment when a poll ends', async (t) => {
+    // Only notifyNewEvents() can help: there are no notifications and no polls by timer.
     const deaf: Pick<Listener, 'on' | 'onState'> = { on: () => {}, onState: () => {} }
-    const own = createTail({
+    const own = new EventStreams({
       db: database,
       principals: server.services.principals,
       listener: deaf as Listener,
@@ -182,22 +190,22 @@ t.test('the tail', async (t) => {
     })
     own.start()
     t.teardown(() => own.close())
-    await newProject(person)
-    const reader = await take(t, server, person, await lastOf(server), { tail: own })
+    await createProject(person)
+    const reader = await take(t, server, person, await lastSequence(server), { eventStreams: own })
     await reader.iterator.next()
     for (let i = 0; i < 100; i++) {
       const next = reader.next()
       await renamed(`${i}`)
-      own.nudge()
+      own.notifyNewEvents()
       t.equal(await next, `${i}`)
     }
   })
 
-  t.test('asks for the key again each time while nothing can be heard of it', async (t) => {
+  t.test('reads the key from the database each time while notifications cannot be received', async (t) => {
     const second = await startServer(t, { databaseUrl: server.databaseUrl })
     const other = await server.person()
     await person.client.post(`/projects/${project}/members`, { user_id: other.id, role: 'viewer' })
-    const last = await lastOf(server)
+    const last = await lastSequence(server)
     const readers = await Promise.all(
       [person, other].flatMap((one) => Array.from({ length: 20 }, () => take(t, second, one, last))),
     )
@@ -207,12 +215,12 @@ t.test('the tail', async (t) => {
     t.same(new Set(await Promise.all(first)), new Set(['heard']))
     await database.prisma.apiKey.updateMany({ where: { userId: other.id }, data: { revokedAt: new Date() } })
     const then = readers.map((reader) => reader.next())
-    await renamed('not by all')
-    t.same(await Promise.all(then), [...Array(20).fill('not by all'), ...Array(20).fill('unauthorized')])
+    await renamed('not for all')
+    t.same(await Promise.all(then), [...Array(20).fill('not for all'), ...Array(20).fill('unauthorized')])
   })
 
-  t.test('follows a log that was put back from where it is', async (t) => {
-    const now = await take(t, server, person, await lastOf(server))
+  t.test('continues from the end of a log that was restored to an older state', async (t) => {
+    const now = await take(t, server, person, await lastSequence(server))
     await now.iterator.next()
     void now.iterator.next()
     await database.prisma.$executeRaw`TRUNCATE events CASCADE`
@@ -221,24 +229,24 @@ t.test('the tail', async (t) => {
     const next = fresh.next()
     await renamed('the first')
     t.equal(await next, 'the first')
-    t.equal(await lastOf(server), 1)
+    t.equal(await lastSequence(server), 1)
   })
 })
 
-t.test('the stop ends everybody, in whatever they are', async (t) => {
+t.test('close ends all streams in any state', async (t) => {
   const server = await startServer(t)
   const person = await server.person()
-  const project = await newProject(person)
-  await rename(person, project, 'one')
-  await rename(person, project, 'two')
-  const last = await lastOf(server)
+  const project = await createProject(person)
+  await renameProject(person, project, 'one')
+  await renameProject(person, project, 'two')
+  const last = await lastSequence(server)
   const [waiting, midst, behind, late] = await Promise.all(
     [last, 1, 1, 1].map((after) => take(t, server, person, after)),
   )
   const next = waiting.next()
   t.equal(await midst.next(), 'one')
   const reading = behind.next()
-  await server.services.tail.close()
+  await server.services.eventStreams.close()
   t.equal(await next, 'shutdown')
   t.equal(await midst.next(), 'shutdown')
   t.match(await reading, /^(one|shutdown)$/)
@@ -246,5 +254,5 @@ t.test('the stop ends everybody, in whatever they are', async (t) => {
   await behind.next()
   await behind.next()
   for (const reader of [waiting, midst, behind, late]) t.equal(await reader.next(), 'over')
-  t.equal(server.services.tail.streams, 0)
+  t.equal(server.services.eventStreams.count, 0)
 })

@@ -1,5 +1,5 @@
-// The log as one order: numbered without gaps whoever writes at once, read from any place without loss, and ended where it
-// is no longer kept.
+// The order of the event log: sequence numbers have no gaps under concurrent writes, a read can continue
+// anywhere without loss, and a read before the oldest event returns 410.
 import t, { type Test } from 'tap'
 import type { Operations, HandlerServices } from '../../services/handler.ts'
 import { handlers } from '../../generated/routes.ts'
@@ -11,18 +11,18 @@ import { openStream } from '../support/event-stream.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
-interface Told {
+interface LogEvent {
   id: string
   sequence: number
   type: string
   data: { object: { name: string } }
 }
-const sequencesOf = (events: Told[]) => events.map(({ sequence }) => sequence)
+const sequencesOf = (events: LogEvent[]) => events.map(({ sequence }) => sequence)
 const upTo = (last: number, from = 1) => Array.from({ length: last - from + 1 }, (_, i) => from + i)
 
-t.test('fifty who write at once, some of whom fail, leave one order without gaps', async (t) => {
+t.test('fifty concurrent writers, some of which fail, produce one order without gaps', async (t) => {
   const pause = statement('SELECT pg_sleep($1)')
-  // Who began first need not end first.
+  // A transaction that starts first need not commit first.
   const createProject = async (request: { body: { name: string } }, services: HandlerServices) =>
     await services.db.transaction(async (tx) => {
       const answer = await handlers.createProject(request as never, { ...services, db: tx })
@@ -35,7 +35,7 @@ t.test('fifty who write at once, some of whom fail, leave one order without gaps
     env: { DATABASE_POOL_SIZE: '25' },
   })
   const { client, key } = await server.person()
-  const live: Told[] = []
+  const live: LogEvent[] = []
   const stream = await openStream(server.url, key, { path: '/events/stream?after=0' })
   t.teardown(() => stream.close())
   void (async () => {
@@ -52,11 +52,11 @@ t.test('fifty who write at once, some of whom fail, leave one order without gaps
     }
   }
   let writing = true
-  const paged: Told[] = []
+  const paged: LogEvent[] = []
   const reader = async (): Promise<void> => {
     let after = 0
     for (let last = false; !last;) {
-      // What is asked for once nobody writes any more is the end.
+      // When all writes are done, the last page is the end of the log.
       last = !writing
       for (let more = true; more;) {
         const { body } = await client.get(`/events?limit=7&after=${after}`)
@@ -72,19 +72,19 @@ t.test('fifty who write at once, some of whom fail, leave one order without gaps
   await reading
 
   t.ok(written > 150 && written < 250, `${written} were written`)
-  t.same(sequencesOf(paged), upTo(written), 'who pages sees each once, in order')
-  t.equal(new Set(paged.map(({ data }) => data.object.name)).size, written, 'and each is another')
-  await waitUntil(() => live.length >= written, 'the stream to tell all')
-  t.same(live, paged, 'who follows the stream too')
+  t.same(sequencesOf(paged), upTo(written), 'paging returns each event once, in order')
+  t.equal(new Set(paged.map(({ data }) => data.object.name)).size, written, 'and all are different')
+  await waitUntil(() => live.length >= written, 'the stream to send all events')
+  t.same(live, paged, 'the stream sends the same')
   const rows = await server.services.database.prisma.event.findMany({ orderBy: { sequence: 'asc' } })
   t.same(
     rows.map(({ sequence }) => Number(sequence)),
     upTo(written),
-    'and no number is left out or kept for what was undone',
+    'no sequence is missing or assigned to a rolled back event',
   )
 })
 
-t.test('a page of one type or one project goes on where the last one ended', async (t) => {
+t.test('a filtered page continues where the last page ended', async (t) => {
   const server = await startServer(t)
   const { client } = await server.person()
   const [one, two] = [
@@ -92,18 +92,18 @@ t.test('a page of one type or one project goes on where the last one ended', asy
     (await client.post('/projects', { name: 'Two' })).body.id,
   ]
   for (let i = 0; i < 6; i++) await client.put(`/projects/${i % 2 === 0 ? one : two}`, { name: `Name ${i}` })
-  const all: Told[] = (await client.get('/events')).body.data
+  const all: LogEvent[] = (await client.get('/events')).body.data
   const walk = async (query: string): Promise<number[]> => {
-    const met: Told[] = []
+    const found: LogEvent[] = []
     let after = 0
     for (let more = true; more;) {
       const { body } = await client.get(`/events?limit=2&${query}&after=${after}`)
-      met.push(...body.data)
+      found.push(...body.data)
       after = body.next_after
       more = body.has_more
     }
-    t.equal(after, 8, `${query}: and its end is the end of the log`)
-    return sequencesOf(met)
+    t.equal(after, 8, `${query}: the last page ends at the end of the log`)
+    return sequencesOf(found)
   }
   t.same(sequencesOf(all), upTo(8))
   t.same(await walk('type=project.updated'), [3, 4, 5, 6, 7, 8])
@@ -116,11 +116,11 @@ t.test('a page of one type or one project goes on where the last one ended', asy
   t.same(
     (await stranger.client.get('/events')).body,
     { data: [], has_more: false, next_after: 8 },
-    'who may read nothing does not begin anew each time',
+    'a reader without readable events does not start again each time',
   )
 })
 
-/** A server with as many events of one person's, numbered from 1. */
+/** A server with this many events of one user, numbered from 1. */
 async function withEvents(
   t: Test,
   count: number,
@@ -140,14 +140,14 @@ async function makeOld({ services: { database } }: TestServer, ids: string[], da
   })
 }
 
-t.test('events that are no longer kept are never missed without a word', async (t) => {
+t.test('a read whose next events were deleted returns an error', async (t) => {
   const {
     server,
     person: { client, key },
     ids,
   } = await withEvents(t, 7)
   const { database } = server.services
-  t.match(await runRetention(database), { events: 0 }, 'what is young stays')
+  t.match(await runRetention(database), { events: 0 }, 'new events are not deleted')
   await makeOld(server, ids.slice(0, 3), 31)
   await makeOld(server, ids.slice(3, 5), 29)
   const { client: stranger } = await server.person()
@@ -157,12 +157,12 @@ t.test('events that are no longer kept are never missed without a word', async (
   t.same(
     sequencesOf((await client.get('/events')).body.data),
     [4, 5, 6, 7],
-    'from the beginning there is what there is',
+    'a read from 0 starts at the oldest event',
   )
   t.same(
     sequencesOf((await client.get('/events?after=3')).body.data),
     [4, 5, 6, 7],
-    'who has seen what is gone has missed nothing',
+    'a reader that has seen all deleted events has missed nothing',
   )
   t.same(sequencesOf((await client.get('/events?after=6')).body.data), [7])
   for (const after of [1, 2]) {
@@ -176,21 +176,21 @@ t.test('events that are no longer kept are never missed without a word', async (
         t.equal(status, 410, `after ${after}`)
         t.match(body.error, {
           code: 'GONE',
-          message: /begin after 3/,
+          message: /Continue after 3/,
           details: { field: 'after', constraint: 'removed' },
         })
       }
     }
   }
   const stream = await openStream(server.url, key, { path: '/events/stream?after=2', lastEventId: '3' })
-  t.equal((await stream.next()).data.sequence, 4, 'Last-Event-ID counts more than after')
+  t.equal((await stream.next()).data.sequence, 4, 'Last-Event-ID overrides after')
   await stream.close()
   t.equal((await client.get(`/events/${ids[0]}`)).status, 404)
 
   t.match(
     await runRetention(database, { tasks: coreRetentionTasks({ eventDays: 28 }) }),
     { events: 2 },
-    'how long they are kept is configured',
+    'the retention time is configurable',
   )
   t.equal((await client.get('/events?after=4')).status, 410)
   t.same(sequencesOf((await client.get('/events?after=5')).body.data), [6, 7])
@@ -198,11 +198,11 @@ t.test('events that are no longer kept are never missed without a word', async (
   t.same(
     (await client.get('/events?after=7')).body,
     { data: [], has_more: false, next_after: 8 },
-    'numbers go on where they were',
+    'sequence numbers continue',
   )
 })
 
-t.test('a rare type is found in a long log, of which much is no longer kept', async (t) => {
+t.test('a rare type is found in a long log whose oldest events were deleted', async (t) => {
   const {
     server,
     person: { client },
@@ -212,18 +212,18 @@ t.test('a rare type is found in a long log, of which much is no longer kept', as
   await prisma.eventLog.updateMany({ data: { lastSequence: 500_000, removedThrough: 240_000 } })
   await insertedEvent(server, server.admin.id)
   const { id } = (await client.post('/projects', { name: 'Rare' })).body
-  const met: number[] = []
+  const found: number[] = []
   let after = 0
   for (let more = true; more;) {
     const { status, body } = await client.get(`/events?type=project.created&after=${after}`)
     t.equal(status, 200, `after ${after}`)
     if (status !== 200) return
-    t.ok(body.next_after > after, 'each page leads on')
-    met.push(...sequencesOf(body.data))
+    t.ok(body.next_after > after, 'each page advances')
+    found.push(...sequencesOf(body.data))
     after = body.next_after
     more = body.has_more
   }
-  t.same(met, [500_002])
+  t.same(found, [500_002])
   t.equal(after, 500_002)
   for (const [query, found] of [
     ['type=profile.updated', []],
@@ -234,20 +234,21 @@ t.test('a rare type is found in a long log, of which much is no longer kept', as
   }
 })
 
-t.test('more than one round can take is removed in several', async (t) => {
+t.test('more events than one step deletes are deleted in several steps', async (t) => {
   const { server } = await withEvents(t, 1)
   const { database } = server.services
   await database.prisma.$executeRaw`
     INSERT INTO events (id, type, user_id, scope, data, created_at)
-    SELECT 'evt_' || n, 'profile.updated', ${server.admin.id}, 'user:read', '{}', now() - interval '40 days' FROM generate_series(1, 2500) n`
-  t.match(await runRetention(database), { events: 0 }, 'what has no number yet is not old')
+    SELECT 'evt_' || n, 'profile.updated', ${server.admin.id}, 'user:read', '{}', now() - interval '40 days'
+    FROM generate_series(1, 2500) n`
+  t.match(await runRetention(database), { events: 0 }, 'an event without a sequence is not deleted')
   await database.prisma.$executeRaw`SELECT number_events(10000)`
   await database.prisma.$executeRaw`UPDATE events SET created_at = now() - interval '40 days'`
   t.match(await runRetention(database), { events: 2501 })
   t.match(await database.prisma.eventLog.findMany(), [{ lastSequence: 2501n, removedThrough: 2501n }])
 })
 
-t.test('deliveries go with their event, and with their endpoint', async (t) => {
+t.test('deliveries are deleted with their event and with their endpoint', async (t) => {
   const { server, person } = await withEvents(t, 0)
   const { database } = server.services
   const { prisma } = database
@@ -262,7 +263,7 @@ t.test('deliveries go with their event, and with their endpoint', async (t) => {
   const { eventId } = await prisma.webhookDelivery.findUniqueOrThrow({ where: { id: old } })
   await makeOld(server, [eventId], 31)
   t.equal((await person.client.delete(`/webhooks/endpoints/${left}`)).status, 204)
-  t.equal(await prisma.webhookDelivery.count(), 4, 'nothing waits for a large endpoint to be cleared')
+  t.equal(await prisma.webhookDelivery.count(), 4, 'a large endpoint does not delay the other deletions')
   t.match(await runRetention(database), { events: 1, deliveries: 2 })
   t.match(await runRetention(database), { events: 0, deliveries: 0 })
   t.same(
@@ -282,7 +283,7 @@ t.test('deliveries go with their event, and with their endpoint', async (t) => {
   t.equal((await person.client.get(`/webhooks/deliveries/${old}`)).status, 404)
 })
 
-t.test('the events of a project that is purged go with it', async (t) => {
+t.test('the events of a purged project are deleted', async (t) => {
   const {
     server,
     person: { client },

@@ -1,7 +1,7 @@
-// Who may read which event: the list, the event itself, and the stream, live or from the past, all say the same.
+// Who can read which event. The list, a single event and the stream, live or resumed, apply the same rules.
 import t, { type Test } from 'tap'
 import type { EventType } from '../../generated/events.ts'
-import type { Scope } from '../../services/users/users.ts'
+import type { Scope } from '../../services/users/api-keys.ts'
 import { createClient } from '../support/client.ts'
 import { catalogueOf, insertedOrder, pages } from '../support/db-fixtures-payments.ts'
 import { insertedKey, insertedMember } from '../support/db-fixtures.ts'
@@ -12,33 +12,37 @@ import { waitUntil } from '../support/wait.ts'
 const server = await startServer(t, { env: { STREAM_PING: '1' } })
 const { database } = server.services
 
-interface Told {
+interface ReceivedEvent {
   type: string
   id: string
   sequence: number
 }
 
-/** Follows until the test ends. */
-async function follow(t: Test, key: string, path = ''): Promise<{ stream: OpenStream; told: Told[] }> {
+/** Reads a stream until the test ends. */
+async function follow(
+  t: Test,
+  key: string,
+  path = '',
+): Promise<{ stream: OpenStream; received: ReceivedEvent[] }> {
   const stream = await openStream(server.url, key, { path: `/events/stream${path}` })
   t.teardown(() => stream.close())
   t.equal(stream.status, 200)
-  const told: Told[] = []
+  const received: ReceivedEvent[] = []
   const read = async (events: AsyncIterable<StreamEvent>): Promise<void> => {
-    for await (const { data } of events) told.push(data)
+    for await (const { data } of events) received.push(data)
   }
   void read(stream.events)
-  return { stream, told }
+  return { stream, received }
 }
 
-/** Waits until the streams have come so far, be it with an event or with none. */
+/** Waits until the streams have reached the sequence, with or without an event. */
 const reach = async (sequence: number, ...followed: Array<{ stream: OpenStream }>) =>
   await waitUntil(
     () => followed.every(({ stream }) => Number(stream.lastEventId) >= sequence),
     `streams to reach ${sequence}`,
   )
 
-t.test('each reads what its role and its key allow, and nothing else', async (t) => {
+t.test('each reader gets exactly the events that the role and the API key allow', async (t) => {
   const owner = await server.person()
   const [admin, editor, viewer, other, another] = [
     await server.person(),
@@ -101,45 +105,45 @@ t.test('each reads what its role and its key allow, and nothing else', async (t)
     },
     'an editor': { key: editor.key, reads: [...inProject, ...catalogue, ...boughtInProject] },
     'a viewer': { key: viewer.key, reads: [...inProject, ...catalogue, ...boughtInProject] },
-    'somebody else': { key: other.key, reads: catalogue },
+    'another user': { key: other.key, reads: catalogue },
     'an admin of the platform': { key: server.admin.key, reads: [...people, ...catalogue] },
-    'an admin of the platform by a key without the scope': {
+    'an admin of the platform with a key without the scope': {
       key: (await insertedKey(server, server.admin.id)).secret,
       reads: catalogue,
     },
-    'an owner by a key for profiles': { key: await keyOf(['user:read']), reads: own },
-    'an owner by a key for projects': {
+    'an owner with a key for profiles': { key: await keyOf(['user:read']), reads: own },
+    'an owner with a key for projects': {
       key: await keyOf(['projects:read']),
       reads: [...inProject, ...invitations],
     },
-    'an owner by a key for webhooks': { key: await keyOf(['webhooks:read']), reads: hooks },
-    'an owner by a key that writes': {
+    'an owner with a key for webhooks': { key: await keyOf(['webhooks:read']), reads: hooks },
+    'an owner with a key for writes': {
       key: await keyOf(['projects:write', 'user:write', 'webhooks:write', 'keys:write']),
       reads: [],
     },
-    'an owner by a key for this project': {
+    'an owner with a key for this project': {
       key: await keyOf(['projects:read'], [project]),
       reads: [...inProject, ...invitations],
     },
-    'an owner by a key for what is stored': { key: await keyOf(['ai:read']), reads: stored },
-    'an owner by a key for what is stored in this project': {
+    'an owner with a key for documents and chats': { key: await keyOf(['ai:read']), reads: stored },
+    'an owner with a key for documents and chats of this project': {
       key: await keyOf(['ai:read', 'storage:read', 'user:read'], [project]),
       reads: own,
     },
-    'an owner by a key for what is paid': {
+    'an owner with a key for payments': {
       key: await keyOf(['payments:read']),
       reads: [...catalogue, ...bought, ...boughtInProject],
     },
-    'an owner by a key for what is paid in this project': {
+    'an owner with a key for payments of this project': {
       key: await keyOf(['payments:read'], [project]),
       reads: [...catalogue, ...boughtInProject],
     },
-    'an owner by a key that pays': { key: await keyOf(['payments:write']), reads: [] },
-    'an owner by a key for another project': {
+    'an owner with a key that can only write payments': { key: await keyOf(['payments:write']), reads: [] },
+    'an owner with a key for another project': {
       key: await keyOf(['projects:read', 'user:read'], [elsewhere]),
       reads: own,
     },
-    'an owner who pretends to be an admin': { key: await keyOf(['admin']), reads: [] },
+    'an owner with the scope admin who is not an admin': { key: await keyOf(['admin']), reads: [] },
   }
   const live = await Promise.all(Object.values(expected).map(({ key }) => follow(t, key)))
 
@@ -187,7 +191,7 @@ t.test('each reads what its role and its key allow, and nothing else', async (t)
   })
   await server.admin.client.put(`/payments/prices/${price}`, { active: false })
   await server.admin.client.post('/users', { name: 'New', email: 'new@example.com' })
-  await another.client.put('/user/profile', { bio: 'Of no concern to the others' })
+  await another.client.put('/user/profile', { bio: 'Not visible to others' })
 
   const last = (await client.get(`/events?after=${after}&limit=100`)).body.next_after
   const all = (
@@ -209,7 +213,7 @@ t.test('each reads what its role and its key allow, and nothing else', async (t)
       ...bought,
       ...boughtInProject,
     ].sort(),
-    'one of each',
+    'one event of each type',
   )
 
   const past = await Promise.all(Object.values(expected).map(({ key }) => follow(t, key, `?after=${after}`)))
@@ -221,27 +225,27 @@ t.test('each reads what its role and its key allow, and nothing else', async (t)
       .map(({ id }) => id)
     const { body: list } = await client.get(`/events?after=${after}&limit=100`)
     t.same(
-      list.data.map(({ id }: Told) => id),
+      list.data.map(({ id }: ReceivedEvent) => id),
       right,
       `${who}: the list`,
     )
-    t.equal(list.next_after, last, `${who}: the list is read to its end`)
+    t.equal(list.next_after, last, `${who}: the list reaches its end`)
     for (const { id, type } of all) {
       const reply = await client.get(`/events/${id}`)
       t.equal(reply.status, right.includes(id) ? 200 : 403, `${who}: ${type}`)
       if (reply.status === 200)
         t.same(
           reply.body,
-          list.data.find((event: Told) => event.id === id),
-          `${who}: ${type} is the same in the list`,
+          list.data.find((event: ReceivedEvent) => event.id === id),
+          `${who}: ${type} equals the event in the list`,
         )
     }
-    t.same(past[i].told, list.data, `${who}: the stream from the past`)
-    t.same(live[i].told, list.data, `${who}: the stream as it happened`)
+    t.same(past[i].received, list.data, `${who}: the resumed stream`)
+    t.same(live[i].received, list.data, `${who}: the live stream`)
   }
 })
 
-t.test('who is removed reads nothing of the project any more, not even of before', async (t) => {
+t.test('a removed member can no longer read events of the project, not even older ones', async (t) => {
   const [owner, guest] = [await server.person(), await server.person()]
   const after = (await owner.client.get('/events?limit=100')).body.next_after
   const { id: project } = (await owner.client.post('/projects', { name: 'For a while' })).body
@@ -251,26 +255,26 @@ t.test('who is removed reads nothing of the project any more, not even of before
     await owner.client.put(`/projects/${project}`, { name })
   }
   await update('Seen')
-  await waitUntil(() => stream.told.length === 1, 'a member is told')
-  const [{ id: seen }] = stream.told
+  await waitUntil(() => stream.received.length === 1, 'a member receives an event')
+  const [{ id: seen }] = stream.received
   t.equal((await guest.client.get(`/events/${seen}`)).status, 200)
   t.equal((await guest.client.get(`/events?project_id=${project}`)).body.data.length, 2)
 
   t.equal((await owner.client.delete(`/projects/${project}/members/${member}`)).status, 204)
   await update('Unseen')
   await guest.client.put('/user/profile', { bio: 'Gone' })
-  await waitUntil(() => stream.told.some(({ type }) => type === 'profile.updated'))
+  await waitUntil(() => stream.received.some(({ type }) => type === 'profile.updated'))
   t.same(
-    stream.told.map(({ type }) => type),
+    stream.received.map(({ type }) => type),
     ['project.updated', 'profile.updated'],
-    'a stream that is open tells no more',
+    'an open stream sends no more events of the project',
   )
   t.same(
-    (await guest.client.get(`/events?after=${after}`)).body.data.map(({ type }: Told) => type),
+    (await guest.client.get(`/events?after=${after}`)).body.data.map(({ type }: ReceivedEvent) => type),
     ['profile.updated'],
-    'nor does the list',
+    'the list returns none',
   )
-  t.equal((await guest.client.get(`/events/${seen}`)).status, 403, 'nor the event by its id')
+  t.equal((await guest.client.get(`/events/${seen}`)).status, 403, 'the event by its id is forbidden')
   for (const path of ['/events', '/events/stream'])
     t.equal((await guest.client.get(`${path}?project_id=${project}`)).status, 403, path)
 
@@ -278,11 +282,11 @@ t.test('who is removed reads nothing of the project any more, not even of before
   t.equal(
     (await guest.client.get(`/events?project_id=${project}`)).body.data.length,
     4,
-    'a member again reads all of it',
+    'a member who is added again reads all events',
   )
 })
 
-t.test('who gets less of a role reads less from then on, and more with more', async (t) => {
+t.test('a lower role reads fewer events from then on, and a higher role more', async (t) => {
   const [owner, guest] = [await server.person(), await server.person()]
   const { id: project } = (await owner.client.post('/projects', { name: 'Up and down' })).body
   const member = await insertedMember(server, project, guest.id, 'admin')
@@ -294,19 +298,19 @@ t.test('who gets less of a role reads less from then on, and more with more', as
   }
   const listed = async () => (await guest.client.get('/events?type=invitation.created')).body.data.length
   await invite('one@example.com')
-  await waitUntil(() => stream.told.length === 1)
+  await waitUntil(() => stream.received.length === 1)
   await setRole('editor')
   await invite('two@example.com')
   await reach((await owner.client.get('/events?limit=100')).body.next_after, stream)
-  t.equal(stream.told.length, 1)
+  t.equal(stream.received.length, 1)
   t.equal(await listed(), 0)
   await setRole('admin')
   await invite('three@example.com')
-  await waitUntil(() => stream.told.length === 2)
+  await waitUntil(() => stream.received.length === 2)
   t.equal(await listed(), 3)
 })
 
-t.test('a filter takes the same from the list, from the past and from what happens', async (t) => {
+t.test('a filter selects the same events in the list, a resumed stream and a live stream', async (t) => {
   const { client, key } = await server.person()
   const make = async (name: string) => (await client.post('/projects', { name })).body.id as string
   const [one, two] = [await make('One'), await make('Two')]
@@ -331,13 +335,13 @@ t.test('a filter takes the same from the list, from the past and from what happe
   for (const [i, filter] of filters.entries()) {
     const { body } = await client.get(`/events?after=${after}${filter}`)
     t.same(body.data, right[i], `${filter} in the list`)
-    t.equal(body.next_after, last, `${filter}: and what is not for it is passed over`)
-    t.same(past[i].told, right[i], `${filter} in a stream from the past`)
-    t.same(live[i].told, right[i], `${filter} in a stream as it happens`)
+    t.equal(body.next_after, last, `${filter}: other events are skipped`)
+    t.same(past[i].received, right[i], `${filter} in a resumed stream`)
+    t.same(live[i].received, right[i], `${filter} in a live stream`)
   }
 })
 
-t.test('a project of another key, of nobody and of others is refused by list and stream alike', async (t) => {
+t.test('list and stream reject an unknown project and a project without access', async (t) => {
   const owner = await server.person()
   const [mine, also] = [
     (await owner.client.post('/projects', { name: 'Mine' })).body.id,

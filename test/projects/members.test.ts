@@ -4,7 +4,7 @@ import { refusalOf } from '../support/typed-client.ts'
 
 type Role = 'owner' | 'admin' | 'editor' | 'viewer'
 
-/** People of each role in a project, and their ids as members of it. `path` is the project's. */
+/** A project with a member of each role, and the members' ids. `path` is the path of the project. */
 async function team(server: TestServer) {
   const [owner, admin, editor, viewer, stranger] = await Promise.all(
     Array.from({ length: 5 }, () => server.person()),
@@ -31,7 +31,7 @@ const invalidState = (constraint: string) => ({ status: 409, code: 'INVALID_STAT
 t.test('members', async (t) => {
   const server = await startServer(t)
 
-  t.test('the creator is the owner, added by nobody', async (t) => {
+  t.test('the creator is the owner, and added_by is null', async (t) => {
     const { path, owner } = await team(server)
     const { data, pagination } = await owner.api.listMembers({
       path,
@@ -62,7 +62,7 @@ t.test('members', async (t) => {
     t.equal((await viewer.api.getProject({ path })).member_count, 4)
   })
 
-  t.test('a viewer cannot promote itself', async (t) => {
+  t.test('a viewer cannot promote themselves', async (t) => {
     const { viewer, member } = await team(server)
     t.match(
       await refusalOf(viewer.api.updateMember({ path: member('viewer'), body: { role: 'owner' } })),
@@ -70,7 +70,7 @@ t.test('members', async (t) => {
     )
   })
 
-  t.test('an admin rules over all but owners', async (t) => {
+  t.test('an admin manages all members except owners', async (t) => {
     const { path, admin, stranger, member } = await team(server)
     t.match(
       await refusalOf(admin.api.addMember({ path, body: { user_id: stranger.id, role: 'owner' } })),
@@ -96,7 +96,7 @@ t.test('members', async (t) => {
     )
   })
 
-  t.test('anyone may leave, and then sees nothing', async (t) => {
+  t.test('every member can leave, and then has no access', async (t) => {
     const { path, viewer, member } = await team(server)
     await viewer.api.removeMember({ path: member('viewer') })
     t.match(await refusalOf(viewer.api.getProject({ path })), forbidden)
@@ -112,14 +112,14 @@ t.test('members', async (t) => {
     )
   })
 
-  t.test('owner_id passes on when its owner leaves', async (t) => {
+  t.test('owner_id changes to another owner when its owner leaves', async (t) => {
     const { path, owner, admin, member } = await team(server)
     await owner.api.updateMember({ path: member('admin'), body: { role: 'owner' } })
     await owner.api.removeMember({ path: member('owner') })
     t.match(await admin.api.getProject({ path }), { owner_id: admin.id, version: 2 })
   })
 
-  t.test('the database itself refuses a project with no owner', async (t) => {
+  t.test('the database rejects a project without an owner', async (t) => {
     const { project } = await team(server)
     const { prisma } = server.services.database
     await t.rejects(prisma.member.deleteMany({ where: { projectId: project.id, role: 'owner' } }))
@@ -129,7 +129,7 @@ t.test('members', async (t) => {
     t.equal(await prisma.member.count({ where: { projectId: project.id, role: 'owner' } }), 1)
   })
 
-  t.test('exactly one of user_id and email is given', async (t) => {
+  t.test('a request has exactly one of user_id and email', async (t) => {
     const { path, owner, stranger } = await team(server)
     t.match(await refusalOf(owner.api.addMember({ path, body: { role: 'viewer' } as never })), {
       status: 400,
@@ -172,7 +172,7 @@ t.test('members', async (t) => {
     t.match(await refusalOf(owner.api.unarchiveProject({ path })), { status: 409 })
   })
 
-  t.test('a deleted project is gone until an owner restores it, in the state it had', async (t) => {
+  t.test('a deleted project returns 404 until an owner restores it, with its previous status', async (t) => {
     const { path, project, owner, admin, stranger } = await team(server)
     await owner.api.archiveProject({ path })
     t.match(await refusalOf(admin.api.deleteProject({ path })), forbidden)
@@ -202,29 +202,39 @@ t.test('invitations', async (t) => {
   }
   const of = (invitation: { id: string }) => ({ ...path, invitation_id: invitation.id })
 
-  t.test('an unknown address is invited, seen by admins, and by its person once there is one', async (t) => {
-    const invited = await invite(admin, 'Grace@Example.com', 'editor')
-    t.match(invited, { email: 'grace@example.com', role: 'editor', status: 'pending', invited_by: admin.id })
-    t.match(await refusalOf(viewer.api.listInvitations({ path })), forbidden)
-    t.equal((await owner.api.listInvitations({ path, query: { status: 'pending' } })).pagination.total, 1)
-    t.match(await refusalOf(invite(owner, 'grace@example.com')), conflict('invitation_exists'))
+  t.test(
+    'an unknown email address is invited; admins see the invitation, and its user after signing up',
+    async (t) => {
+      const invited = await invite(admin, 'Grace@Example.com', 'editor')
+      t.match(invited, {
+        email: 'grace@example.com',
+        role: 'editor',
+        status: 'pending',
+        invited_by: admin.id,
+      })
+      t.match(await refusalOf(viewer.api.listInvitations({ path })), forbidden)
+      t.equal((await owner.api.listInvitations({ path, query: { status: 'pending' } })).pagination.total, 1)
+      t.match(await refusalOf(invite(owner, 'grace@example.com')), conflict('invitation_exists'))
 
-    const grace = await server.person({ email: 'grace@example.com' })
-    t.same((await grace.api.listMyInvitations()).data, [invited])
-    t.match(
-      await refusalOf(viewer.api.acceptInvitation({ path: of(invited) })),
-      forbidden,
-      'it is for nobody else',
-    )
-    const { data: member, response } = await grace.api.acceptInvitation({ path: of(invited) }).withResponse()
-    t.equal(response.status, 201)
-    t.match(member, { role: 'editor', added_by: admin.id, user: { id: grace.id } })
-    t.match(await refusalOf(grace.api.acceptInvitation({ path: of(invited) })), invalidState('accepted'))
-    t.equal((await grace.api.getProject({ path })).your_role, 'editor')
-    t.equal((await grace.api.listMyInvitations()).pagination.total, 0)
-  })
+      const grace = await server.person({ email: 'grace@example.com' })
+      t.same((await grace.api.listMyInvitations()).data, [invited])
+      t.match(
+        await refusalOf(viewer.api.acceptInvitation({ path: of(invited) })),
+        forbidden,
+        'other users cannot accept it',
+      )
+      const { data: member, response } = await grace.api
+        .acceptInvitation({ path: of(invited) })
+        .withResponse()
+      t.equal(response.status, 201)
+      t.match(member, { role: 'editor', added_by: admin.id, user: { id: grace.id } })
+      t.match(await refusalOf(grace.api.acceptInvitation({ path: of(invited) })), invalidState('accepted'))
+      t.equal((await grace.api.getProject({ path })).your_role, 'editor')
+      t.equal((await grace.api.listMyInvitations()).pagination.total, 0)
+    },
+  )
 
-  t.test('an unverified address accepts nothing', async (t) => {
+  t.test('a user with an unverified email address cannot accept', async (t) => {
     const invitation = await invite(owner, 'eve@example.com', 'admin')
     const eve = await server.person({ email: 'eve@example.com' })
     await server.admin.api.updateUser({ path: { id: eve.id }, body: { email_verified: false } })
@@ -232,7 +242,7 @@ t.test('invitations', async (t) => {
     t.match(await refusalOf(eve.api.acceptInvitation({ path: of(invitation) })), forbidden)
   })
 
-  t.test('a revoked or expired one is over', async (t) => {
+  t.test('a revoked or expired invitation cannot be accepted', async (t) => {
     const revoked = await invite(owner, 'r@example.com')
     t.match(await refusalOf(viewer.api.revokeInvitation({ path: of(revoked) })), forbidden)
     await admin.api.revokeInvitation({ path: of(revoked) })
@@ -259,7 +269,7 @@ t.test('invitations', async (t) => {
     )
   })
 
-  t.test('an invitation of one project is none of another', async (t) => {
+  t.test('an invitation to one project returns 404 in another', async (t) => {
     const other = await owner.api.createProject({ body: { name: 'other' } })
     const invitation = await invite(owner, 'z@example.com')
     t.match(await refusalOf(owner.api.getInvitation({ path: { ...of(invitation), id: other.id } })), {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { startServer } from '../support/server.ts'
 import { refusalOf } from '../support/typed-client.ts'
 
-t.test('a project is made, read, changed and listed', async (t) => {
+t.test('a project is created, read, updated and listed', async (t) => {
   const server = await startServer(t)
   const { api } = await server.person()
   const { data: made, response } = await api

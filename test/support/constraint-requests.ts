@@ -1,7 +1,7 @@
 // The requests that break one constraint each: a valid request of the operation, as the contract tests have it, with one
 // value in it that is not allowed.
 import { contentOf } from './operation-fixtures.ts'
-import { type Ask } from './operation-fixture.ts'
+import type { Ask } from './operation-fixture.ts'
 import { fieldsType, formOf, formType } from './contract-form.ts'
 import { createClient, type Client, type Reply } from './client.ts'
 import { operations } from '../../generated/operations.ts'

@@ -15,7 +15,8 @@ import { insertProjectWithOwner, type Role } from '../../services/projects/proje
 import { drawAvatar, insertAvatar } from '../../services/storage/avatars.ts'
 import { insertFile, newFileId, type NewFile } from '../../services/storage/files.ts'
 import { insertLink } from '../../services/storage/links.ts'
-import { insertKey, insertUser, scopesFor, toProfile, type Scope } from '../../services/users/users.ts'
+import { insertUser, toProfile } from '../../services/users/users.ts'
+import { insertApiKey, defaultScopes, type Scope } from '../../services/users/api-keys.ts'
 import { newWebhookSecret } from '../../services/webhooks/signature.ts'
 import type { Person, TestServer } from './server.ts'
 
@@ -93,14 +94,14 @@ export async function insertedKey(
   server: TestServer,
   userId: string,
   {
-    scopes = scopesFor('user'),
+    scopes = defaultScopes('user'),
     expiresAt = null,
     projectIds = null,
     revoked = false,
   }: { scopes?: Scope[]; expiresAt?: Date | null; projectIds?: string[] | null; revoked?: boolean } = {},
 ): Promise<{ id: string; secret: string }> {
   const { database } = server.services
-  const { id, key } = await insertKey(database, 'test', {
+  const { id, key } = await insertApiKey(database, 'test', {
     userId,
     name: 'spare',
     scopes,

@@ -1,55 +1,56 @@
-// A reader of server-sent events as the WHATWG has them (https://html.spec.whatwg.org/multipage/server-sent-events.html), each
-// held against the spec. It reads no further than it is asked to, so a test that does not read is a client that does not.
+// A reader of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html) that
+// validates each event against the spec. It reads only when the test asks for the next event, so a test can
+// act as a client that does not read.
 import type { ValidateFunction } from 'ajv'
 import replies from '../../generated/replies.js'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import { fullPath, holdAgainstSpec, operationAt } from './client.ts'
 
 export interface StreamEvent {
-  /** The last id that the stream has told when the event came. */
+  /** The last event id of the stream when the event arrived. */
   id: string
-  /** `message` where the stream names none; `comment` for a comment. */
+  /** `message` if the stream names no event type; `comment` for a comment. */
   event: string
-  /** What the JSON of its data is; of a comment undefined. */
+  /** The parsed JSON data; undefined for a comment. */
   data: any
-  /** The text of a comment, without the blank in front. */
+  /** The text of a comment, without the leading space. */
   comment?: string
 }
 
 export interface OpenStream {
   status: number
   headers: Headers
-  /** What an answer says that is no stream. */
+  /** The JSON body of a response that is not a stream. */
   body: any
-  /** What a browser would send as Last-Event-ID if it connected again; also by ids that come with no event. */
+  /** The Last-Event-ID that a browser would send when it reconnects. Includes ids without an event. */
   readonly lastEventId: string
-  /** Events until the stream ends or is closed. */
+  /** The events, until the stream ends or is closed. */
   events: AsyncIterable<StreamEvent>
-  /** The next event. Throws when the stream ends before, or none comes for 30 seconds. */
+  /** The next event. Throws when the stream ends first, or no event arrives within 30 seconds. */
   next(): Promise<StreamEvent>
   close(): Promise<void>
 }
 
 export interface StreamOptions {
-  /** With its query; relative to /v1, or from there on. */
+  /** The path with its query, with or without /v1. */
   path?: string
   lastEventId?: string
-  /** What is posted; without it the stream is got. */
+  /** The JSON body of a POST request. Without it the request is a GET. */
   post?: object
   headers?: Record<string, string>
   signal?: AbortSignal
-  /** Whether comments are events too. */
+  /** Whether comments are returned as events, too. */
   comments?: boolean
 }
 
-/** Opens a stream of the server at `url`; resolves when its head is there, whatever the status. */
+/** Opens a stream of the server at `url`. Resolves when the response headers have arrived, for any status. */
 export async function openStream(
   url: string,
   key: string | null,
   { path = '/events/stream', lastEventId, post, headers: more, signal, comments = false }: StreamOptions = {},
 ): Promise<OpenStream> {
   const full = fullPath(path)
-  const gone = new AbortController()
+  const disconnect = new AbortController()
   const method = post === undefined ? 'GET' : 'POST'
   const response = await fetch(url + full, {
     method,
@@ -61,7 +62,7 @@ export async function openStream(
       ...(key !== null && { authorization: `Bearer ${key}` }),
       ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
     },
-    signal: signal === undefined ? gone.signal : AbortSignal.any([signal, gone.signal]),
+    signal: signal === undefined ? disconnect.signal : AbortSignal.any([signal, disconnect.signal]),
   })
   const { status, headers } = response
   const id = operationAt(method, full)
@@ -80,7 +81,7 @@ export async function openStream(
       if (done) return null
       for (const { event, id: eventId, data, comment } of parser.write(value)) {
         if (comment !== undefined && comments) waiting.push({ id: eventId, event, data: undefined, comment })
-        if (comment === undefined) waiting.push({ id: eventId, event, data: held(id, event, data) })
+        if (comment === undefined) waiting.push({ id: eventId, event, data: parseEventData(id, event, data) })
       }
     }
     return waiting.shift()!
@@ -100,23 +101,26 @@ export async function openStream(
     events: { [Symbol.asyncIterator]: read },
     async next() {
       let timer: NodeJS.Timeout | undefined
-      const patience = new Promise<never>((_resolve, reject) => {
+      const timeout = new Promise<never>((_resolve, reject) => {
         timer = setTimeout(() => reject(new Error(`waited 30 seconds for the next event of ${full}`)), 30_000)
       })
-      const event = await Promise.race([pull(), patience]).finally(() => clearTimeout(timer))
+      const event = await Promise.race([pull(), timeout]).finally(() => clearTimeout(timer))
       if (event === null) throw new Error(`the stream ${full} has ended: ${status} ${JSON.stringify(body)}`)
       return event
     },
     async close() {
       closed = true
       await reader?.cancel().catch(() => {})
-      gone.abort()
+      disconnect.abort()
     },
   }
 }
 
-/** The data of an event as the operation declares it. @throws when it declares no such event, or another form. */
-export function held(id: OperationId | null, event: string, text: string): unknown {
+/**
+ * Parses the data of an event. Throws when the data does not match the spec, or the operation does not
+ * declare the event.
+ */
+export function parseEventData(id: OperationId | null, event: string, text: string): unknown {
   const data = JSON.parse(text)
   if (id === null) return data
   const { events = {} } = operations[id].replies[200] as { events?: Record<string, string> }
@@ -137,9 +141,9 @@ interface Parsed {
   comment?: string
 }
 
-/** Takes the bytes of a stream as they come, and answers what is whole so far. */
+/** A parser of a stream's bytes. `write` returns the events that are complete. */
 export function createEventParser() {
-  // It takes a byte order mark away, once, as the rules want it.
+  // Removes one byte order mark at the start, as the standard requires.
   const decoder = new TextDecoder()
   let rest = ''
   let lastEventId = ''
@@ -155,7 +159,7 @@ export function createEventParser() {
       rest += decoder.decode(bytes, { stream: true })
       const found: Parsed[] = []
       for (;;) {
-        // A CR at the very end may be half of a CRLF.
+        // A CR at the end may be the first half of a CRLF.
         const end = /\r\n|\n|\r(?!$)/.exec(rest)
         if (end === null) return found
         const line = rest.slice(0, end.index)
@@ -180,9 +184,9 @@ export function createEventParser() {
 
   function dispatch(): Parsed | null {
     lastEventId = id
-    const whole = data === '' ? null : { id, event: event || 'message', data: data.slice(0, -1) }
+    const parsed = data === '' ? null : { id, event: event || 'message', data: data.slice(0, -1) }
     data = ''
     event = ''
-    return whole
+    return parsed
   }
 }

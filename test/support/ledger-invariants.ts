@@ -1,6 +1,6 @@
 // Whether the books balance: what must hold of all orders, payments, refunds, sessions, subscriptions and their events together, whatever
 // happened to them and in whatever order.
-import { type Db } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 
 /** Orders that were paid, whatever was given back since. */

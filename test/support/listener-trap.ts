@@ -1,5 +1,5 @@
-// A trap for connections that must not be made: listeners on the machine's own addresses that notice everyone, and a
-// count of the sockets that this process opens to anywhere.
+// A trap for forbidden connections: listeners on the machine's own addresses that count every connection, and
+// a counter of the sockets that this process opens.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
@@ -8,13 +8,13 @@ import type { Test } from 'tap'
 
 export interface ListenerTrap {
   port: number
-  /** Where it listens: loopback addresses and those of the machine's interfaces, without link-local ones. */
+  /** The addresses of the listeners: loopback and the machine's interfaces, without link-local addresses. */
   addresses: string[]
-  /** Connections that arrived so far. */
+  /** The number of connections so far. */
   arrived: () => number
 }
 
-/** Closed at the end of the test. */
+/** Opens a trap that is closed at the end of the test. */
 export async function openListenerTrap(t: Test): Promise<ListenerTrap> {
   const own = Object.values(networkInterfaces()).flatMap((found = []) => found.map(({ address }) => address))
   const wanted = new Set([
@@ -39,7 +39,7 @@ export async function openListenerTrap(t: Test): Promise<ListenerTrap> {
       server.listen({ host, port, exclusive: true })
       await once(server, 'listening')
     } catch {
-      continue // The machine does not have this address, or not this port of it.
+      continue // The machine does not have this address, or the port is in use.
     }
     servers.push(server)
     addresses.push(host)

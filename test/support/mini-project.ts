@@ -72,7 +72,7 @@ export async function miniProject(folder: string, files: Record<string, string> 
         services: {
           config,
           database: { forRequest: () => ({}) },
-          tail: { close: async () => {} },
+          eventStreams: { close: async () => {} },
           writings: { close: async () => {} },
         } as never,
         limits: {} as never,

@@ -96,7 +96,7 @@ async function serve(): Promise<void> {
     globalThis.gc!()
     const open = [...sockets]
     process.send!({
-      streams: services.tail.streams,
+      streams: services.eventStreams.count,
       writings: services.writings.size,
       descriptors: existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : null,
       sockets: open.length,

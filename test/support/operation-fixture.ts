@@ -1,7 +1,7 @@
 // The types of the operation fixtures: what a contract test needs to call one operation.
 import type { OperationId } from '../../generated/operations.ts'
 import type { Role } from '../../services/projects/projects.ts'
-import type { Scope } from '../../services/users/users.ts'
+import type { Scope } from '../../services/users/api-keys.ts'
 import type { Person, TestServer } from './server.ts'
 
 export type Rank = 'none' | Role

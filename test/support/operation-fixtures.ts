@@ -3,7 +3,7 @@
 import { hash, randomBytes, randomInt } from 'node:crypto'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { allScopes, type Scope } from '../../services/users/users.ts'
+import { allScopes, type Scope } from '../../services/users/api-keys.ts'
 import { createClient, type Init, type Reply } from './client.ts'
 import { aiFixtures } from './operation-fixtures-ai.ts'
 import { fieldsOf, fieldsType, formOf, formType, type Attachment } from './contract-form.ts'

@@ -1,48 +1,48 @@
-// A receiver of webhooks as a customer would write it with the official library: verifies what arrives, keeps it, and
-// answers as it is told to, well or badly.
+// A webhook receiver as a customer would write it with the official library. It verifies and records the
+// requests, and responds as the test configures, correctly or not.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import type { Test } from 'tap'
 
-export interface Received {
+export interface ReceivedWebhook {
   path: string
   headers: IncomingHttpHeaders & Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>
-  /** Exactly what was sent. */
+  /** The exact body of the request. */
   body: string
   event: any
-  /** Whether the library accepted it with the secret that the receiver has. */
+  /** Whether the library accepted the signature with the receiver's secret. */
   verified: boolean
 }
 
-export interface Answer {
+export interface ReceiverResponse {
   /** Default 200. */
   status?: number
   headers?: Record<string, string>
   body?: string | Buffer
-  /** Resolves when it is to be answered; default at once. */
+  /** The response is sent when this resolves. Default: immediately. */
   when?: Promise<unknown>
 }
 
-/** `never` leaves the sender without an answer, `hangup` without a connection. */
-export type Answering = Answer | 'never' | 'hangup'
+/** `never`: no response. `hangup`: closes the connection without a response. */
+export type ReceiverBehavior = ReceiverResponse | 'never' | 'hangup'
 
 export interface Receiver {
   url: string
-  /** Set to the endpoint's secret, to verify what arrives. */
+  /** The endpoint's secret, with which requests are verified. */
   secret: string
-  /** Everything that arrived, in order. */
-  received: Received[]
-  /** How it answers from now on. */
-  answer: Answering | ((received: Received) => Answering)
-  /** How many have not been answered at this moment, and how many it were at most. */
+  /** All requests, in order. */
+  received: ReceivedWebhook[]
+  /** How the receiver responds from now on. */
+  answer: ReceiverBehavior | ((received: ReceivedWebhook) => ReceiverBehavior)
+  /** The number of requests without a response now, and its maximum so far. */
   waiting: number
-  mostWaiting: number
-  /** The types of the events that arrived. */
+  maxWaiting: number
+  /** The types of the received events. */
   types(): string[]
 }
 
-/** Open until the end of the test. */
+/** Starts a receiver that runs until the end of the test. */
 export async function openReceiver(
   t: Pick<Test, 'teardown'>,
   { secret = '', answer = {} }: { secret?: string; answer?: Receiver['answer'] } = {},
@@ -53,8 +53,8 @@ export async function openReceiver(
     request.on('error', () => {})
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString()
-      const headers = request.headers as Received['headers']
-      const received: Received = {
+      const headers = request.headers as ReceivedWebhook['headers']
+      const received: ReceivedWebhook = {
         path: request.url!,
         headers,
         body,
@@ -62,7 +62,7 @@ export async function openReceiver(
         verified: verifies(receiver.secret, body, headers),
       }
       receiver.received.push(received)
-      receiver.mostWaiting = Math.max(receiver.mostWaiting, ++receiver.waiting)
+      receiver.maxWaiting = Math.max(receiver.maxWaiting, ++receiver.waiting)
       response.on('close', () => {
         receiver.waiting--
       })
@@ -87,13 +87,13 @@ export async function openReceiver(
     received: [],
     answer,
     waiting: 0,
-    mostWaiting: 0,
+    maxWaiting: 0,
     types: () => receiver.received.map(({ event }) => event.type),
   }
   return receiver
 }
 
-function answerWith(response: ServerResponse, answer: Answering): void {
+function answerWith(response: ServerResponse, answer: ReceiverBehavior): void {
   if (answer === 'never') return
   if (answer === 'hangup') return void response.destroy()
   const { status = 200, headers = {}, body = '', when } = answer
@@ -104,7 +104,7 @@ function answerWith(response: ServerResponse, answer: Answering): void {
   else void when.then(write)
 }
 
-/** Whether the official library accepts a message. */
+/** Whether the official library accepts the signature of a webhook. */
 export function verifies(secret: string, body: string, headers: Record<string, unknown>): boolean {
   if (secret === '') return false
   try {

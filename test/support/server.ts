@@ -10,7 +10,8 @@ import type { Operations } from '../../services/handler.ts'
 import { readConfig } from '../../infra/config/config.ts'
 import { createRateLimits } from '../../app/http/rate-limit.ts'
 import { createServices, type Services } from '../../services/services.ts'
-import { insertKey, insertUser, scopesFor, type Scope } from '../../services/users/users.ts'
+import { insertUser } from '../../services/users/users.ts'
+import { insertApiKey, defaultScopes, type Scope } from '../../services/users/api-keys.ts'
 import { createTestDatabase } from './database.ts'
 import { createClient, type Client } from './client.ts'
 import { typedClient } from './typed-client.ts'
@@ -115,7 +116,7 @@ export async function startServer(
   let count = 0
   const person: TestServer['person'] = async ({
     role = 'user',
-    scopes = scopesFor(role),
+    scopes = defaultScopes(role),
     projectIds,
     expiresAt,
     name,
@@ -129,7 +130,7 @@ export async function startServer(
         name: name ?? `Person ${number}`,
         role,
       })
-      const key = await insertKey(tx, 'test', {
+      const key = await insertApiKey(tx, 'test', {
         userId: user.id,
         name: 'test',
         scopes,

@@ -1,5 +1,5 @@
-// Readers of the stream of events for tests: one that reads as fast as it can, and one that does not read; and what
-// such tests say of the log.
+// Readers of the event stream for tests: one that reads as fast as it can, and one that does not read. Also
+// helpers that write and read the event log.
 import { get, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { Test } from 'tap'
@@ -8,41 +8,41 @@ import { createEventParser } from './event-stream.ts'
 import type { Person, TestServer } from './server.ts'
 import { waitUntil } from './wait.ts'
 
-interface Told {
+interface ReceivedEvent {
   id: number
   event: string
   data: any
 }
 
-export interface Following {
+export interface SseReader {
   answer: IncomingMessage
-  /** Everything that came, as it came. */
+  /** The raw text of the stream so far. */
   text: string
-  told: Told[]
-  /** How far it knows itself to be. */
+  events: ReceivedEvent[]
+  /** The last event id so far. */
   readonly at: number
-  /** Why it ended; null while it has not. */
+  /** Why the stream ended; null while it is open. */
   ended: string | null
   close(): void
 }
 
-interface FollowOptions {
+interface ReaderOptions {
   query?: string
   after?: number
   headers?: Record<string, string>
-  /** Keeps of what it is told only the ids, and no text. */
+  /** Keeps only the ids of events, not their data or text. */
   lean?: boolean
-  /** After so many bytes it is gone, wherever that is. */
+  /** Disconnects after this many bytes, even in the middle of an event. */
   bytes?: number
 }
 
-/** Opens a stream and reads as fast as it can. */
-export async function follow(
+/** Opens a stream and reads it as fast as possible. */
+export async function openReader(
   t: Pick<Test, 'teardown'>,
   { url }: { url: string },
   key: string,
-  options: FollowOptions = {},
-): Promise<Following> {
+  options: ReaderOptions = {},
+): Promise<SseReader> {
   const { query = '', after, lean = false, bytes = Infinity } = options
   const headers = {
     authorization: `Bearer ${key}`,
@@ -54,10 +54,10 @@ export async function follow(
   })
   const parser = createEventParser()
   let left = bytes
-  const following: Following = {
+  const reader: SseReader = {
     answer,
     text: '',
-    told: [],
+    events: [],
     get at() {
       return Number(parser.lastEventId)
     },
@@ -67,28 +67,28 @@ export async function follow(
       answer.destroy()
     },
   }
-  t.teardown(following.close)
+  t.teardown(reader.close)
   answer.on('data', (all: Buffer) => {
     const chunk = all.subarray(0, left)
     left -= chunk.length
-    if (!lean) following.text += chunk
+    if (!lean) reader.text += chunk
     for (const { id, event, data, comment } of parser.write(chunk)) {
       if (comment === undefined)
-        following.told.push({ id: Number(id), event, data: lean ? null : JSON.parse(data) })
+        reader.events.push({ id: Number(id), event, data: lean ? null : JSON.parse(data) })
     }
-    if (left === 0) following.close()
+    if (left === 0) reader.close()
   })
   answer.on('end', () => {
-    following.ended = following.told.find(({ event }) => event === 'end')?.data?.reason ?? 'without a word'
+    reader.ended = reader.events.find(({ event }) => event === 'end')?.data?.reason ?? 'no end event'
   })
   answer.on('error', () => {
-    following.ended = 'cut'
+    reader.ended = 'connection error'
   })
-  return following
+  return reader
 }
 
-/** A client that asks for a stream and does not read. */
-export async function openUnread(
+/** Opens a stream and does not read from the connection. */
+export async function openStalledReader(
   t: Pick<Test, 'teardown'>,
   { url }: { url: string },
   key: string,
@@ -108,33 +108,38 @@ export async function openUnread(
   return socket
 }
 
-export const idsIn = ({ told }: Following): number[] => told.map(({ id }) => id)
-export const typesIn = ({ told }: Following): string[] => told.map(({ data }) => data.type)
-/** The names of what it was told of. */
-export const namesIn = ({ told }: Following): string[] => told.map(({ data }) => data.data?.object.name)
+export const eventIds = ({ events }: SseReader): number[] => events.map(({ id }) => id)
+export const eventTypes = ({ events }: SseReader): string[] => events.map(({ data }) => data.type)
+/** The names of the resources that the received events are about. */
+export const resourceNames = ({ events }: SseReader): string[] =>
+  events.map(({ data }) => data.data?.object.name)
 
-export async function newProject(
+export async function createProject(
   { client }: Person,
   fields: object = { name: 'A project' },
 ): Promise<string> {
   return (await client.post('/projects', fields)).body.id
 }
 
-export async function rename({ client }: Person, project: string, name: string): Promise<void> {
+export async function renameProject({ client }: Person, project: string, name: string): Promise<void> {
   const { status, text } = await client.put(`/projects/${project}`, { name })
   if (status !== 200) throw new Error(text)
 }
 
-/** How far the log reaches. */
-export async function lastOf({ services: { database } }: TestServer): Promise<number> {
+/** The last sequence of the event log. */
+export async function lastSequence({ services: { database } }: TestServer): Promise<number> {
   const [{ last }] = await database.prisma.$queryRaw<
     Array<{ last: bigint }>
   >`SELECT "last" FROM number_events(1000)`
   return Number(last)
 }
 
-/** What a list says is there to read. */
-export async function listed({ client }: Pick<Person, 'client'>, after: number, query = ''): Promise<any[]> {
+/** All events after a sequence that the list returns. */
+export async function listEvents(
+  { client }: Pick<Person, 'client'>,
+  after: number,
+  query = '',
+): Promise<any[]> {
   const found = []
   for (let more = true; more;) {
     const { body } = await client.get(`/events?limit=100&after=${after}${query}`)
@@ -149,22 +154,25 @@ const copies = `INSERT INTO events (id, type, project_id, user_id, scope, role, 
   SELECT copies.id, e.type, e.project_id, e.user_id, e.scope, e.role, e.data
   FROM unnest($1::text[]) AS copies (id), (SELECT * FROM events ORDER BY position DESC LIMIT 1) e`
 
-/** Adds copies of the newest event to the log, more than one would write one by one. */
-export async function copyLast({ services: { database } }: TestServer, count: number): Promise<void> {
+/** Adds many copies of the newest event to the log, in one statement. */
+export async function duplicateLastEvent(
+  { services: { database } }: TestServer,
+  count: number,
+): Promise<void> {
   await database.pool.query(copies, [Array.from({ length: count }, () => newId('evt'))])
 }
 
-/** Waits until the streams have passed everything that is written. */
-export async function caughtUp(server: TestServer, ...streams: Following[]): Promise<void> {
-  const last = await lastOf(server)
+/** Waits until the streams have reached the end of the log, or have ended. */
+export async function waitUntilCaughtUp(server: TestServer, ...streams: SseReader[]): Promise<void> {
+  const last = await lastSequence(server)
   await waitUntil(
     () => streams.every(({ at, ended }) => at >= last || ended !== null),
-    'the streams to pass all that was written',
+    'the streams to reach the end of the log',
   )
 }
 
-/** As large as a project may be. */
-export const largest = {
+/** The largest fields that a project can have. */
+export const largestProject = {
   name: 'n'.repeat(200),
   description: 'd'.repeat(5_000),
   metadata: Object.fromEntries(

@@ -7,7 +7,7 @@ import {
 } from '../../generated/client/index.js'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import { holdAgainstSpec, operationAt } from './client.ts'
-import { createEventParser, held } from './event-stream.ts'
+import { createEventParser, parseEventData } from './event-stream.ts'
 
 /** @param options among them a `fetch` between the client and the server; what it answers is held against the spec too. */
 export function typedClient(url: string, key: string, options: Partial<ClientOptions> = {}): PlatformClient {
@@ -71,7 +71,7 @@ function heldEvents(id: OperationId): TransformStream<Uint8Array, Uint8Array> {
   return new TransformStream({
     transform(chunk, controller) {
       for (const { event, data, comment } of parser.write(chunk))
-        if (comment === undefined) held(id, event, data)
+        if (comment === undefined) parseEventData(id, event, data)
       controller.enqueue(chunk)
     },
   })

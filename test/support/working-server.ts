@@ -3,8 +3,8 @@ import type { Test } from 'tap'
 import { statement } from '../../infra/database/statements.ts'
 import type { Services } from '../../services/services.ts'
 import { startWork, type Work } from '../../services/background.ts'
-import { createEgress, type Egress } from '../../services/webhooks/http-client.ts'
-import { type Lookup } from '../../services/webhooks/dns.ts'
+import { createWebhookClient, type WebhookClient } from '../../services/webhooks/http-client.ts'
+import type { Lookup } from '../../services/webhooks/dns.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 import { startServer, type Person, type TestServer, type TestServerOptions } from './server.ts'
 import { waitUntil } from './wait.ts'
@@ -54,8 +54,8 @@ async function startSending(
   errors: Error[],
   { timeout, lookup, onSent = () => {} }: SendOptions,
 ): Promise<Work> {
-  const real = createEgress({ allowed: services.config.webhookAllowedNetworks, timeout, lookup })
-  const egress: Egress = {
+  const real = createWebhookClient({ allowed: services.config.webhookAllowedNetworks, timeout, lookup })
+  const webhookClient: WebhookClient = {
     ...real,
     async post(url, options) {
       onSent()
@@ -64,7 +64,7 @@ async function startSending(
   }
   // Often, so that what is brought forward is sent at once.
   const work = await startWork(
-    { ...services, egress },
+    { ...services, webhookClient },
     { sends: true, onError: (error) => errors.push(error), interval: 20 },
   )
   let stopped: Promise<void> | null = null

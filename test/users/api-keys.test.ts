@@ -1,4 +1,4 @@
-// Keys at the edge: what refuses them, and that a change of a key counts on every instance.
+// API keys: which keys are rejected, and that a change of a key applies on every server.
 import { hash } from 'node:crypto'
 import t from 'tap'
 import { createClient } from '../support/client.ts'
@@ -6,8 +6,8 @@ import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 import { isWellFormed, newSecret } from '../../infra/api-key-format.ts'
 
-t.test('the form of a key', async (t) => {
-  t.test('every typo of one character is seen without a look-up', async (t) => {
+t.test('the format of a key', async (t) => {
+  t.test('a typo of one character is detected without a database query', async (t) => {
     const secret = newSecret('live')
     t.ok(isWellFormed(secret))
     for (let i = 10; i < secret.length; i++) {
@@ -15,33 +15,33 @@ t.test('the form of a key', async (t) => {
       t.notOk(isWellFormed(typo), `character ${i}`)
     }
   })
-  t.test('a thousand keys are a thousand different ones of one form', async (t) => {
+  t.test('a thousand keys are all different and have one format', async (t) => {
     const keys = Array.from({ length: 1000 }, () => newSecret('test'))
     t.equal(new Set(keys).size, 1000)
     t.ok(keys.every((key) => /^plat_test_[0-9A-Za-z]{49}$/.test(key)))
   })
 })
 
-t.test('two instances on one database', async (t) => {
+t.test('two servers on one database', async (t) => {
   const first = await startServer(t)
   const second = await startServer(t, { databaseUrl: first.databaseUrl })
   await waitUntil(() => first.services.principals.listening && second.services.principals.listening)
   const onSecond = (key: string) => createClient(second.url, key)
 
-  t.test('a key revoked on one is refused by the other', async (t) => {
+  t.test('a key revoked on one server is rejected by the other', async (t) => {
     const person = await first.person()
     const made = await person.client.post('/user/api-keys', { name: 'x', scopes: ['user:read'] })
     const other = onSecond(made.body.key)
     t.equal((await other.get('/user/profile')).status, 200)
-    t.equal((await other.get('/user/profile')).status, 200, 'it is known to the second instance now')
+    t.equal((await other.get('/user/profile')).status, 200, 'the second server has cached the key')
     t.equal((await person.client.delete(`/user/api-keys/${made.body.id}`)).status, 204)
     const refused = await other.get('/user/profile')
-    t.equal(refused.status, 401, 'in the very next request')
+    t.equal(refused.status, 401, 'in the next request')
     t.equal(refused.body.error.details.reason, 'revoked')
     t.equal(refused.headers.get('www-authenticate'), 'Bearer error="invalid_token"')
   })
 
-  t.test('a hundred keys in a row are refused by the other in the very next request', async (t) => {
+  t.test('a hundred revoked keys are each rejected by the other server in the next request', async (t) => {
     const person = await first.person()
     let served = 0
     for (let i = 0; i < 100; i++) {
@@ -54,7 +54,7 @@ t.test('two instances on one database', async (t) => {
     t.equal(served, 0)
   })
 
-  t.test('a key revoked on an instance is refused there in the very next request', async (t) => {
+  t.test('a key revoked on a server is rejected by this server in the next request', async (t) => {
     const person = await first.person()
     for (let i = 0; i < 20; i++) {
       const made = await person.client.post('/user/api-keys', {
@@ -68,7 +68,7 @@ t.test('two instances on one database', async (t) => {
     }
   })
 
-  t.test('a disabled owner, a lost role and a deleted owner count everywhere', async (t) => {
+  t.test('disabling, demoting or deleting the owner applies on every server', async (t) => {
     const person = await first.person({ role: 'admin' })
     const other = onSecond(person.key)
     t.equal((await other.get('/users')).status, 200)
@@ -82,33 +82,34 @@ t.test('two instances on one database', async (t) => {
     t.equal((await other.get('/user/profile')).body.error?.details.reason, 'unknown')
   })
 
-  t.test('an instance that cannot listen keeps no keys', async (t) => {
+  t.test('a server that cannot receive notifications caches no keys', async (t) => {
     const person = await first.person()
     const other = onSecond(person.key)
     await other.get('/user/profile')
     const { prisma } = first.services.database
     await prisma.$executeRawUnsafe(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'platform listener' AND datname = current_database()",
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE application_name = 'platform listener' AND datname = current_database()`,
     )
-    await waitUntil(() => !second.services.principals.listening, 'the loss to be noticed')
+    await waitUntil(() => !second.services.principals.listening, 'the server to notice the lost connection')
     second.statements.length = 0
     await other.get('/user/profile')
     t.ok(
       second.statements.some((text) => text.includes('api_keys')),
-      'the key was looked up',
+      'the key was read from the database',
     )
     await waitUntil(() => second.services.principals.listening, 'listening again')
     t.equal((await other.get('/user/profile')).status, 200)
   })
 })
 
-t.test('what is kept of a key', async (t) => {
+t.test('what is stored of a key', async (t) => {
   const server = await startServer(t)
   const { client, id } = await server.person()
   const made = await client.post('/user/api-keys', { name: 'secret', scopes: ['user:read'] })
   const { prisma } = server.services.database
 
-  t.test('the secret is in the answer that makes it and nowhere else', async (t) => {
+  t.test('the secret is only in the response that creates the key', async (t) => {
     t.match(made.body, {
       name: 'secret',
       start: made.body.key.slice(0, 14),
@@ -125,7 +126,7 @@ t.test('what is kept of a key', async (t) => {
     t.notOk(JSON.stringify(row).includes(made.body.key))
   })
 
-  t.test('a remembered answer does not hold the secret in the clear', async (t) => {
+  t.test('a stored idempotent response does not contain the secret in plain text', async (t) => {
     const headers = { 'idempotency-key': 'keep-me-3b1f' }
     const first = await client.post('/user/api-keys', { name: 'idem', scopes: ['user:read'] }, { headers })
     const record = await prisma.idempotencyRecord.findFirstOrThrow({ where: { ownerId: id } })
@@ -136,7 +137,7 @@ t.test('what is kept of a key', async (t) => {
     )
   })
 
-  t.test('a key that may do less does not get it by repeating the request', async (t) => {
+  t.test('a key with fewer permissions cannot get the secret by repeating the request', async (t) => {
     const narrow = await client.post('/user/api-keys', { name: 'narrow', scopes: ['keys:write'] })
     const body = { name: 'wide', scopes: ['projects:read', 'keys:write'] }
     const headers = { 'idempotency-key': 'wide-1' }
@@ -146,7 +147,7 @@ t.test('what is kept of a key', async (t) => {
     t.notOk(repeated.text.includes('plat_'))
   })
 
-  t.test('its last use is written without a write a request', async (t) => {
+  t.test('last_used_at is written without a write for each request', async (t) => {
     const own = createClient(server.url, made.body.key)
     server.statements.length = 0
     for (let i = 0; i < 20; i++) await own.get('/user/profile')
@@ -156,7 +157,7 @@ t.test('what is kept of a key', async (t) => {
     t.ok(Math.abs(Date.now() - Date.parse(body.last_used_at)) < 60_000)
   })
 
-  t.test('rotation keeps the old key for the overlap', async (t) => {
+  t.test('a rotated key stays valid during the overlap', async (t) => {
     const rotated = await client.post(`/user/api-keys/${made.body.id}/rotate`, { overlap_seconds: 3600 })
     t.equal(rotated.status, 201)
     t.same(rotated.body.scopes, ['user:read'])
@@ -174,7 +175,7 @@ t.test('what is kept of a key', async (t) => {
     t.equal((await createClient(server.url, again.body.key).get('/user/profile')).status, 200)
   })
 
-  t.test('a key makes none that may do more than itself', async (t) => {
+  t.test('a key cannot create a key with more permissions than its own', async (t) => {
     const narrow = await server.person({ scopes: ['keys:write', 'user:read'] })
     t.equal(
       (await narrow.client.post('/user/api-keys', { name: 'x', scopes: ['user:read', 'user:write'] })).status,
@@ -184,7 +185,7 @@ t.test('what is kept of a key', async (t) => {
     t.equal((await narrow.client.post('/user/api-keys', { name: 'x', scopes: ['user:read'] })).status, 201)
   })
 
-  t.test('a key for one project touches no other', async (t) => {
+  t.test('a key limited to one project cannot access other projects', async (t) => {
     const one = (await client.post('/projects', { name: 'one' })).body
     const two = (await client.post('/projects', { name: 'two' })).body
     const made = await client.post('/user/api-keys', {
@@ -215,7 +216,7 @@ t.test('what is kept of a key', async (t) => {
     )
   })
 
-  t.test("someone else's key is 403 and stays as it is", async (t) => {
+  t.test("another user's key returns 403 and does not change", async (t) => {
     const other = await server.person()
     t.equal((await other.client.get(`/user/api-keys/${made.body.id}`)).status, 403)
     t.equal((await other.client.delete(`/user/api-keys/${made.body.id}`)).status, 403)

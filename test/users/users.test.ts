@@ -3,11 +3,11 @@ import { runRetention } from '../support/retention.ts'
 import { createClient } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
 
-t.test('users, as an operator manages them', async (t) => {
+t.test('users, as an admin manages them', async (t) => {
   const server = await startServer(t)
   const { client } = server.admin
 
-  t.test('a user comes with a first key that works, and is no admin', async (t) => {
+  t.test('a new user has a working first key and is not an admin', async (t) => {
     const made = await client.post('/users', {
       email: 'Ada@Example.com',
       name: 'Ada',
@@ -30,7 +30,7 @@ t.test('users, as an operator manages them', async (t) => {
     t.notOk((await client.get(`/users/${made.body.id}`)).text.includes('api_key'))
   })
 
-  t.test('an address is taken once, whatever its case', async (t) => {
+  t.test('an email address is unique, ignoring case', async (t) => {
     const again = await client.post('/users', { email: 'ADA@example.com', name: 'Other' })
     t.equal(again.status, 409)
     t.match(again.body.error, { code: 'CONFLICT', details: { field: 'email', constraint: 'email_taken' } })
@@ -41,12 +41,12 @@ t.test('users, as an operator manages them', async (t) => {
     )
   })
 
-  t.test('a key with the scope admin is nothing when its owner is no admin', async (t) => {
+  t.test('the scope admin has no effect when the owner of the key is not an admin', async (t) => {
     const pretender = await server.person({ role: 'user', scopes: ['admin', 'user:read'] })
     t.equal((await pretender.client.get('/users')).status, 403)
   })
 
-  t.test('they are found by name and address, and filtered', async (t) => {
+  t.test('users are searched by name and email address, and filtered', async (t) => {
     await server.person({ name: 'Grace 100%_Hopper', email: 'grace@navy.example' })
     const find = async (query: string) =>
       (await client.get(`/users?${query}`)).body.data.map((u: any) => u.name)
@@ -66,7 +66,7 @@ t.test('users, as an operator manages them', async (t) => {
       t.equal(refused.body.error.details.constraint, 'last_admin')
   })
 
-  t.test('a deleted user is erased, and what it shared goes on', async (t) => {
+  t.test('a deleted user is anonymized, and shared projects continue', async (t) => {
     const leaving = await server.person({ name: 'Leaving' })
     const staying = await server.person()
     const { body: project } = await leaving.client.post('/projects', { name: 'shared' })
@@ -86,11 +86,11 @@ t.test('users, as an operator manages them', async (t) => {
     t.equal(
       (await client.post('/users', { email: leaving.email, name: 'New' })).status,
       201,
-      'the address is free again',
+      'the email address can be used again',
     )
   })
 
-  t.test('nothing is left to a deleted user, and nobody deleted becomes a member', async (t) => {
+  t.test('a deleted user owns nothing, and cannot become a member', async (t) => {
     const { prisma } = server.services.database
     const leaving = await server.person()
     const staying = await server.person()
@@ -105,7 +105,7 @@ t.test('users, as an operator manages them', async (t) => {
     t.same(
       await prisma.member.findMany({ where: { projectId: alone.id } }),
       [],
-      "what nobody could restore is nobody's",
+      'a project that no member could restore has no members',
     )
     t.equal((await watching.client.get(`/projects/${alone.id}`)).status, 404)
     t.match(await runRetention(server.services.database), { projects: 1 })
@@ -126,31 +126,34 @@ t.test('users, as an operator manages them', async (t) => {
     )
   })
 
-  t.test('a user who is deleted while joining and founding is in nothing afterwards', async (t) => {
-    const { prisma } = server.services.database
-    const host = await server.person()
-    const { body: project } = await host.client.post('/projects', { name: 'open house' })
-    for (let i = 0; i < 15; i++) {
-      const guest = await server.person()
-      const [deleted] = await Promise.all([
-        client.delete(`/users/${guest.id}`),
-        host.client.post(`/projects/${project.id}/members`, { user_id: guest.id, role: 'viewer' }),
-        guest.client.post('/projects', { name: 'founded' }),
-      ])
-      const left = await prisma.member.count({ where: { userId: guest.id } })
-      t.ok(
-        deleted.status === 409 || (deleted.status === 204 && left === 0),
-        `${deleted.status} with ${left} memberships left`,
-      )
-    }
-  })
+  t.test(
+    'a user who is deleted while joining and creating projects has no memberships afterwards',
+    async (t) => {
+      const { prisma } = server.services.database
+      const host = await server.person()
+      const { body: project } = await host.client.post('/projects', { name: 'open house' })
+      for (let i = 0; i < 15; i++) {
+        const guest = await server.person()
+        const [deleted] = await Promise.all([
+          client.delete(`/users/${guest.id}`),
+          host.client.post(`/projects/${project.id}/members`, { user_id: guest.id, role: 'viewer' }),
+          guest.client.post('/projects', { name: 'founded' }),
+        ])
+        const left = await prisma.member.count({ where: { userId: guest.id } })
+        t.ok(
+          deleted.status === 409 || (deleted.status === 204 && left === 0),
+          `${deleted.status} with ${left} memberships left`,
+        )
+      }
+    },
+  )
 })
 
 t.test("the caller's own profile and settings", async (t) => {
   const server = await startServer(t)
   const { client } = await server.person({ name: 'Ada' })
 
-  t.test('a profile merges, and what the server owns cannot be written', async (t) => {
+  t.test('a profile update merges fields, and read-only fields are rejected', async (t) => {
     const { body } = await client.put('/user/profile', {
       bio: 'hello',
       locale: 'pt-BR',
@@ -168,7 +171,7 @@ t.test("the caller's own profile and settings", async (t) => {
     )
   })
 
-  t.test('settings merge group by group', async (t) => {
+  t.test('a settings update merges each group', async (t) => {
     const { body } = await client.put('/user/settings', { theme: 'dark', notifications: { email: false } })
     t.match(body, {
       theme: 'dark',
@@ -178,7 +181,7 @@ t.test("the caller's own profile and settings", async (t) => {
     t.match((await client.get('/user/settings')).body, body)
   })
 
-  t.test("a default project is one of the caller's, and is forgotten with it", async (t) => {
+  t.test("a default project must be one of the caller's, and is cleared with the membership", async (t) => {
     const other = await server.person()
     const { body: foreign } = await other.client.post('/projects', { name: 'foreign' })
     t.equal((await client.put('/user/settings', { default_project_id: foreign.id })).status, 403)
@@ -204,7 +207,11 @@ t.test('housekeeping', async (t) => {
     where: { id: old.id },
     data: { deletedAt: new Date(Date.now() - 31 * 86_400_000) },
   })
-  t.equal((await client.post(`/projects/${old.id}/restore`)).status, 404, 'too late even before the purge')
+  t.equal(
+    (await client.post(`/projects/${old.id}/restore`)).status,
+    404,
+    'the time to restore has passed, even before the purge',
+  )
   await prisma.idempotencyRecord.updateMany({ data: { createdAt: new Date(Date.now() - 25 * 3_600_000) } })
   t.match(await runRetention(server.services.database), { projects: 1, answers: 1 })
   t.match(await runRetention(server.services.database), { projects: 0, answers: 0 })

@@ -1,9 +1,9 @@
-// How a delivery goes: what counts as delivered, when it is tried again, what is kept of each attempt, and what an endpoint
-// can do to its sender.
+// Delivery attempts: which responses are a success, the retry schedule, what is recorded of each attempt, and
+// misbehaving endpoints.
 import { createServer } from 'node:net'
 import t from 'tap'
-import { createEgress } from '../../services/webhooks/http-client.ts'
-import { openReceiver, type Answering } from '../support/receiver.ts'
+import { createWebhookClient } from '../../services/webhooks/http-client.ts'
+import { openReceiver, type ReceiverBehavior } from '../support/receiver.ts'
 import { openListenerTrap } from '../support/listener-trap.ts'
 import { waitUntil } from '../support/wait.ts'
 import {
@@ -24,11 +24,11 @@ const server = await startWorkingServer(t, {
     callback(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), []),
 })
 const { admin } = server
-/** Endpoints that are told of tests alone, in effect. */
+/** Endpoints that receive only test events, because no test changes a profile. */
 const quiet = { event_types: ['profile.updated'] }
 const delays = [5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600, 20 * 3600, 24 * 3600]
 
-t.test('what is not delivered is tried ten times, later and later, and then given up', async (t) => {
+t.test('a failing delivery is tried ten times with growing delays, and then fails', async (t) => {
   const endpoint = await makeEndpoint(t, admin, { ...quiet, answer: { status: 500, body: 'later' } })
   const { id } = await sendTest(admin, endpoint)
   for (const [i, delay] of delays.entries()) {
@@ -40,7 +40,7 @@ t.test('what is not delivered is tried ten times, later and later, and then give
     t.equal(status, 'pending')
     const { started_at: started, duration_ms: duration } = attempts[i]
     const wait = (Date.parse(next) - Date.parse(started) - duration) / 1000
-    t.ok(wait >= delay && wait <= delay * 1.1 + 0.05, `${delay} s, and a little more: ${wait} s`)
+    t.ok(wait >= delay && wait <= delay * 1.1 + 0.05, `${delay} s with jitter: ${wait} s`)
     t.equal(await bringForward(server), 1)
   }
   const given = await whenDelivery(admin, id, ({ status }) => status !== 'pending', 'the end')
@@ -48,17 +48,17 @@ t.test('what is not delivered is tried ten times, later and later, and then give
   t.equal(given.attempts.length, 10)
   for (const attempt of given.attempts)
     t.match(attempt, { response_status: 500, response_body: 'later', error: 'The endpoint answered 500.' })
-  t.equal(await bringForward(server), 0, 'nothing is left to try')
+  t.equal(await bringForward(server), 0, 'no attempt is due')
   t.equal(endpoint.receiver.received.length, 10)
   t.equal(
     new Set(endpoint.receiver.received.map(({ headers }) => headers['webhook-id'])).size,
     1,
-    'one id in all of them',
+    'all attempts have one id',
   )
   t.ok(endpoint.receiver.received.every(({ verified }) => verified))
 })
 
-t.test('no two deliveries wait for the same moment', async (t) => {
+t.test('deliveries are retried at different times, because of the jitter', async (t) => {
   const endpoint = await makeEndpoint(t, admin, { ...quiet, answer: { status: 500 } })
   const waits = await Promise.all(
     Array.from({ length: 10 }, async () => {
@@ -72,7 +72,7 @@ t.test('no two deliveries wait for the same moment', async (t) => {
   t.ok(new Set(waits).size > 5, `${waits}`)
 })
 
-t.test('sent again it begins the schedule anew, and the last 20 attempts are kept', async (t) => {
+t.test('resending restarts the schedule, and the last 20 attempts are kept', async (t) => {
   const endpoint = await makeEndpoint(t, admin, {
     ...quiet,
     answer: ({ event }) => ({ status: 500, body: `${event.type} ${endpoint.receiver.received.length}` }),
@@ -101,7 +101,7 @@ t.test('sent again it begins the schedule anew, and the last 20 attempts are kep
   )
 })
 
-t.test('only a 2xx is a delivery', async (t) => {
+t.test('only a 2xx response is a success', async (t) => {
   const trap = await openListenerTrap(t)
   const headers = { location: `http://127.0.0.1:${trap.port}/elsewhere` }
   await Promise.all(
@@ -130,29 +130,33 @@ t.test('only a 2xx is a delivery', async (t) => {
   t.equal(trap.arrived(), 0, 'no redirect was followed')
 })
 
-t.test('an endpoint can answer as it likes: what is kept of it is the beginning, as text', async (t) => {
-  const answers: Array<{ name: string; answer: Answering; response_body: string; response_status?: number }> =
-    [
-      { name: 'nothing', answer: { body: '' }, response_body: '' },
-      { name: 'a kibibyte and more', answer: { body: 'x'.repeat(2000) }, response_body: 'x'.repeat(1024) },
-      {
-        name: 'ten megabytes',
-        answer: { body: Buffer.alloc(10_000_000, 'y'), status: 500 },
-        response_body: 'y'.repeat(1024),
-        response_status: 500,
-      },
-      { name: 'zeros', answer: { body: Buffer.alloc(3) }, response_body: '\ufffd\ufffd\ufffd' },
-      {
-        name: 'no text at all',
-        answer: { body: Buffer.from([0xff, 0x00, 0xc3, 0x28, 0xed, 0xa0, 0x80]) },
-        response_body: '\ufffd\ufffd\ufffd(\ufffd\ufffd\ufffd',
-      },
-      {
-        name: 'what JSON and SQL might stumble over',
-        answer: { body: '\\u0000 "\'; \u2028\u{1f600}' },
-        response_body: '\\u0000 "\'; \u2028\u{1f600}',
-      },
-    ]
+t.test('the start of any response body is recorded as text', async (t) => {
+  const answers: Array<{
+    name: string
+    answer: ReceiverBehavior
+    response_body: string
+    response_status?: number
+  }> = [
+    { name: 'nothing', answer: { body: '' }, response_body: '' },
+    { name: 'more than 1 KiB', answer: { body: 'x'.repeat(2000) }, response_body: 'x'.repeat(1024) },
+    {
+      name: 'ten megabytes',
+      answer: { body: Buffer.alloc(10_000_000, 'y'), status: 500 },
+      response_body: 'y'.repeat(1024),
+      response_status: 500,
+    },
+    { name: 'zeros', answer: { body: Buffer.alloc(3) }, response_body: '\ufffd\ufffd\ufffd' },
+    {
+      name: 'binary data',
+      answer: { body: Buffer.from([0xff, 0x00, 0xc3, 0x28, 0xed, 0xa0, 0x80]) },
+      response_body: '\ufffd\ufffd\ufffd(\ufffd\ufffd\ufffd',
+    },
+    {
+      name: 'characters that are special in JSON and SQL',
+      answer: { body: '\\u0000 "\'; \u2028\u{1f600}' },
+      response_body: '\\u0000 "\'; \u2028\u{1f600}',
+    },
+  ]
   await Promise.all(
     answers.map(async ({ name, answer, response_body, response_status = 200 }) => {
       const endpoint = await makeEndpoint(t, admin, { ...quiet, answer })
@@ -165,7 +169,7 @@ t.test('an endpoint can answer as it likes: what is kept of it is the beginning,
   )
 })
 
-t.test('where there is no answer, the attempt says why', async (t) => {
+t.test('an attempt without a response records the reason', async (t) => {
   const odd = createServer((socket) => {
     socket.on('error', () => {})
     socket.on('data', () => socket.end('HTTP/1.1 199 Almost\r\n\r\n'))
@@ -176,18 +180,18 @@ t.test('where there is no answer, the attempt says why', async (t) => {
   })
   const { port } = odd.address() as { port: number }
   const closed = await openListenerTrap(t)
-  const cases: Array<{ name: string; answer?: Answering; url?: string; error: RegExp }> = [
-    { name: 'silence', answer: 'never', error: /within 1\.5 seconds/ },
-    { name: 'a connection that is cut', answer: 'hangup', error: /closed|connection/i },
-    { name: 'nobody there', url: 'http://127.0.0.1:1/', error: /connection/i },
+  const cases: Array<{ name: string; answer?: ReceiverBehavior; url?: string; error: RegExp }> = [
+    { name: 'no response', answer: 'never', error: /within 1\.5 seconds/ },
+    { name: 'a closed connection', answer: 'hangup', error: /closed|connection/i },
+    { name: 'a closed port', url: 'http://127.0.0.1:1/', error: /connection/i },
     {
-      name: 'a trap that destroys every connection',
+      name: 'a server that destroys every connection',
       url: `http://127.0.0.1:${closed.port}/`,
       error: /closed|connection/i,
     },
-    { name: 'an interim answer and nothing else', url: `http://127.0.0.1:${port}/`, error: /./ },
-    { name: 'a name that nobody has', url: 'http://nowhere.example/', error: /name of the host/ },
-    { name: 'no TLS', url: `https://127.0.0.1:${port}/`, error: /secure/ },
+    { name: 'only an interim response', url: `http://127.0.0.1:${port}/`, error: /./ },
+    { name: 'an unknown host name', url: 'http://nowhere.example/', error: /host name/ },
+    { name: 'no TLS', url: `https://127.0.0.1:${port}/`, error: /TLS/ },
   ]
   await Promise.all(
     cases.map(async ({ name, answer, url, error }) => {
@@ -204,24 +208,24 @@ t.test('where there is no answer, the attempt says why', async (t) => {
   )
 })
 
-t.test('an exchange may take 15 seconds unless said otherwise', async (t) => {
+t.test('a request may take 15 seconds by default', async (t) => {
   const receiver = await openReceiver(t, { answer: 'never' })
-  const egress = createEgress({ allowed: ['127.0.0.0/8'] })
+  const webhookClient = createWebhookClient({ allowed: ['127.0.0.0/8'] })
   const { setTimeout } = globalThis
   t.teardown(() => {
     globalThis.setTimeout = setTimeout
   })
-  // Its clock alone runs fast.
+  // Only the clock of this client runs fast.
   globalThis.setTimeout = ((work: () => void, milliseconds: number) =>
     setTimeout(work, milliseconds === 15_000 ? 50 : milliseconds)) as typeof setTimeout
-  await t.rejects(egress.post(receiver.url, { headers: {}, body: '{}' }), {
+  await t.rejects(webhookClient.post(receiver.url, { headers: {}, body: '{}' }), {
     reason: 'timeout',
     message: /within 15 seconds/,
   })
-  await egress.close()
+  await webhookClient.close()
 })
 
-t.test('in the end every pending delivery has one job, and no other has any', async (t) => {
+t.test('at the end every pending delivery has one job, and no other delivery has a job', async (t) => {
   t.same(await jobMisfits(server), [])
   t.same(server.errors, [])
 })

@@ -1,12 +1,16 @@
-// Names of endpoints: what DNS answers, and that a name server that does not answer holds up nobody else.
+// Host names of endpoints: the results of DNS, and that an unresponsive name server does not delay other
+// lookups.
 import { createSocket, type Socket } from 'node:dgram'
 import t, { type Test } from 'tap'
-import { dnsLookup } from '../../services/webhooks/dns.ts'
+import { createDnsLookup } from '../../services/webhooks/dns.ts'
 import type { LookupAddress } from 'node:dns'
 
 const [typeA, typeAaaa] = [1, 28]
 
-/** A name server that knows good.example and both.example, has heard of no other, and never answers for silent.example. */
+/**
+ * A name server that knows good.example and both.example, no other names, and never answers for
+ * silent.example.
+ */
 async function nameServer(t: Test): Promise<string> {
   const socket: Socket = createSocket('udp4')
   const known: Record<string, Partial<Record<number, number[]>>> = {
@@ -40,8 +44,8 @@ async function nameServer(t: Test): Promise<string> {
   return `127.0.0.1:${socket.address().port}`
 }
 
-t.test('names are asked of DNS', async (t) => {
-  const lookup = dnsLookup({ servers: [await nameServer(t)], timeout: 1_000 })
+t.test('host names are resolved by DNS', async (t) => {
+  const lookup = createDnsLookup({ servers: [await nameServer(t)], timeout: 1_000 })
   const lookUp = (name: string) =>
     new Promise<LookupAddress[]>((resolve, reject) =>
       lookup(name, { all: true }, (error, found) => (error === null ? resolve(found) : reject(error))),
@@ -56,14 +60,14 @@ t.test('names are asked of DNS', async (t) => {
   t.strictSame(
     (await lookUp('localhost')).map(({ address }) => address),
     ['127.0.0.1', '::1'],
-    'localhost is nobody else',
+    'localhost is the loopback address',
   )
   t.strictSame(
     (await lookUp('a.localhost.')).map(({ address }) => address),
     ['127.0.0.1', '::1'],
   )
 
-  t.test('a hundred names whose server does not answer hold up no other', async (t) => {
+  t.test('a hundred lookups without an answer do not delay another lookup', async (t) => {
     let over = 0
     const silent = Array.from({ length: 100 }, (_, i) =>
       lookUp(`n${i}.silent.example`)

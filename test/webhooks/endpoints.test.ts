@@ -1,5 +1,5 @@
-// Endpoints over their life: how many and where to, tests, disabled by the platform and started again, what failed sent
-// again, deleted.
+// The lifecycle of endpoints: limits and URLs, test events, disabling by the platform, re-enabling, recovery,
+// deletion.
 import t, { type Test } from 'tap'
 import { statement } from '../../infra/database/statements.ts'
 import type { Reply } from '../support/client.ts'
@@ -47,7 +47,7 @@ function tally(replies: Reply[]): Record<string, number> {
   return counts
 }
 
-t.test('a test goes to its endpoint alone, whatever that is told of', async (t) => {
+t.test('a test event goes to its endpoint only, for any selected event types', async (t) => {
   const person = await server.person()
   const everything = await makeEndpoint(t, person)
   const other = await makeEndpoint(t, person, { event_types: ['webhook_endpoint.tested'] })
@@ -67,17 +67,13 @@ t.test('a test goes to its endpoint alone, whatever that is told of', async (t) 
     statement<{ endpoint_id: string }>('SELECT endpoint_id FROM webhook_deliveries WHERE event_id = $1'),
     [delivery.event_id],
   )
-  t.same(all, [{ endpoint_id: tested.id }], 'no other is to be told, now or later')
+  t.same(all, [{ endpoint_id: tested.id }], 'no other endpoint has a delivery')
   t.notOk(everything.receiver.types().includes('webhook_endpoint.tested'))
   t.same(other.receiver.received, [])
-  t.match(
-    await person.client.get(`/events/${delivery.event_id}`),
-    { status: 200 },
-    'who reads the log reads of it',
-  )
+  t.match(await person.client.get(`/events/${delivery.event_id}`), { status: 200 }, 'the event is in the log')
 })
 
-t.test("410 disables an endpoint at once, and the owner's others are told", async (t) => {
+t.test("410 disables an endpoint immediately, and the owner's other endpoints are notified", async (t) => {
   const person = await server.person()
   const other = await makeEndpoint(t, person, { event_types: ['webhook_endpoint.disabled'] })
   const strangers = await makeEndpoint(t, await server.person())
@@ -89,9 +85,9 @@ t.test("410 disables an endpoint at once, and the owner's others are told", asyn
     next_attempt_at: null,
     attempts: [{ response_status: 410, error: 'The endpoint answered 410.' }],
   })
-  t.equal(delivery.attempts.length, 1, 'and is not tried again')
+  t.equal(delivery.attempts.length, 1, 'and there is no retry')
   t.match(await endpointNow(person, endpoint), { enabled: false, disabled_reason: 'gone' })
-  await waitUntil(() => other.receiver.received.length > 0, 'the other endpoint')
+  await waitUntil(() => other.receiver.received.length > 0, 'the event at the other endpoint')
   t.match(other.receiver.received, [
     {
       verified: true,
@@ -120,16 +116,16 @@ t.test("410 disables an endpoint at once, and the owner's others are told", asyn
     status: 409,
     body: { error: { code: 'INVALID_STATE' } },
   })
-  await person.client.put('/user/profile', { name: 'Nobody is told' })
-  t.equal(endpoint.receiver.received.length, 1, 'a disabled one is told of nothing')
+  await person.client.put('/user/profile', { name: 'Not delivered' })
+  t.equal(endpoint.receiver.received.length, 1, 'a disabled endpoint receives nothing')
   t.same(
     (await person.client.get(`/webhooks/endpoints/${endpoint.id}/deliveries`)).body.pagination.total,
     1,
-    'and nothing waits for it',
+    'and has no pending delivery',
   )
 })
 
-t.test('what waits for an endpoint that is disabled fails in its turn, unsent', async (t) => {
+t.test('a pending delivery to a disabled endpoint fails when it is due, without a request', async (t) => {
   const person = await server.person()
   const endpoint = await makeEndpoint(t, person, { ...quiet, answer: { status: 500 } })
   const { id } = await triedOnce(person, endpoint)
@@ -138,7 +134,11 @@ t.test('what waits for an endpoint that is disabled fails in its turn, unsent', 
   const delivery = await whenDelivery(person, id, ({ status }) => status === 'failed')
   t.match(delivery.attempts[1], { response_status: null, error: 'The endpoint is disabled.' })
   t.equal(endpoint.receiver.received.length, 1)
-  t.match(await endpointNow(person, endpoint), { enabled: false, disabled_reason: null }, 'by its owner')
+  t.match(
+    await endpointNow(person, endpoint),
+    { enabled: false, disabled_reason: null },
+    'disabled by its owner',
+  )
 })
 
 t.test('an endpoint that has failed for five days is disabled by the next failure', async (t) => {
@@ -146,29 +146,29 @@ t.test('an endpoint that has failed for five days is disabled by the next failur
   const other = await makeEndpoint(t, person, { event_types: ['webhook_endpoint.disabled'] })
   const endpoint = await makeEndpoint(t, person, { ...quiet, answer: { status: 500 } })
   await triedOnce(person, endpoint)
-  t.ok(await since(endpoint), 'it fails since the first failure')
+  t.ok(await since(endpoint), 'failing_since is set by the first failure')
   await database.sql(age, [endpoint.id, 5 * days - 60])
   await triedOnce(person, endpoint)
   t.match(await endpointNow(person, endpoint), { enabled: true, disabled_reason: null }, 'not before')
   await database.sql(age, [endpoint.id, 5 * days + 1])
   const { id } = await sendTest(person, endpoint)
-  await waitUntil(async () => !(await endpointNow(person, endpoint)).enabled, 'the end of its patience')
+  await waitUntil(async () => !(await endpointNow(person, endpoint)).enabled, 'the endpoint to be disabled')
   t.match(await endpointNow(person, endpoint), { enabled: false, disabled_reason: 'failing' })
-  await waitUntil(() => other.receiver.received.length > 0, 'the other endpoint')
+  await waitUntil(() => other.receiver.received.length > 0, 'the event at the other endpoint')
   t.match(other.receiver.received, [
     { event: { data: { object: { id: endpoint.id, disabled_reason: 'failing' } } } },
   ])
 
   const { body: started } = await person.client.put(`/webhooks/endpoints/${endpoint.id}`, { enabled: true })
   t.match(started, { enabled: true, disabled_reason: null })
-  t.equal(await since(endpoint), null, 'who switches it on begins anew')
+  t.equal(await since(endpoint), null, 'enabling the endpoint clears failing_since')
   await bringForward(server)
   await whenDelivery(person, id, ({ attempts }) => attempts.length >= 2)
-  t.match(await endpointNow(person, endpoint), { enabled: true }, 'and has five days again')
+  t.match(await endpointNow(person, endpoint), { enabled: true }, 'the endpoint has another five days')
   t.ok(Date.now() - Date.parse((await since(endpoint))!) < 60_000)
 })
 
-t.test('a success ends the failing', async (t) => {
+t.test('a success clears failing_since', async (t) => {
   const person = await server.person()
   const endpoint = await makeEndpoint(t, person, { ...quiet, answer: { status: 500 } })
   await triedOnce(person, endpoint)
@@ -178,7 +178,7 @@ t.test('a success ends the failing', async (t) => {
   t.equal(await since(endpoint), null)
 })
 
-t.test('of 20 deliveries that fail at once in two senders, one disables', async (t) => {
+t.test('of 20 deliveries that fail at once in two workers, one disables the endpoint', async (t) => {
   const second = await server.work()
   const person = await server.person()
   const other = await makeEndpoint(t, person, { event_types: ['webhook_endpoint.disabled'] })
@@ -188,7 +188,7 @@ t.test('of 20 deliveries that fail at once in two senders, one disables', async 
   })
   const endpoint = await makeEndpoint(t, person, { ...quiet, answer: { status: 500, when } })
   await triedNever(endpoint, person, 20)
-  await waitUntil(() => endpoint.receiver.waiting >= 10, 'ten at once')
+  await waitUntil(() => endpoint.receiver.waiting >= 10, 'ten concurrent requests')
   await database.sql(age, [endpoint.id, 6 * days])
   answer()
   await waitUntil(async () => !(await endpointNow(person, endpoint)).enabled, 'disabled')
@@ -197,24 +197,24 @@ t.test('of 20 deliveries that fail at once in two senders, one disables', async 
     async () =>
       (await person.client.get(`/webhooks/endpoints/${endpoint.id}/deliveries?status=failed`)).body.pagination
         .total === 20,
-    'the end of all',
+    'all deliveries to fail',
   )
   t.equal(
     (await database.sql(eventsAbout, ['webhook_endpoint.disabled', endpoint.id])).length,
     1,
     'one event',
   )
-  await waitUntil(() => other.receiver.received.length > 0, 'the other endpoint')
+  await waitUntil(() => other.receiver.received.length > 0, 'the event at the other endpoint')
   t.equal(other.receiver.received.length, 1)
   await second.stop()
 })
 
-/** Test events that nobody waits for. */
+/** Sends test events without waiting for their attempts. */
 async function triedNever(endpoint: Endpoint, person: Person, count: number): Promise<void> {
   await Promise.all(Array.from({ length: count }, () => sendTest(person, endpoint)))
 }
 
-t.test('recover sends what failed since a time, and nothing else; redeliver one of it', async (t) => {
+t.test('recover resends the deliveries that failed since a time; redeliver resends one', async (t) => {
   const person = await server.person()
   const endpoint = await makeEndpoint(t, person, { ...quiet, answer: { status: 410 } })
   const other = await makeEndpoint(t, person, { ...quiet, answer: { status: 410 } })
@@ -245,8 +245,8 @@ t.test('recover sends what failed since a time, and nothing else; redeliver one 
   for (const id of failed.slice(1, 4)) await whenDelivery(person, id, ({ status }) => status === 'succeeded')
   t.equal(endpoint.receiver.received.length, sent + 3)
   t.match(await deliveryNow(person, older), { status: 'failed', attempts: { length: 1 } }, 'nothing older')
-  t.match(await deliveryNow(person, others), { status: 'failed' }, "nothing of another endpoint's")
-  t.equal((await deliveryNow(person, fine)).attempts.length, 1, 'nothing that was delivered')
+  t.match(await deliveryNow(person, others), { status: 'failed' }, 'no delivery of another endpoint')
+  t.equal((await deliveryNow(person, fine)).attempts.length, 1, 'no successful delivery')
   t.equal((await deliveryNow(person, newest)).attempts.length, 2)
   t.match(await person.client.post(`/webhooks/endpoints/${endpoint.id}/recover`, { since: hourAgo }), {
     status: 202,
@@ -269,11 +269,11 @@ t.test('recover sends what failed since a time, and nothing else; redeliver one 
   )
   t.notOk(
     log.receiver.received.some(({ body }) => body.includes('webhook-signature')),
-    'without the request',
+    'without the sent request',
   )
 })
 
-t.test('what is under way cannot be sent again', async (t) => {
+t.test('a pending delivery cannot be resent', async (t) => {
   const person = await server.person()
   const endpoint = await makeEndpoint(t, person, { ...quiet, answer: { status: 500 } })
   const { id } = await triedOnce(person, endpoint)
@@ -293,7 +293,7 @@ t.test('what is under way cannot be sent again', async (t) => {
   t.equal(endpoint.receiver.received.length, 1)
 })
 
-t.test('of ten who send one delivery again, one does', async (t) => {
+t.test('of ten concurrent requests to resend a delivery, one succeeds', async (t) => {
   const person = await server.person()
   const endpoint = await makeEndpoint(t, person, quiet)
   const { id } = await triedOnce(person, endpoint)
@@ -312,7 +312,7 @@ t.test('of ten who send one delivery again, one does', async (t) => {
   t.equal(endpoint.receiver.received.length, 2)
 })
 
-t.test('nothing is sent to a deleted endpoint, and its deliveries are gone', async (t) => {
+t.test('a deleted endpoint receives nothing, and its deliveries return 404', async (t) => {
   const person = await server.person()
   const endpoint = await makeEndpoint(t, person, { answer: { status: 500 } })
   const { id } = await triedOnce(person, endpoint)
@@ -335,12 +335,12 @@ t.test('nothing is sent to a deleted endpoint, and its deliveries are gone', asy
           [endpoint.id],
         )
       )[0].n === 0,
-    'the end of what waited',
+    'the pending deliveries to end',
   )
   t.equal(endpoint.receiver.received.length, sent)
 })
 
-t.test('an endpoint leads to a public address, over http, without secrets in its URL', async (t) => {
+t.test('an endpoint URL is http or https, has a public address and no credentials', async (t) => {
   const strict = await startServer(t, { env: { WEBHOOK_ALLOWED_NETWORKS: '' } })
   const person = await strict.person()
   const make = (url: string) => person.client.post('/webhooks/endpoints', { url, event_types: ['*'] })
@@ -378,7 +378,7 @@ t.test('an endpoint leads to a public address, over http, without secrets in its
     for (const url of urls) {
       for (const reply of [await make(url), await person.client.put(`/webhooks/endpoints/${id}`, { url })]) {
         t.match(reply, { status: 400, body: { error: { code: 'INVALID_REQUEST' } } }, url)
-        t.match(reply.text, '"url"', `${url} names its field`)
+        t.match(reply.text, '"url"', `${url}: the error names the field`)
         if (!['pattern', 'format'].includes(constraint)) t.match(reply.text, constraint, url)
       }
     }
@@ -389,7 +389,7 @@ t.test('an endpoint leads to a public address, over http, without secrets in its
   })
 })
 
-t.test('a user has at most 50 endpoints, however many are made at once', async (t: Test) => {
+t.test('a user has at most 50 endpoints, even with concurrent requests', async (t: Test) => {
   const person = await server.person()
   const make = () => person.client.post('/webhooks/endpoints', { url: 'https://example.com/', ...quiet })
   for (let i = 0; i < 3; i++) await Promise.all(Array.from({ length: 15 }, make))
@@ -402,10 +402,14 @@ t.test('a user has at most 50 endpoints, however many are made at once', async (
   } = await person.client.get('/webhooks/endpoints')
   t.equal(total, 50)
   await person.client.delete(`/webhooks/endpoints/${id}`)
-  t.same(tally([await make(), await make()]), { 201: 1, '409 max_endpoints': 1 }, 'a deleted one makes room')
+  t.same(
+    tally([await make(), await make()]),
+    { 201: 1, '409 max_endpoints': 1 },
+    'a deleted endpoint does not count',
+  )
 })
 
-t.test('in the end every pending delivery has one job, and no other has any', async (t) => {
+t.test('at the end every pending delivery has one job, and no other delivery has a job', async (t) => {
   t.same(await jobMisfits(server), [])
   t.same(server.errors, [])
 })

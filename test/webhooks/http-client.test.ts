@@ -1,5 +1,5 @@
-// Outgoing webhooks: nothing that is not public is connected to, however it is written or found; and whatever an endpoint
-// answers, or does not, costs little time, little memory and no descriptor.
+// The HTTP client of webhooks: it never connects to an address that is not public, and no response, or
+// missing response, of an endpoint costs much time or memory or leaks a descriptor.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
@@ -8,20 +8,20 @@ import { createServer as createHttpsServer } from 'node:https'
 import { BlockList, connect, createServer, isIP, Socket, type AddressInfo, type Server } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import t, { type Test } from 'tap'
-import { isPublic } from '../../services/webhooks/ip-filter.ts'
+import { isPublicAddress } from '../../services/webhooks/ip-filter.ts'
 import {
-  createEgress,
-  EgressError,
-  type Egress,
-  type EgressOptions,
-  type EgressReason,
+  createWebhookClient,
+  WebhookRequestError,
+  type WebhookClient,
+  type WebhookClientOptions,
+  type WebhookRequestErrorReason,
 } from '../../services/webhooks/http-client.ts'
-import { type Lookup } from '../../services/webhooks/dns.ts'
+import type { Lookup } from '../../services/webhooks/dns.ts'
 import { countSockets, openListenerTrap } from '../support/listener-trap.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const loopback = ['127.0.0.0/8', '::1/128']
-/** For hooks.example.com and 127.0.0.1, signed by itself, valid from 2025 to 2125. It guards nothing. */
+/** A self-signed test certificate for hooks.example.com and 127.0.0.1, valid from 2025 to 2125. */
 const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgEM1bVEqve0rgamXx
 f9VMWAhrOMu6IyefqSudcMmXIqmhRANCAAST2hxSt7EJrUilwGjVUFp1NUKLL1uT
@@ -40,13 +40,13 @@ sarh2M2EHkKRg+bEPgIgQAgPqxDBESm6KX+xsxKOfD/v0cwYNoZPsMa8AwcbOtU=
 
 const message = { headers: { 'content-type': 'application/json' }, body: '{}' }
 
-function open(t: Test, options: Partial<EgressOptions> = {}): Egress {
-  const egress = createEgress({ allowed: [], ...options })
-  t.teardown(() => egress.close())
-  return egress
+function open(t: Test, options: Partial<WebhookClientOptions> = {}): WebhookClient {
+  const webhookClient = createWebhookClient({ allowed: [], ...options })
+  t.teardown(() => webhookClient.close())
+  return webhookClient
 }
 
-/** Listens on loopback and says how it is reached. Its connections end with the test. */
+/** Listens on loopback until the end of the test. */
 async function listen(
   t: Test,
   server: Server,
@@ -68,7 +68,7 @@ async function listen(
   return { port, url: `http://${host}:${port}/hook`, sockets }
 }
 
-/** An endpoint that sends these bytes to everyone. */
+/** An endpoint that sends these bytes on every connection. */
 function saying(...parts: (string | Buffer)[]): Server {
   return createServer((socket) => {
     socket.on('error', () => {})
@@ -79,7 +79,7 @@ function saying(...parts: (string | Buffer)[]): Server {
   })
 }
 
-/** An endpoint that repeats something for as long as it is listened to. `sent` counts its bytes. */
+/** An endpoint that repeats a chunk while the connection is open. `sent` counts its bytes. */
 function endless(start: string, part: string): { server: Server; sent: () => number } {
   let sent = 0
   const server = createServer((socket) => {
@@ -99,7 +99,7 @@ function endless(start: string, part: string): { server: Server; sent: () => num
   return { server, sent: () => sent }
 }
 
-/** A resolver that knows one answer to everything. */
+/** A lookup that returns the same result for every name. */
 function answering(...addresses: string[]): Lookup {
   return (_hostname, _options, callback) =>
     setImmediate(
@@ -109,15 +109,17 @@ function answering(...addresses: string[]): Lookup {
     )
 }
 
-async function reasonOf(exchange: Promise<unknown>): Promise<EgressReason | string> {
+async function reasonOf(exchange: Promise<unknown>): Promise<WebhookRequestErrorReason | string> {
   try {
-    return `no error but ${JSON.stringify(await exchange)}`
+    return `no error, but ${JSON.stringify(await exchange)}`
   } catch (error) {
-    return error instanceof EgressError ? error.reason : `no EgressError but ${String(error)}`
+    return error instanceof WebhookRequestError
+      ? error.reason
+      : `no WebhookRequestError, but ${String(error)}`
   }
 }
 
-/** Addresses of every kind that is not public, as the system writes them. */
+/** Addresses of every kind that is not public, as the operating system formats them. */
 const forbiddenAddresses = [
   '0.0.0.0',
   '0.0.0.1',
@@ -265,7 +267,7 @@ const forbiddenHosts = [
   '255.16777215',
   '3758096385',
   '0xe0000001',
-  // Dots at the end.
+  // Trailing dots.
   '127.0.0.1.',
   '127.1.',
   '2130706433.',
@@ -273,7 +275,7 @@ const forbiddenHosts = [
   '10.0.0.1.',
   '169.254.169.254.',
   'localhost.',
-  // Percent-encoded and full-width letters, digits and dots; digits in circles.
+  // Percent-encoded and full-width letters, digits and dots; circled digits.
   '%31%32%37.0.0.1',
   '127%2E0%2e0%2E1',
   '%30x7f.1',
@@ -294,7 +296,7 @@ const forbiddenHosts = [
   'a.b.LOCALHOST.',
   '127\u00ad.0.0.1',
   '127.0.\u200b0.1',
-  // A user name that looks like a host.
+  // A user name that looks like a host name.
   'example.com@127.0.0.1',
   'example.com:80@127.0.0.1',
   '8.8.8.8%40@127.0.0.1',
@@ -359,7 +361,7 @@ const forbiddenHosts = [
   '[3fff::1]',
   '[5f00::1]',
   '[::ffff:255.255.255.255]',
-  // Zones, which a URL cannot have, and other things that are no host.
+  // Zones, which a URL cannot contain, and other invalid hosts.
   '[fe80::1%25eth0]',
   '[fe80::1%eth0]',
   '[::1%25lo]',
@@ -374,13 +376,13 @@ const forbiddenHosts = [
   '',
 ]
 
-t.test('nothing that is not public is connected to, however the URL writes it', async (t) => {
+t.test('no connection is made to a private address, in any notation of the URL', async (t) => {
   const trap = await openListenerTrap(t)
   t.ok(trap.addresses.length >= 1, trap.addresses.join(', '))
   const opened = countSockets(t)
-  // Whatever got as far as a lookup would find the trap.
+  // A host that is looked up resolves to the trap.
   const asked: string[] = []
-  const egress = open(t, {
+  const webhookClient = open(t, {
     lookup: (hostname, options, callback) => {
       asked.push(hostname)
       answering('127.0.0.1')(hostname, options, callback)
@@ -420,18 +422,18 @@ t.test('nothing that is not public is connected to, however the URL writes it', 
 
   const wrong: string[] = []
   for (const url of urls) {
-    const reason = await reasonOf(egress.post(url, message))
+    const reason = await reasonOf(webhookClient.post(url, message))
     if (reason !== 'refused_address') wrong.push(`${url}: ${reason}`)
-    if (!egress.refuses(url)) wrong.push(`${url}: not told before`)
+    if (!webhookClient.isBlockedUrl(url)) wrong.push(`${url}: isBlockedUrl returned false`)
   }
   t.strictSame(wrong, [])
   t.ok(new Set(urls.map((url) => url.replace(/^https:/, 'http:'))).size >= 150, `${urls.length} URLs`)
-  t.strictSame(asked, [], 'none of them is a name to look up')
-  t.equal(opened(), 0, 'no socket was opened to anywhere')
+  t.strictSame(asked, [], 'no host name is looked up')
+  t.equal(opened(), 0, 'no socket was opened')
   t.equal(trap.arrived(), 0)
 })
 
-t.test('nothing that is not public is connected to, whatever a name resolves to', async (t) => {
+t.test('no connection is made to a private address that a name resolves to', async (t) => {
   const trap = await openListenerTrap(t)
   const opened = countSockets(t)
   const answers = [
@@ -453,24 +455,24 @@ t.test('nothing that is not public is connected to, whatever a name resolves to'
   ])
   const wrong: string[] = []
   for (const answer of answers) {
-    const egress = open(t, { lookup: answering(...answer) })
+    const webhookClient = open(t, { lookup: answering(...answer) })
     for (const scheme of ['http', 'https']) {
       const url = `${scheme}://hooks.example.com:${trap.port}/`
-      const reason = await reasonOf(egress.post(url, message))
+      const reason = await reasonOf(webhookClient.post(url, message))
       if (reason !== 'refused_address') wrong.push(`${scheme} ${answer.join(', ')}: ${reason}`)
-      if (egress.refuses(url)) wrong.push('a name is refused before it is looked up')
+      if (webhookClient.isBlockedUrl(url)) wrong.push('isBlockedUrl rejects a name without a lookup')
     }
   }
   t.strictSame(wrong, [])
   t.ok(answers.length >= 150, `${answers.length} answers`)
-  t.equal(opened(), 0, 'no socket was opened to anywhere')
+  t.equal(opened(), 0, 'no socket was opened')
   t.equal(trap.arrived(), 0)
 })
 
-t.test('the sentence for the endpoint’s owner tells no address', async (t) => {
-  const egress = open(t, { lookup: answering('10.9.8.7') })
+t.test('the error message does not contain the address', async (t) => {
+  const webhookClient = open(t, { lookup: answering('10.9.8.7') })
   for (const url of ['http://db.internal/', 'http://10.9.8.7/']) {
-    const error: EgressError = await egress.post(url, message).then(
+    const error: WebhookRequestError = await webhookClient.post(url, message).then(
       () => t.fail(),
       (error) => error,
     )
@@ -479,7 +481,7 @@ t.test('the sentence for the endpoint’s owner tells no address', async (t) => 
   }
 })
 
-t.test('a name that resolves differently the second time gets nowhere', async (t) => {
+t.test('a name is resolved once, so a different second result has no effect', async (t) => {
   const trap = await openListenerTrap(t)
   const { server, permitted, allowed } = await permittedServer(t, (_request, response) =>
     response.end('permitted'),
@@ -488,20 +490,21 @@ t.test('a name that resolves differently the second time gets nowhere', async (t
     (address) => address !== permitted,
   )
   let asked = 0
-  const egress = open(t, {
+  const webhookClient = open(t, {
     allowed,
     lookup: (hostname, options, callback) =>
       answering(asked++ === 0 ? permitted : later[asked % later.length])(hostname, options, callback),
   })
   const at = (port: number): string => `http://rebinding.example.com:${port}/`
-  t.match(await egress.post(at(server.port), message), { status: 200, body: 'permitted' })
-  t.equal(asked, 1, 'asked once, and connected to what was answered and checked')
-  for (let i = 0; i < 10; i++) t.equal(await reasonOf(egress.post(at(trap.port), message)), 'refused_address')
+  t.match(await webhookClient.post(at(server.port), message), { status: 200, body: 'permitted' })
+  t.equal(asked, 1, 'resolved once, and connected to the checked address')
+  for (let i = 0; i < 10; i++)
+    t.equal(await reasonOf(webhookClient.post(at(trap.port), message)), 'refused_address')
   t.equal(asked, 11)
   t.equal(trap.arrived(), 0)
 })
 
-t.test('an answer that changes while it is read is used as it was checked', async (t) => {
+t.test('a lookup result that changes after the check has no effect', async (t) => {
   let arrived = 0
   const { port } = await listen(
     t,
@@ -516,21 +519,21 @@ t.test('an answer that changes while it is read is used as it was checked', asyn
       return reads++ === 0 ? '127.0.0.2' : '127.0.0.1'
     },
   }
-  const egress = open(t, {
+  const webhookClient = open(t, {
     allowed: ['127.0.0.2/32'],
     timeout: 5_000,
     lookup: (_hostname, _options, callback) => callback(null, [shifty]),
   })
   t.match(
-    await reasonOf(egress.post(`http://hooks.example.com:${port}/`, message)),
+    await reasonOf(webhookClient.post(`http://hooks.example.com:${port}/`, message)),
     /^(connection|timeout)$/,
-    'nobody listens there',
+    'no server listens there',
   )
   t.equal(reads, 1)
   t.equal(arrived, 0)
 })
 
-t.test('an address that turns out differently once connected gets not a byte', async (t) => {
+t.test('a connection whose remote address is private receives no data', async (t) => {
   let received = 0
   const { url, port, sockets } = await listen(
     t,
@@ -540,22 +543,22 @@ t.test('an address that turns out differently once connected gets not a byte', a
       }),
     ),
   )
-  const egress = open(t, { allowed: loopback })
-  // What remoteAddress asks.
+  const webhookClient = open(t, { allowed: loopback })
+  // The call behind remoteAddress.
   const prototype = Socket.prototype as unknown as { _getpeername: () => object }
   const getpeername = prototype._getpeername
   t.teardown(() => {
     prototype._getpeername = getpeername
   })
   prototype._getpeername = () => ({ address: '10.0.0.1', family: 'IPv4', port })
-  t.equal(await reasonOf(egress.post(url, message)), 'refused_address')
-  t.equal(await reasonOf(egress.post(`https://127.0.0.1:${port}/`, message)), 'refused_address')
+  t.equal(await reasonOf(webhookClient.post(url, message)), 'refused_address')
+  t.equal(await reasonOf(webhookClient.post(`https://127.0.0.1:${port}/`, message)), 'refused_address')
   prototype._getpeername = getpeername
   await waitUntil(() => sockets.size === 0)
   t.equal(received, 0)
 })
 
-t.test('no redirect is followed', async (t) => {
+t.test('redirects are not followed', async (t) => {
   const trap = await openListenerTrap(t)
   const opened = countSockets(t)
   const { server, permitted, allowed } = await permittedServer(t, (request, response) => {
@@ -568,9 +571,9 @@ t.test('no redirect is followed', async (t) => {
       })
       .end('elsewhere')
   })
-  const egress = open(t, { allowed })
+  const webhookClient = open(t, { allowed })
   for (const status of [300, 301, 302, 303, 305, 307, 308]) {
-    t.strictSame(await egress.post(`http://${permitted}:${server.port}/${status}`, message), {
+    t.strictSame(await webhookClient.post(`http://${permitted}:${server.port}/${status}`, message), {
       status,
       body: 'elsewhere',
     })
@@ -579,7 +582,7 @@ t.test('no redirect is followed', async (t) => {
   t.equal(trap.arrived(), 0)
 })
 
-t.test('a proxy of the environment is not used', async (t) => {
+t.test('proxy settings of the environment are not used', async (t) => {
   const trap = await openListenerTrap(t)
   const { server, permitted, allowed } = await permittedServer(t, (_request, response) => response.end())
   for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy']) {
@@ -641,24 +644,24 @@ t.test('public addresses are public', async (t) => {
     '2606:4700:4700::1.1.1.1',
   ]
   t.strictSame(
-    addresses.filter((address) => !isPublic(address)),
+    addresses.filter((address) => !isPublicAddress(address)),
     [],
   )
-  t.strictSame(forbiddenAddresses.filter(isPublic), [])
-  const egress = open(t)
+  t.strictSame(forbiddenAddresses.filter(isPublicAddress), [])
+  const webhookClient = open(t)
   t.strictSame(
     addresses.filter((address) =>
-      egress.refuses(`https://${isIP(address) === 6 ? `[${address}]` : address}/`),
+      webhookClient.isBlockedUrl(`https://${isIP(address) === 6 ? `[${address}]` : address}/`),
     ),
     [],
   )
-  t.notOk(egress.refuses('https://example.com/hook'))
-  t.notOk(egress.refuses('https://localhost.example.com/hook'))
-  t.notOk(egress.refuses('https://notlocalhost/hook'))
+  t.notOk(webhookClient.isBlockedUrl('https://example.com/hook'))
+  t.notOk(webhookClient.isBlockedUrl('https://localhost.example.com/hook'))
+  t.notOk(webhookClient.isBlockedUrl('https://notlocalhost/hook'))
 })
 
-t.test('Node’s own list of blocked networks judges every kind of address the same', async (t) => {
-  // One list for each family: in a common one ::/3 would block ::ffff:0:0/96 and with it all of IPv4.
+t.test('net.BlockList of Node gives the same result for addresses of every kind', async (t) => {
+  // One list for each family: in a shared list ::/3 would block ::ffff:0:0/96, and with it all of IPv4.
   const blocked = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const [network, bits] of [
     ['0.0.0.0', 8],
@@ -692,7 +695,7 @@ t.test('Node’s own list of blocked networks judges every kind of address the s
     ['8000::', 1],
   ] as const)
     blocked.ipv6.addSubnet(network, bits, 'ipv6')
-  // A fixed sequence, so that a difference is found again.
+  // A fixed sequence, so that a failure is reproducible.
   let state = 1
   const random = (below: number): number => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
@@ -717,7 +720,7 @@ t.test('Node’s own list of blocked networks judges every kind of address the s
             ...Array.from({ length: 5 }, () => random(65_536).toString(16)),
           ].join(':')
     const family = i % 2 === 0 ? 'ipv4' : 'ipv6'
-    const open = isPublic(address)
+    const open = isPublicAddress(address)
     if (open) found++
     if (open === blocked[family].check(address, family)) differ.push(address)
   }
@@ -725,7 +728,7 @@ t.test('Node’s own list of blocked networks judges every kind of address the s
   t.ok(found > 2_000 && found < 18_000, `${found} of 20,000 are public`)
 })
 
-t.test('what is no address as the system writes it is not public', async (t) => {
+t.test('a string that is not an address in the format of the system is not public', async (t) => {
   const strings = [
     '',
     ' ',
@@ -747,10 +750,10 @@ t.test('what is no address as the system writes it is not public', async (t) => 
     'example.com',
     '８.8.8.8',
   ]
-  t.strictSame(strings.filter(isPublic), [])
+  t.strictSame(strings.filter(isPublicAddress), [])
 })
 
-t.test('a network that is allowed is reached, with exactly what is sent', async (t) => {
+t.test('an allowed network is reached, with exactly the given request', async (t) => {
   const requests: { method?: string; url?: string; headers: unknown; rawHeaders: string[]; body: string }[] =
     []
   const listener: RequestListener = (request, response) => {
@@ -770,14 +773,14 @@ t.test('a network that is allowed is reached, with exactly what is sent', async 
   const { port } = await listen(t, createHttpServer(listener))
   const hosts = ['127.0.0.1', '0x7f.1', 'hooks.example.com']
   if (await available('::1')) hosts.push(`[::1]:${(await listen(t, createHttpServer(listener), '::1')).port}`)
-  const egress = open(t, { allowed: loopback, lookup: answering('127.0.0.1') })
+  const webhookClient = open(t, { allowed: loopback, lookup: answering('127.0.0.1') })
   const body = JSON.stringify({ text: 'Grüße, 世界 👋', long: 'x'.repeat(300_000) })
   for (const host of hosts) {
     const authority = host.startsWith('[') ? host : `${host}:${port}`
     const url = `http://user:secret@${authority}/hook/ä?a=1&b=%20#fragment`
-    t.notOk(egress.refuses(url))
+    t.notOk(webhookClient.isBlockedUrl(url))
     t.strictSame(
-      await egress.post(url, {
+      await webhookClient.post(url, {
         headers: { 'content-type': 'application/json', 'webhook-id': 'evt_1', 'user-agent': 'platform' },
         body,
       }),
@@ -795,16 +798,16 @@ t.test('a network that is allowed is reached, with exactly what is sent', async 
         'user-agent': 'platform',
         'content-length': `${Buffer.byteLength(body)}`,
       },
-      'these headers and no others: no cookie, no credentials, nothing that asks for compression',
+      'only these headers: no cookies, no credentials, no Accept-Encoding',
     )
   }
   t.equal(requests.length, hosts.length)
 })
 
-t.test('a network that is allowed allows nothing else', async (t) => {
+t.test('an allowed network does not allow other networks', async (t) => {
   const trap = await openListenerTrap(t)
-  const refuses = (allowed: string[], address: string): boolean =>
-    open(t, { allowed }).refuses(`http://${isIP(address) === 6 ? `[${address}]` : address}/`)
+  const isBlockedUrl = (allowed: string[], address: string): boolean =>
+    open(t, { allowed }).isBlockedUrl(`http://${isIP(address) === 6 ? `[${address}]` : address}/`)
   const judged = [
     {
       allowed: ['10.0.0.0/8'],
@@ -832,19 +835,19 @@ t.test('a network that is allowed allows nothing else', async (t) => {
   ]
   for (const { allowed, no, yes } of judged) {
     t.strictSame(
-      no.filter((address) => !refuses(allowed, address)),
+      no.filter((address) => !isBlockedUrl(allowed, address)),
       [],
-      `${allowed} does not allow`,
+      `${allowed} does not allow it`,
     )
     t.strictSame(
-      yes.filter((address) => refuses(allowed, address)),
+      yes.filter((address) => isBlockedUrl(allowed, address)),
       [],
       `${allowed} allows`,
     )
   }
-  t.ok(open(t, { allowed: ['10.0.0.0/8'] }).refuses('http://localhost/'))
+  t.ok(open(t, { allowed: ['10.0.0.0/8'] }).isBlockedUrl('http://localhost/'))
   for (const allowed of [['127.0.0.0/8'], ['::1/128'], loopback])
-    t.notOk(open(t, { allowed }).refuses('http://localhost/'), 'as the system resolves it')
+    t.notOk(open(t, { allowed }).isBlockedUrl('http://localhost/'), 'as localhost resolves')
   t.equal(
     await reasonOf(
       open(t, { allowed: ['127.0.0.0/8'], lookup: answering('::127.0.0.1') }).post(
@@ -866,7 +869,7 @@ t.test('a network that is allowed allows nothing else', async (t) => {
   t.equal(trap.arrived(), 0)
 })
 
-t.test('a network that is none stops the start', async (t) => {
+t.test('an invalid network throws', async (t) => {
   for (const network of [
     '10.0.0.0',
     '10.0.0.0/33',
@@ -876,7 +879,7 @@ t.test('a network that is none stops the start', async (t) => {
     '10.0.0.0/-1',
     '10.0.0.0/8/8',
   ]) {
-    t.throws(() => createEgress({ allowed: [network] }), /ipaddr/, network)
+    t.throws(() => createWebhookClient({ allowed: [network] }), /ipaddr/, network)
   }
 })
 
@@ -891,7 +894,7 @@ t.test('an IPv4-mapped address of an allowed network is reached over IPv4', asyn
   })
 })
 
-t.test('the system’s resolver is asked', async (t) => {
+t.test('names are resolved by the default lookup', async (t) => {
   const { port } = await listen(
     t,
     createHttpServer((_request, response) => response.end('local')),
@@ -902,7 +905,7 @@ t.test('the system’s resolver is asked', async (t) => {
   })
 })
 
-t.test('of several addresses one that answers is found', async (t) => {
+t.test('one of several addresses that accepts connections is found', async (t) => {
   const { port } = await listen(
     t,
     createHttpServer((_request, response) => response.end('found')),
@@ -912,16 +915,16 @@ t.test('of several addresses one that answers is found', async (t) => {
     ['::1', '127.0.0.1'],
     ['127.0.0.3', '::1', '127.0.0.4', '127.0.0.1'],
   ]) {
-    const egress = open(t, { allowed: loopback, lookup: answering(...addresses) })
+    const webhookClient = open(t, { allowed: loopback, lookup: answering(...addresses) })
     t.match(
-      await egress.post(`http://hooks.example.com:${port}/`, message),
+      await webhookClient.post(`http://hooks.example.com:${port}/`, message),
       { status: 200, body: 'found' },
       addresses.join(', '),
     )
   }
 })
 
-t.test('a name that is not known is told', async (t) => {
+t.test('an unknown host name is reported', async (t) => {
   const failing: Lookup = (hostname, _options, callback) =>
     callback(Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' }), [])
   t.equal(
@@ -934,7 +937,7 @@ t.test('a name that is not known is told', async (t) => {
   )
 })
 
-t.test('a port where nobody listens is told', async (t) => {
+t.test('a closed port is reported', async (t) => {
   const server = createServer()
   const { port } = await listen(t, server)
   server.close()
@@ -954,7 +957,7 @@ t.test('a port where nobody listens is told', async (t) => {
   )
 })
 
-t.test('only the first KiB of an answer is kept, as text that PostgreSQL takes', async (t) => {
+t.test('the first KiB of a response is returned, as text that PostgreSQL accepts', async (t) => {
   const kept = async (body: Buffer | string): Promise<string> => {
     const { url } = await listen(
       t,
@@ -970,19 +973,27 @@ t.test('only the first KiB of an answer is kept, as text that PostgreSQL takes',
   t.equal(await kept('a' + 'ä'.repeat(600)), 'a' + 'ä'.repeat(511), 'cut between characters')
   t.equal(await kept('ab' + '👋'.repeat(300)), 'ab' + '👋'.repeat(255), 'cut between characters')
   t.equal(await kept('a'.repeat(1023) + 'ä'), 'a'.repeat(1023))
-  t.equal(await kept('a'.repeat(1021) + '👋'), 'a'.repeat(1021), 'without a U+FFFD for what is cut')
+  t.equal(
+    await kept('a'.repeat(1021) + '👋'),
+    'a'.repeat(1021),
+    'without a U+FFFD for the truncated character',
+  )
   t.equal(await kept('a\0b\0'), 'a\ufffdb\ufffd')
   t.equal(
     await kept(Buffer.from([0x61, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80, 0xc3])),
     'a\ufffd\ufffd(\ufffd\ufffd\ufffd\ufffd',
-    'also what is unfinished at the end',
+    'an incomplete character at the end, too',
   )
-  t.equal(await kept(Buffer.alloc(5_000)), '\ufffd'.repeat(341), 'no longer than 1 KiB for what replaces it')
+  t.equal(
+    await kept(Buffer.alloc(5_000)),
+    '\ufffd'.repeat(341),
+    'at most 1 KiB, including the replacement characters',
+  )
   t.equal(await kept(Buffer.alloc(5_000, 0xff)), '\ufffd'.repeat(341))
   t.equal(await kept('a'.repeat(60_000)), 'a'.repeat(1024))
 })
 
-t.test('nothing is decompressed', async (t) => {
+t.test('responses are not decompressed', async (t) => {
   const { url } = await listen(
     t,
     createHttpServer((_request, response) =>
@@ -995,8 +1006,8 @@ t.test('nothing is decompressed', async (t) => {
   })
 })
 
-t.test('answers of every kind are read', async (t) => {
-  const egress = open(t, { allowed: loopback })
+t.test('responses with every kind of framing are read', async (t) => {
+  const webhookClient = open(t, { allowed: loopback })
   const answers: [string, { status: number; body: string }][] = [
     ['HTTP/1.0 200 OK\r\n\r\nuntil the end', { status: 200, body: 'until the end' }],
     ['HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nuntil the end', { status: 200, body: 'until the end' }],
@@ -1021,13 +1032,13 @@ t.test('answers of every kind are read', async (t) => {
   ]
   for (const [bytes, expected] of answers) {
     const { url } = await listen(t, saying(bytes))
-    t.strictSame(await egress.post(url, message), expected, bytes.slice(0, 60))
+    t.strictSame(await webhookClient.post(url, message), expected, bytes.slice(0, 60))
   }
 })
 
-t.test('what is no answer is told as that', async (t) => {
-  const egress = open(t, { allowed: loopback })
-  const answers: [string, EgressReason][] = [
+t.test('an invalid response is reported', async (t) => {
+  const webhookClient = open(t, { allowed: loopback })
+  const answers: [string, WebhookRequestErrorReason][] = [
     ['SSH-2.0-OpenSSH_9.9\r\n', 'response'],
     ['HTTP/1.1 2000 OK\r\n\r\n', 'response'],
     ['HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n', 'response'],
@@ -1036,7 +1047,8 @@ t.test('what is no answer is told as that', async (t) => {
     [`HTTP/1.1 200 OK\r\nx-long: ${'x'.repeat(2_000_000)}`, 'response'],
     [`HTTP/1.1 200 OK\r\n${'x'.repeat(2_000_000)}`, 'response'],
     [
-      `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n${`x-long: ${'x'.repeat(1_000)}\r\n`.repeat(2_000)}\r\n`,
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n' +
+        `${`x-long: ${'x'.repeat(1_000)}\r\n`.repeat(2_000)}\r\n`,
       'response',
     ],
     ['HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n', 'connection'],
@@ -1046,19 +1058,23 @@ t.test('what is no answer is told as that', async (t) => {
   ]
   for (const [bytes, expected] of answers) {
     const { url } = await listen(t, saying(bytes))
-    t.equal(await reasonOf(egress.post(url, message)), expected, bytes.slice(0, 60))
+    t.equal(await reasonOf(webhookClient.post(url, message)), expected, bytes.slice(0, 60))
   }
   for (const bytes of [
     'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nfour',
     'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nff\r\nfour',
   ]) {
     const { url } = await listen(t, saying(bytes))
-    t.match(await reasonOf(egress.post(url, message)), /^(connection|response)$/, 'an answer that is cut off')
+    t.match(
+      await reasonOf(webhookClient.post(url, message)),
+      /^(connection|response)$/,
+      'a truncated response',
+    )
   }
 })
 
-t.test('a connection that is reset is told, and made once only', async (t) => {
-  const egress = open(t, { allowed: loopback })
+t.test('a reset connection is reported, and not opened again', async (t) => {
+  const webhookClient = open(t, { allowed: loopback })
   for (const when of ['at once', 'after the request', 'in the answer']) {
     let connections = 0
     const { url } = await listen(
@@ -1073,23 +1089,23 @@ t.test('a connection that is reset is told, and made once only', async (t) => {
         })
       }),
     )
-    t.match(await reasonOf(egress.post(url, message)), /^(connection|response)$/, when)
+    t.match(await reasonOf(webhookClient.post(url, message)), /^(connection|response)$/, when)
     t.equal(connections, 1, when)
   }
 })
 
-t.test('of an endless answer 64 KiB are read, without an error', async (t) => {
+t.test('an endless response is read up to 64 KiB, without an error', async (t) => {
   const starts = ['HTTP/1.1 200 OK\r\n\r\n', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n']
-  const egress = open(t, { allowed: loopback })
+  const webhookClient = open(t, { allowed: loopback })
   for (const [i, part] of ['y'.repeat(16_384), `4000\r\n${'y'.repeat(16_384)}\r\n`].entries()) {
     const { server, sent } = endless(starts[i], part)
     const { url, sockets } = await listen(t, server)
     const before = process.memoryUsage()
     for (let n = 0; n < 20; n++)
-      t.strictSame(await egress.post(url, message), { status: 200, body: 'y'.repeat(1024) })
+      t.strictSame(await webhookClient.post(url, message), { status: 200, body: 'y'.repeat(1024) })
     await waitUntil(() => sockets.size === 0)
-    // The kernel's buffers take some megabytes from a sender before it has to wait.
-    t.ok(sent() < 20 * 16 * 1024 ** 2, `${sent()} bytes were taken from it`)
+    // The kernel's buffers accept some megabytes before the sender has to wait.
+    t.ok(sent() < 20 * 16 * 1024 ** 2, `${sent()} bytes were sent`)
     const after = process.memoryUsage()
     t.ok(
       after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers < 64 * 1024 ** 2,
@@ -1098,8 +1114,8 @@ t.test('of an endless answer 64 KiB are read, without an error', async (t) => {
   }
 })
 
-t.test('what goes on without end and is no body is ended, too', async (t) => {
-  const egress = open(t, { allowed: loopback, timeout: 30_000 })
+t.test('an endless response outside the body is aborted, too', async (t) => {
+  const webhookClient = open(t, { allowed: loopback, timeout: 30_000 })
   const floods = {
     'interim answers': endless('', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(500)),
     'chunk extensions': endless(
@@ -1117,13 +1133,13 @@ t.test('what goes on without end and is no body is ended, too', async (t) => {
   }
   for (const [what, { server, sent }] of Object.entries(floods)) {
     const { url, sockets } = await listen(t, server)
-    t.equal(await reasonOf(egress.post(url, message)), 'response', what)
+    t.equal(await reasonOf(webhookClient.post(url, message)), 'response', what)
     await waitUntil(() => sockets.size === 0)
     t.ok(sent() < 32 * 1024 ** 2, `${what}: ${sent()} bytes`)
   }
 })
 
-t.test('whatever takes too long ends when the time is over', async (t) => {
+t.test('every slow step ends at the time-out', async (t) => {
   const silent = await listen(
     t,
     createServer((socket) => socket.resume()),
@@ -1150,7 +1166,7 @@ t.test('whatever takes too long ends when the time is over', async (t) => {
   )
   const dribblingHead = await listen(t, dribble('HTTP/1.1 200 OK\r\nx-a: ', 'x'))
   const dribblingInterim = await listen(t, dribble('', 'HTTP/1.1 102 Processing\r\n\r\n'))
-  const egress = open(t, { allowed: loopback, timeout: 300, lookup: () => {} })
+  const webhookClient = open(t, { allowed: loopback, timeout: 300, lookup: () => {} })
   const urls = [silent, slow, dribblingBody, dribblingChunks, dribblingHead, dribblingInterim].map(
     ({ url }) => url,
   )
@@ -1159,36 +1175,38 @@ t.test('whatever takes too long ends when the time is over', async (t) => {
     'http://hanging-lookup.example.com/',
     'https://hanging-lookup.example.com/',
   )
-  const reasons = await Promise.all(urls.map((url) => reasonOf(egress.post(url, message))))
+  const reasons = await Promise.all(urls.map((url) => reasonOf(webhookClient.post(url, message))))
   t.strictSame(
     reasons,
     urls.map(() => 'timeout'),
   )
   t.equal(
-    await reasonOf(egress.post(deaf.url, { ...message, body: 'x'.repeat(64 * 1024 ** 2) })),
+    await reasonOf(webhookClient.post(deaf.url, { ...message, body: 'x'.repeat(64 * 1024 ** 2) })),
     'timeout',
-    'a body that nobody takes',
+    'a request body that is not read',
   )
-  // The deaf one does not notice.
+  // The endpoint that does not read does not notice.
   for (const { sockets } of [silent, slow, dribblingBody, dribblingChunks, dribblingHead, dribblingInterim])
     await waitUntil(() => sockets.size === 0)
-  const error: EgressError = await egress.post(silent.url, message).then(
+  const error: WebhookRequestError = await webhookClient.post(silent.url, message).then(
     () => t.fail(),
     (error) => error,
   )
-  t.equal(error.message, 'There was no complete answer within 0.3 seconds.')
+  t.equal(error.message, 'The endpoint did not respond completely within 0.3 seconds.')
 })
 
 t.test(
-  'a connection that is never taken ends when the time is over, and leaves no socket',
-  { skip: process.platform !== 'linux' && 'only Linux leaves a full queue unanswered' },
+  'a connection that is never accepted ends at the time-out, and leaves no socket',
+  { skip: process.platform !== 'linux' && 'only Linux ignores connections to a full queue' },
   async (t) => {
-    // Stopped, it takes nobody from its queue, which has room for one or two.
+    // The stopped process accepts no connections from its queue, which has room for one or two.
     const child = spawn(
       process.execPath,
       [
         '-e',
-        "require('net').createServer().listen({ host: '127.0.0.1', port: 0, backlog: 1 }, function () { console.log(this.address().port) })",
+        `require('net').createServer().listen({ host: '127.0.0.1', port: 0, backlog: 1 }, function () {
+          console.log(this.address().port)
+        })`,
       ],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     )
@@ -1208,53 +1226,57 @@ t.test(
     }
     t.ok(waiting, 'the queue is full')
     const before = resources()
-    const egress = open(t, { allowed: loopback, timeout: 200, lookup: answering('127.0.0.1', '127.0.0.1') })
-    t.equal(await reasonOf(egress.post(`http://127.0.0.1:${port}/`, message)), 'timeout')
-    t.equal(await reasonOf(egress.post(`https://hooks.example.com:${port}/`, message)), 'timeout')
+    const webhookClient = open(t, {
+      allowed: loopback,
+      timeout: 200,
+      lookup: answering('127.0.0.1', '127.0.0.1'),
+    })
+    t.equal(await reasonOf(webhookClient.post(`http://127.0.0.1:${port}/`, message)), 'timeout')
+    t.equal(await reasonOf(webhookClient.post(`https://hooks.example.com:${port}/`, message)), 'timeout')
     await waitUntil(() => resources() <= before)
   },
 )
 
-t.test('a lookup that answers after the end opens nothing', async (t) => {
+t.test('a lookup that completes after the time-out opens no connection', async (t) => {
   const trap = await openListenerTrap(t)
   const opened = countSockets(t)
   let answer = (): void => {}
-  const egress = open(t, {
+  const webhookClient = open(t, {
     allowed: loopback,
     timeout: 50,
     lookup: (_hostname, _options, callback) => {
       answer = () => callback(null, [{ address: '127.0.0.1', family: 4 }])
     },
   })
-  t.equal(await reasonOf(egress.post(`http://hooks.example.com:${trap.port}/`, message)), 'timeout')
+  t.equal(await reasonOf(webhookClient.post(`http://hooks.example.com:${trap.port}/`, message)), 'timeout')
   answer()
   await new Promise((resolve) => setTimeout(resolve, 50))
   t.equal(opened(), 0)
   t.equal(trap.arrived(), 0)
 })
 
-t.test('a signal ends an exchange with its own reason', async (t) => {
+t.test('an aborted signal ends the request with its reason', async (t) => {
   const { url, sockets } = await listen(
     t,
     createServer((socket) => socket.resume()),
   )
-  const egress = open(t, { allowed: loopback })
-  const reason = new Error('no longer wanted')
+  const webhookClient = open(t, { allowed: loopback })
+  const reason = new Error('aborted by the test')
   const controller = new AbortController()
-  const exchange = egress.post(url, { ...message, signal: controller.signal })
+  const exchange = webhookClient.post(url, { ...message, signal: controller.signal })
   await waitUntil(() => sockets.size === 1)
   controller.abort(reason)
   t.equal(await exchange.catch((error) => error), reason)
   await waitUntil(() => sockets.size === 0)
   t.equal(
-    await egress.post(url, { ...message, signal: controller.signal }).catch((error) => error),
+    await webhookClient.post(url, { ...message, signal: controller.signal }).catch((error) => error),
     reason,
-    'one that is aborted already starts nothing',
+    'a signal that is already aborted starts no request',
   )
   t.equal(sockets.size, 0)
 })
 
-t.test('close ends what is under way, and nothing begins after it', async (t) => {
+t.test('close aborts running requests, and later requests are rejected', async (t) => {
   const silent = await listen(
     t,
     createServer((socket) => socket.resume()),
@@ -1266,27 +1288,27 @@ t.test('close ends what is under way, and nothing begins after it', async (t) =>
     }),
   )
   const opened = countSockets(t)
-  const egress = createEgress({ allowed: loopback, lookup: () => {} })
+  const webhookClient = createWebhookClient({ allowed: loopback, lookup: () => {} })
   const urls = [
     silent.url,
     dribbling.url,
     `https://127.0.0.1:${silent.port}/`,
     'http://hanging-lookup.example.com/',
   ]
-  const ended = Promise.all(urls.map((url) => egress.post(url, message).catch((error) => error)))
+  const ended = Promise.all(urls.map((url) => webhookClient.post(url, message).catch((error) => error)))
   await waitUntil(() => silent.sockets.size === 2 && dribbling.sockets.size === 1)
-  await egress.close()
+  await webhookClient.close()
   for (const error of await ended) {
-    t.match(error, { message: 'the egress was closed' })
-    t.notOk(error instanceof EgressError, 'which says nothing about the endpoint')
+    t.match(error, { message: 'the webhook client was closed' })
+    t.notOk(error instanceof WebhookRequestError, 'the error does not blame the endpoint')
   }
   await waitUntil(() => silent.sockets.size + dribbling.sockets.size === 0)
-  await t.rejects(egress.post(silent.url, message), /the egress is closed/)
+  await t.rejects(webhookClient.post(silent.url, message), /the webhook client is closed/)
   t.equal(opened(), 3)
-  await egress.close()
+  await webhookClient.close()
 })
 
-t.test('nothing is left of 200 exchanges that fail', async (t) => {
+t.test('200 failed requests leak nothing', async (t) => {
   const reset = await listen(
     t,
     createServer((socket) => {
@@ -1305,7 +1327,7 @@ t.test('nothing is left of 200 exchanges that fail', async (t) => {
   gone.close()
   await once(gone, 'close')
   const servers = [reset, silent, garbage, flood]
-  const egress = open(t, {
+  const webhookClient = open(t, {
     allowed: ['127.0.0.1/32'],
     timeout: 100,
     lookup: (hostname, options, callback) =>
@@ -1318,21 +1340,21 @@ t.test('nothing is left of 200 exchanges that fail', async (t) => {
     'http://private.example.com/',
     'http://hang.example.com/',
   ]
-  await Promise.all(urls.map((url) => reasonOf(egress.post(url, message))))
+  await Promise.all(urls.map((url) => reasonOf(webhookClient.post(url, message))))
   await waitUntil(() => servers.every(({ sockets }) => sockets.size === 0))
   const before = { resources: resources(), descriptors: descriptors() }
   for (let round = 0; round < 20; round++)
-    await Promise.all(urls.map((url) => reasonOf(egress.post(url, message))))
+    await Promise.all(urls.map((url) => reasonOf(webhookClient.post(url, message))))
   await waitUntil(() => servers.every(({ sockets }) => sockets.size === 0))
   t.ok(urls.length * 20 >= 200, `${urls.length * 20} exchanges`)
   await waitUntil(
     () => resources() <= before.resources && descriptors() <= before.descriptors,
-    'sockets, timers and descriptors to be gone',
+    'sockets, timers and descriptors to be released',
   )
-  t.pass('no socket, timer or descriptor more')
+  t.pass('no additional socket, timer or descriptor')
 })
 
-t.test('the certificate of an endpoint is verified, for its name', async (t) => {
+t.test('the certificate of an endpoint is verified for its host name', async (t) => {
   const names: unknown[] = []
   let requests = 0
   const server = createHttpsServer(
@@ -1350,14 +1372,14 @@ t.test('the certificate of an endpoint is verified, for its name', async (t) => 
     },
   )
   const { port } = await listen(t, server)
-  const egress = open(t, { allowed: loopback, lookup: answering('127.0.0.1') })
-  const failure = async (host: string): Promise<EgressError> =>
-    await egress.post(`https://${host}:${port}/`, message).then(
+  const webhookClient = open(t, { allowed: loopback, lookup: answering('127.0.0.1') })
+  const failure = async (host: string): Promise<WebhookRequestError> =>
+    await webhookClient.post(`https://${host}:${port}/`, message).then(
       () => t.fail(),
       (error) => error,
     )
 
-  // Node warns of this.
+  // Node warns about this setting.
   const { emitWarning } = process
   process.emitWarning = () => {}
   t.teardown(() => {
@@ -1367,7 +1389,7 @@ t.test('the certificate of an endpoint is verified, for its name', async (t) => 
   t.match(
     await failure('hooks.example.com'),
     { reason: 'tls', message: 'The certificate is self-signed.' },
-    'whatever the environment says',
+    'regardless of NODE_TLS_REJECT_UNAUTHORIZED',
   )
   delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
   t.match(await failure('127.0.0.1'), { reason: 'tls', message: 'The certificate is self-signed.' })
@@ -1377,36 +1399,39 @@ t.test('the certificate of an endpoint is verified, for its name', async (t) => 
   t.teardown(() => setDefaultCACertificates(trusted))
   t.match(await failure('other.example.com'), {
     reason: 'tls',
-    message: 'The certificate is for another name.',
+    message: 'The certificate is for another host name.',
   })
   t.equal(requests, 0)
-  t.strictSame(await egress.post(`https://hooks.example.com:${port}/`, message), {
+  t.strictSame(await webhookClient.post(`https://hooks.example.com:${port}/`, message), {
     status: 200,
     body: 'secure',
   })
-  t.strictSame(await egress.post(`https://127.0.0.1:${port}/`, message), { status: 200, body: 'secure' })
+  t.strictSame(await webhookClient.post(`https://127.0.0.1:${port}/`, message), {
+    status: 200,
+    body: 'secure',
+  })
   t.equal(requests, 2)
   t.strictSame(
     names,
     ['hooks.example.com', 'other.example.com', 'hooks.example.com'],
-    'an address is no server name',
+    'an IP address is not sent as server name',
   )
   const plain = await listen(
     t,
     createHttpServer((_request, response) => response.end()),
   )
-  t.match(await egress.post(`https://127.0.0.1:${plain.port}/`, message).catch((error) => error), {
+  t.match(await webhookClient.post(`https://127.0.0.1:${plain.port}/`, message).catch((error) => error), {
     reason: 'tls',
-    message: 'No secure connection could be made.',
+    message: 'The TLS connection failed.',
   })
   t.equal(
-    await reasonOf(egress.post(`http://127.0.0.1:${port}/`, message)),
+    await reasonOf(webhookClient.post(`http://127.0.0.1:${port}/`, message)),
     'connection',
-    'plain HTTP to a secure port',
+    'plain HTTP to a TLS port',
   )
 })
 
-t.test('an answer over TLS is bounded like any other', async (t) => {
+t.test('a response over TLS has the same limits', async (t) => {
   const trusted = getCACertificates('default')
   setDefaultCACertificates([...trusted, cert])
   t.teardown(() => setDefaultCACertificates(trusted))
@@ -1426,16 +1451,16 @@ t.test('an answer over TLS is bounded like any other', async (t) => {
     more()
   })
   const flood = await listen(t, interim)
-  const egress = open(t, { allowed: loopback, timeout: 30_000 })
-  t.strictSame(await egress.post(`https://127.0.0.1:${port}/`, message), {
+  const webhookClient = open(t, { allowed: loopback, timeout: 30_000 })
+  t.strictSame(await webhookClient.post(`https://127.0.0.1:${port}/`, message), {
     status: 200,
     body: 'z'.repeat(1024),
   })
-  t.equal(await reasonOf(egress.post(`https://127.0.0.1:${flood.port}/`, message)), 'response')
+  t.equal(await reasonOf(webhookClient.post(`https://127.0.0.1:${flood.port}/`, message)), 'response')
   await waitUntil(() => sockets.size + flood.sockets.size === 0)
 })
 
-t.test('a header that cannot be sent is the caller’s fault, not the endpoint’s', async (t) => {
+t.test('an invalid header is an error of the caller, not of the endpoint', async (t) => {
   const { url, sockets } = await listen(
     t,
     createServer((socket) => socket.resume()),
@@ -1444,11 +1469,11 @@ t.test('a header that cannot be sent is the caller’s fault, not the endpoint�
     .post(url, { headers: { 'x-a': 'b\r\nx-c: d' }, body: '' })
     .catch((error) => error)
   t.ok(error instanceof Error)
-  t.notOk(error instanceof EgressError)
+  t.notOk(error instanceof WebhookRequestError)
   await waitUntil(() => sockets.size === 0)
 })
 
-/** An HTTP server on an address of its own, so that allowing it allows no trap. */
+/** An HTTP server on its own loopback address, so that allowing the address does not allow the trap. */
 async function permittedServer(
   t: Test,
   listener: RequestListener,
@@ -1471,12 +1496,12 @@ async function available(host: string): Promise<boolean> {
   }
 }
 
-/** Sockets, lookups and timers that keep the process busy. */
+/** The sockets, lookups and timers that keep the process alive. */
 function resources(): number {
   return process.getActiveResourcesInfo().filter((name) => /TCP|TLS|Timeout|GetAddrInfo/.test(name)).length
 }
 
-/** Open files and sockets of this process; 0 where the system does not tell. */
+/** The open files and sockets of this process; 0 where the system does not report them. */
 function descriptors(): number {
   return process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0
 }

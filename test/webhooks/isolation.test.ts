@@ -1,5 +1,6 @@
-// Endpoints do not wait for each other: whoever never answers, answers slowly or always fails takes no slot of the others
-// for long, however much waits for it. Nor do owners, however many endpoints of theirs are slow.
+// Isolation of endpoints: an endpoint that is unresponsive, slow or failing does not delay the deliveries to
+// other endpoints, for any number of pending deliveries. An owner with many slow endpoints does not delay the
+// deliveries of other owners.
 import t, { type Test } from 'tap'
 import { deliveryQueue } from '../../infra/jobs/queue.ts'
 import { statement } from '../../infra/database/statements.ts'
@@ -15,14 +16,14 @@ import {
 const concurrency = 20
 const quiet = { event_types: ['profile.updated'] }
 
-/** Longer than any machine takes for the rest. */
+/** A time-out longer than any test takes. */
 const patient = { timeout: 600_000 }
 
-/** A stop cuts at once what hangs. */
+/** A server that aborts running requests immediately when it stops. */
 const start = (t: Test, options: { timeout?: number } = {}): Promise<WorkingServer> =>
   startWorkingServer(t, { env: { WEBHOOK_CONCURRENCY: `${concurrency}`, SHUTDOWN_TIMEOUT: '0' }, ...options })
 
-/** So many test events for an endpoint at once; it is the admin's unless somebody else is named. */
+/** Emits test events for an endpoint in one transaction. */
 async function send(
   { admin, services: { database, events } }: WorkingServer,
   endpoint: Endpoint,
@@ -36,11 +37,11 @@ async function send(
   })
 }
 
-/** Sends 100 deliveries to an endpoint that answers at once. @returns the milliseconds until all had arrived. */
+/** Sends 100 deliveries to a quick endpoint. Returns the milliseconds until all have arrived. */
 async function pass(server: WorkingServer, good: Endpoint, owner = server.admin): Promise<number> {
   const began = Date.now()
   await send(server, good, 100, owner)
-  await waitUntil(() => good.receiver.received.length >= 100, 'the hundred')
+  await waitUntil(() => good.receiver.received.length >= 100, '100 deliveries')
   return Date.now() - began
 }
 
@@ -50,20 +51,20 @@ async function finish(t: Test, server: WorkingServer): Promise<void> {
   t.same(server.errors, [])
 }
 
-t.test('an endpoint that never answers does not hold up another, whatever waits for it', async (t) => {
+t.test('an endpoint that never responds does not delay another endpoint', async (t) => {
   const server = await start(t, patient)
   const stuck = await makeEndpoint(t, server.admin, { ...quiet, answer: 'never' })
   const good = await makeEndpoint(t, server.admin, quiet)
   await send(server, stuck, 300)
-  await waitUntil(() => stuck.receiver.waiting === 10, 'ten that hang')
-  t.comment(`100 deliveries beside one that hangs: ${await pass(server, good)} ms`)
-  t.equal(stuck.receiver.waiting, 10, 'which still hang')
-  t.equal(stuck.receiver.received.length, 10, 'and are not more')
+  await waitUntil(() => stuck.receiver.waiting === 10, 'ten unanswered requests')
+  t.comment(`100 deliveries beside an unresponsive endpoint: ${await pass(server, good)} ms`)
+  t.equal(stuck.receiver.waiting, 10, 'ten requests are still unanswered')
+  t.equal(stuck.receiver.received.length, 10, 'and there are no more')
   t.equal(good.receiver.received.length, 100)
   await finish(t, server)
 })
 
-t.test('nor do many of them, which could take all slots', async (t) => {
+t.test('many endpoints that never respond do not delay another endpoint', async (t) => {
   const server = await start(t, patient)
   const stuck = await Promise.all(
     Array.from({ length: 6 }, () => makeEndpoint(t, server.admin, { ...quiet, answer: 'never' })),
@@ -79,23 +80,26 @@ t.test('nor do many of them, which could take all slots', async (t) => {
   })
   const good = await makeEndpoint(t, server.admin, quiet)
   for (const one of [...stuck, slow]) await send(server, one, 30)
-  await waitUntil(() => stuck[0].receiver.waiting + stuck[1].receiver.waiting >= 20, 'no slot left')
-  t.comment(`100 deliveries beside 70 that hang: ${await pass(server, good)} ms`)
+  await waitUntil(() => stuck[0].receiver.waiting + stuck[1].receiver.waiting >= 20, 'all slots to be taken')
+  t.comment(`100 deliveries beside 70 unanswered requests: ${await pass(server, good)} ms`)
   t.ok(
     stuck.every(({ receiver }) => receiver.waiting === receiver.received.length),
-    'none of them was given up yet',
+    'no request has timed out yet',
   )
-  t.ok(stuck.every(({ receiver }) => receiver.mostWaiting <= 10))
+  t.ok(stuck.every(({ receiver }) => receiver.maxWaiting <= 10))
   answer()
-  await waitUntil(() => slow.receiver.received.length === 30, 'the slow one, as it answers')
+  await waitUntil(
+    () => slow.receiver.received.length === 30,
+    'the deliveries to the slow endpoint, which responds now',
+  )
   await finish(t, server)
 })
 
 for (const senders of [1, 2]) {
-  /** Deliveries to each endpoint: together many more than there are places. */
+  /** Deliveries to each endpoint, in all many more than slots. */
   const each = 15
   t.test(
-    `an owner whose endpoints all answer slowly, and well, holds up nobody else: ${senders} at work`,
+    `an owner whose endpoints all succeed slowly does not delay other owners: ${senders} workers`,
     async (t) => {
       const server = await start(t, patient)
       for (let more = 1; more < senders; more++) await server.work(patient)
@@ -111,44 +115,46 @@ for (const senders of [1, 2]) {
       const good = await makeEndpoint(t, victim, quiet)
       const waiting = (): number => slow.reduce((sum, { receiver }) => sum + receiver.waiting, 0)
       for (const one of slow) await send(server, one, each, hostile)
-      await waitUntil(() => waiting() >= concurrency, 'all slots taken')
+      await waitUntil(() => waiting() >= concurrency, 'all slots to be taken')
       t.comment(
-        `100 deliveries beside an owner of ${slow.length} slow endpoints: ${await pass(server, good, victim)} ms; ${waiting()} under way`,
+        `100 deliveries beside an owner of ${slow.length} slow endpoints: ` +
+          `${await pass(server, good, victim)} ms; ${waiting()} slow requests running`,
       )
       t.ok(
         slow.every(({ receiver }) => receiver.waiting === receiver.received.length),
-        'none of the slow ones was answered or given up yet',
+        'no slow request was answered or has timed out yet',
       )
       t.equal(good.receiver.received.length, 100)
       const before = waiting()
       t.ok(
         before < senders * 2 * concurrency + slow.length,
-        `${before} is less than half of the slow places, and one for each endpoint beside them`,
+        `${before} is less than half of the slow slots plus one for each endpoint`,
       )
       answer()
       await waitUntil(
         () => slow.every(({ receiver }) => receiver.received.length === each),
-        'the slow ones, as they answer',
+        'the deliveries to the slow endpoints, which respond now',
       )
       const tried = statement(
-        'SELECT status::text, jsonb_array_length(attempts) AS attempts, count(*)::int AS n FROM webhook_deliveries GROUP BY 1, 2',
+        `SELECT status::text, jsonb_array_length(attempts) AS attempts, count(*)::int AS n
+         FROM webhook_deliveries GROUP BY 1, 2`,
       )
       const all = each * slow.length + 100
       await waitUntil(
         async () => (await server.services.database.sql(tried, [])).length === 1,
-        'the record of all',
+        'all outcomes to be recorded',
       )
       t.same(
         await server.services.database.sql(tried, []),
         [{ status: 'succeeded', attempts: 1, n: all }],
-        'what was put back was tried once',
+        'deliveries that were put off were tried once',
       )
       await finish(t, server)
     },
   )
 }
 
-t.test('those that fail for long are tried one by one, beside the others', async (t) => {
+t.test('deliveries to failing endpoints are tried one at a time, beside the others', async (t) => {
   const server = await start(t)
   const {
     services: { database },
@@ -165,14 +171,14 @@ t.test('those that fail for long are tried one by one, beside the others', async
     [failing.map(({ id }) => id)],
   )
   for (const one of failing) await send(server, one, 5)
-  await waitUntil(() => arrived() >= concurrency, 'their lane is full')
-  t.comment(`100 deliveries beside ${concurrency} that fail: ${await pass(server, good)} ms`)
-  await waitUntil(() => arrived() === failing.length, 'the rest of them, as those before are slow')
-  t.ok(failing.every(({ receiver }) => receiver.mostWaiting === 1 && receiver.received.length === 1))
+  await waitUntil(() => arrived() >= concurrency, 'the slots for failing endpoints to be taken')
+  t.comment(`100 deliveries beside ${concurrency} failing endpoints: ${await pass(server, good)} ms`)
+  await waitUntil(() => arrived() === failing.length, 'the others, when the first requests have become slow')
+  t.ok(failing.every(({ receiver }) => receiver.maxWaiting === 1 && receiver.received.length === 1))
   await finish(t, server)
 })
 
-t.test('one that fails again and again is told of what waited when it is well again', async (t) => {
+t.test('a failing endpoint receives its pending deliveries when it recovers', async (t) => {
   const server = await start(t)
   const {
     services: { database },
@@ -183,12 +189,16 @@ t.test('one that fails again and again is told of what waited when it is well ag
     [endpoint.id],
   )
   await send(server, endpoint, 40)
-  await waitUntil(() => endpoint.receiver.received.length > 0, 'a first try')
+  await waitUntil(() => endpoint.receiver.received.length > 0, 'the first attempt')
   endpoint.receiver.answer = {}
   const left = statement<{ n: number }>(
-    "SELECT count(*)::int AS n FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending' AND tries = 0",
+    `SELECT count(*)::int AS n FROM webhook_deliveries
+     WHERE endpoint_id = $1 AND status = 'pending' AND tries = 0`,
   )
-  await waitUntil(async () => (await database.sql(left, [endpoint.id]))[0].n === 0, 'all that were not tried')
+  await waitUntil(
+    async () => (await database.sql(left, [endpoint.id]))[0].n === 0,
+    'the deliveries without an attempt',
+  )
   t.same(
     await database.sql(statement('SELECT failing_since FROM webhook_endpoints WHERE id = $1'), [endpoint.id]),
     [{ failing_since: null }],
@@ -196,7 +206,7 @@ t.test('one that fails again and again is told of what waited when it is well ag
   await finish(t, server)
 })
 
-t.test('ten thousand deliveries that wait before the others cost little', async (t) => {
+t.test('ten thousand pending deliveries in front of the others cost little', async (t) => {
   const server = await start(t)
   const {
     services: { database, deliveries },
@@ -204,12 +214,14 @@ t.test('ten thousand deliveries that wait before the others cost little', async 
   const stuck = await makeEndpoint(t, server.admin, { ...quiet, answer: 'never' })
   const good = await makeEndpoint(t, server.admin, quiet)
   await send(server, stuck, 11)
-  await waitUntil(() => stuck.receiver.waiting === 10, 'ten that hang')
+  await waitUntil(() => stuck.receiver.waiting === 10, 'ten unanswered requests')
   await database.sql(
     statement(`
     WITH d AS (
       INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at)
-      SELECT 'whd_waiting' || i, $1, (SELECT event_id FROM webhook_deliveries WHERE endpoint_id = $1 LIMIT 1), now() FROM generate_series(1, 10000) i RETURNING id
+      SELECT 'whd_waiting' || i, $1,
+        (SELECT event_id FROM webhook_deliveries WHERE endpoint_id = $1 LIMIT 1), now()
+      FROM generate_series(1, 10000) i RETURNING id
     )
     INSERT INTO pgboss.job (name, data, group_id, retry_limit, expire_seconds, policy)
     SELECT $2, jsonb_build_object('delivery_id', d.id), $1, 10000, 30, 'standard' FROM d`),
@@ -218,9 +230,9 @@ t.test('ten thousand deliveries that wait before the others cost little', async 
   t.comment(`100 deliveries behind 10,000: ${await pass(server, good)} ms`)
   const began = performance.now()
   for (let i = 0; i < 10; i++)
-    t.same(await deliveries.take(concurrency), [], 'nothing more of a group that has its share')
+    t.same(await deliveries.take(concurrency), [], 'no more jobs of a group at its limit')
   const each = (performance.now() - began) / 10
-  t.comment(`a look past 10,000: ${each.toFixed(1)} ms`)
+  t.comment(`a fetch that skips 10,000 jobs: ${each.toFixed(1)} ms`)
   t.ok(each < 500)
   t.equal(stuck.receiver.received.length, 10)
   await finish(t, server)

@@ -1,5 +1,6 @@
-// An endpoint is told of what its owner may read at the moment of sending, and of no more than the key that made it could;
-// and whoever may less than an endpoint learns nothing of it.
+// Permissions of webhooks: an endpoint receives only events that its owner can read at the moment of sending,
+// and that the creating API key could read. A key with fewer permissions cannot read what an endpoint
+// received.
 import t, { type Test } from 'tap'
 import { createClient } from '../support/client.ts'
 import { statement } from '../../infra/database/statements.ts'
@@ -24,11 +25,13 @@ const {
 } = server
 const forbiddenNow = 'The owner of the endpoint may no longer read this event.'
 
-/** What is to be told to an endpoint and was not yet. */
+/** The pending deliveries of an endpoint. */
 const pending = statement<{ id: string; type: string }>(`
-  SELECT d.id, e.type FROM webhook_deliveries d JOIN events e ON e.id = d.event_id WHERE d.endpoint_id = $1 AND d.status = 'pending' ORDER BY e.position`)
+  SELECT d.id, e.type FROM webhook_deliveries d JOIN events e ON e.id = d.event_id 
+  WHERE d.endpoint_id = $1 AND d.status = 'pending' ORDER BY e.position`)
 const outcome = statement<{ status: string; error: string | null; tries: number }>(`
-  SELECT d.status::text, d.attempts->-1->>'error' AS error, jsonb_array_length(d.attempts) AS tries FROM webhook_deliveries d WHERE d.id = $1`)
+  SELECT d.status::text, d.attempts->-1->>'error' AS error, jsonb_array_length(d.attempts) AS tries
+  FROM webhook_deliveries d WHERE d.id = $1`)
 
 async function waitingFor({ id }: Endpoint, type: string): Promise<string> {
   const found = (await database.sql(pending, [id])).filter((row) => row.type === type)
@@ -45,7 +48,7 @@ async function outcomeOf(deliveryId: string) {
   return row
 }
 
-/** Sends while `work` is done. */
+/** Runs the webhook worker during `work`. */
 async function sending<T>(work: () => Promise<T>): Promise<T> {
   const sender = await server.work()
   try {
@@ -69,7 +72,7 @@ async function shared(
   return { owner, member, project, membership, endpoint }
 }
 
-/** Makes a weaker key of the same person. */
+/** Creates a key of the same user with fewer permissions. */
 async function weaker(person: Person, body: object): Promise<Person> {
   const {
     status,
@@ -80,7 +83,7 @@ async function weaker(person: Person, body: object): Promise<Person> {
   return { ...person, key, client: createClient(server.url, key), api: typedClient(server.url, key) }
 }
 
-t.test('who was removed before the sending is not told what was written before', async (t) => {
+t.test('a member removed before the sending does not receive earlier events', async (t) => {
   const { owner, project, membership, endpoint } = await shared(t, 'viewer')
   await owner.client.put(`/projects/${project.id}`, { name: 'secret' })
   const id = await waitingFor(endpoint, 'project.updated')
@@ -89,11 +92,11 @@ t.test('who was removed before the sending is not told what was written before',
   await sending(async () => t.same(await outcomeOf(id), { status: 'failed', error: forbiddenNow, tries: 1 }))
   t.notOk(
     endpoint.receiver.received.some(({ body }) => body.includes('secret"')),
-    'nothing of it arrived',
+    'no request was sent',
   )
 })
 
-t.test('who was removed between two tries gets no other', async (t) => {
+t.test('a member removed between two attempts gets no further attempt', async (t) => {
   const { owner, member, project, membership, endpoint } = await shared(t, 'viewer')
   endpoint.receiver.answer = { status: 500 }
   await owner.client.put(`/projects/${project.id}`, { name: 'known' })
@@ -105,16 +108,12 @@ t.test('who was removed between two tries gets no other', async (t) => {
     t.same(await outcomeOf(id), { status: 'failed', error: forbiddenNow, tries: 2 })
     endpoint.receiver.answer = {}
     t.match(await member.client.post(`/webhooks/deliveries/${id}/redeliver`), { status: 202 })
-    t.same(
-      await outcomeOf(id),
-      { status: 'failed', error: forbiddenNow, tries: 3 },
-      'nor when it is asked for',
-    )
+    t.same(await outcomeOf(id), { status: 'failed', error: forbiddenNow, tries: 3 }, 'not even by redeliver')
   })
   t.equal(endpoint.receiver.types().filter((type) => type === 'project.updated').length, 1)
 })
 
-t.test('invitations are told to admins of the project, for as long as they are', async (t) => {
+t.test('invitation events are sent only to current admins of the project', async (t) => {
   const { owner, member, project, membership, endpoint } = await shared(t, 'admin')
   const viewers = await shared(t, 'viewer')
   await owner.client.post(`/projects/${project.id}/members`, { email: 'one@example.com', role: 'viewer' })
@@ -132,21 +131,24 @@ t.test('invitations are told to admins of the project, for as long as they are',
   t.equal(
     (await database.sql(pending, [endpoint.id])).filter(({ type }) => type === 'invitation.created').length,
     1,
-    'no other is to be told',
+    'no other delivery exists',
   )
   await sending(async () => {
     t.same(await outcomeOf(id), { status: 'failed', error: forbiddenNow, tries: 1 })
-    await waitUntil(() => endpoint.receiver.types().includes('member.updated'), 'what an editor may read')
+    await waitUntil(
+      () => endpoint.receiver.types().includes('member.updated'),
+      'an event that an editor can read',
+    )
   })
   t.notOk(
     endpoint.receiver.received.some(
       ({ body }) => body.includes('@example.com') && !body.includes(member.email),
     ),
-    'no address arrived',
+    'no email address was sent',
   )
 })
 
-t.test('who is disabled or deleted is told nothing more', async (t) => {
+t.test('a disabled or deleted user receives nothing more', async (t) => {
   const [disabled, deleted] = [await shared(t, 'viewer'), await shared(t, 'viewer')]
   const ids: string[] = []
   for (const { owner, project, endpoint } of [disabled, deleted]) {
@@ -160,7 +162,7 @@ t.test('who is disabled or deleted is told nothing more', async (t) => {
     (await database.sql(pending, [disabled.endpoint.id])).filter(({ type }) => type === 'project.updated')
       .length,
     1,
-    'and nothing more is to be',
+    'and no delivery is pending',
   )
   await sending(async () => {
     t.match(await outcomeOf(ids[0]), { status: 'failed', error: forbiddenNow })
@@ -175,7 +177,7 @@ t.test('who is disabled or deleted is told nothing more', async (t) => {
   t.same(deleted.endpoint.receiver.received, [])
 })
 
-t.test("admins' events are told while the owner of the endpoint is one", async (t) => {
+t.test('events for admins are sent while the owner of the endpoint is an admin', async (t) => {
   const [second, user] = [await server.person({ role: 'admin' }), await server.person()]
   const endpoint = await makeEndpoint(t, second)
   const users = await makeEndpoint(t, user)
@@ -185,22 +187,22 @@ t.test("admins' events are told while the owner of the endpoint is one", async (
   await admin.client.put(`/users/${made.id}`, { name: 'Made again' })
   t.notOk(
     (await database.sql(pending, [endpoint.id])).some(({ type }) => type === 'user.updated'),
-    'nothing more is to be told',
+    'no delivery is pending',
   )
   t.notOk(
     (await database.sql(pending, [users.id])).some(({ type }) => type.startsWith('user.')),
-    'nor ever to a user',
+    'and never to a user',
   )
   await sending(async () => t.same(await outcomeOf(id), { status: 'failed', error: forbiddenNow, tries: 1 }))
   t.notOk(endpoint.receiver.received.some(({ body }) => body.includes('made@example.com')))
   t.match(
     await second.client.get(`/webhooks/endpoints/${endpoint.id}`),
     { status: 200 },
-    'it is still theirs',
+    'the delivery still belongs to the user',
   )
 })
 
-t.test("what is one person's is told to their endpoints alone", async (t) => {
+t.test("events of a user are sent only to the user's endpoints", async (t) => {
   const [mine, other] = [await server.person(), await server.person({ role: 'admin' })]
   const [my, others] = [await makeEndpoint(t, mine), await makeEndpoint(t, other)]
   await mine.client.put('/user/profile', { name: 'Mine' })
@@ -208,7 +210,7 @@ t.test("what is one person's is told to their endpoints alone", async (t) => {
   t.notOk(others.receiver.received.some(({ body }) => body.includes(mine.id)))
 })
 
-t.test('an endpoint made by a limited key is told of no more than that', async (t) => {
+t.test('an endpoint created by a limited key receives only events that the key can read', async (t) => {
   const person = await server.person()
   const [{ body: one }, { body: two }] = [
     await person.client.post('/projects', { name: 'one' }),
@@ -243,11 +245,11 @@ t.test('an endpoint made by a limited key is told of no more than that', async (
   t.ok(toldOf(ofOne).has(`project.updated ${one.id}`))
   t.notOk(
     ofOne.receiver.received.some(({ body }) => body.includes(two.id)),
-    'nothing of another project',
+    'no event of another project',
   )
   t.notOk(
     [...toldOf(ofOne)].some((what) => /^(profile|settings|api_key)/.test(what)),
-    'nothing of another scope',
+    'no event of another scope',
   )
   t.ok(toldOf(noProjects).has('profile.updated'))
   t.notOk([...toldOf(noProjects)].some((what) => /^(project|member)/.test(what)))
@@ -257,11 +259,11 @@ t.test('an endpoint made by a limited key is told of no more than that', async (
       await weaker(person, { scopes: ['webhooks:write'] })
     ).client.post('/webhooks/endpoints', { url: 'http://127.0.0.1/', event_types: ['project.created'] }),
     { status: 403, body: { error: { code: 'FORBIDDEN' } } },
-    'nor can it be asked for by name',
+    'the event type cannot be selected',
   )
 })
 
-t.test('an endpoint made by a key for projects is told nothing of what is in none', async (t) => {
+t.test('an endpoint created by a key limited to projects receives no events outside projects', async (t) => {
   const person = await server.person()
   const { body: project } = await person.client.post('/projects', { name: 'one' })
   const ofProject = await makeEndpoint(
@@ -275,10 +277,12 @@ t.test('an endpoint made by a key for projects is told nothing of what is in non
   for (const session of [{ title: 'shared', project_id: project.id }, { title: 'private' }])
     t.equal((await person.client.post('/ai/sessions', session)).status, 201)
   await person.client.put('/user/profile', { name: 'Someone' })
-  // As one was written before anybody looked at it.
+  // Simulates a delivery that already exists.
   const [earlier] = await database.sql(
     statement<{ id: string }>(`
-    UPDATE webhook_deliveries d SET endpoint_id = $1 FROM events e WHERE e.id = d.event_id AND e.type = 'session.created' AND e.project_id IS NULL AND d.endpoint_id = $2 RETURNING d.id`),
+    UPDATE webhook_deliveries d SET endpoint_id = $1 FROM events e
+    WHERE e.id = d.event_id AND e.type = 'session.created' AND e.project_id IS NULL AND d.endpoint_id = $2
+    RETURNING d.id`),
     [ofProject.id, all.id],
   )
   t.same((await database.sql(pending, [ofProject.id])).map(({ type }) => type).sort(), [
@@ -291,7 +295,7 @@ t.test('an endpoint made by a key for projects is told nothing of what is in non
     t.same(
       await outcomeOf(earlier.id),
       { status: 'failed', error: forbiddenNow, tries: 1 },
-      'one that waits is not sent',
+      'an existing delivery is not sent',
     )
     await waitUntil(async () => (await database.sql(pending, [ofProject.id])).length === 0, 'the rest')
   })
@@ -301,7 +305,7 @@ t.test('an endpoint made by a key for projects is told nothing of what is in non
 })
 
 t.test(
-  'a key that may less than an endpoint sees where it leads, and nothing that it was told, and changes nothing',
+  'a key with fewer permissions than an endpoint can get it, but not its deliveries, and cannot change it',
   async (t) => {
     const person = await server.person()
     const { body: project } = await person.client.post('/projects', { name: 'one' })
@@ -336,7 +340,7 @@ t.test(
       )
       t.ok(
         replies.every(({ text }) => !text.includes(endpoint.receiver.url) && !text.includes('whsec_')),
-        `${name} sees nothing of it`,
+        `${name} cannot read its deliveries`,
       )
       const mine = name === 'another scope' || name === 'one project'
       t.equal((await client.get(path)).status, mine ? 200 : 403, name)
@@ -345,7 +349,7 @@ t.test(
     const reader = await weaker(person, {
       scopes: ['user:read', 'projects:read', 'storage:read', 'ai:read', 'payments:read', 'webhooks:read'],
     })
-    t.match(await reader.client.get(path), { status: 200 }, 'who may as much reads it')
+    t.match(await reader.client.get(path), { status: 200 }, 'a key with the same permissions can')
     t.match(await reader.client.get(`${path}/deliveries`), {
       status: 200,
       body: { data: [{ id: deliveryId }] },
@@ -354,7 +358,7 @@ t.test(
       data: [{ id: endpoint.id }],
       pagination: { total: 1 },
     })
-    t.match(await reader.client.post(`${path}/test`), { status: 403 }, 'and changes nothing')
+    t.match(await reader.client.post(`${path}/test`), { status: 403 }, 'and cannot change it')
     t.match((await person.client.get(path)).body, { url: endpoint.receiver.url, enabled: true })
     await sending(() =>
       sendTest(person, endpoint).then(({ id }) =>
@@ -363,12 +367,12 @@ t.test(
     )
     t.ok(
       endpoint.receiver.received.every(({ verified }) => verified),
-      'the secret is what it was',
+      'the secret is unchanged',
     )
   },
 )
 
-t.test('in the end every pending delivery has one job, and no other has any', async (t) => {
+t.test('at the end every pending delivery has one job, and no other delivery has a job', async (t) => {
   t.same(await jobMisfits(server), [])
   t.same(server.errors, [])
 })

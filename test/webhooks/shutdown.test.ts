@@ -1,5 +1,5 @@
-// The ends that a sender can come to: a stop gives back what it cannot finish and blames nobody for it, and who was taken
-// for dead and still answers changes nothing any more.
+// How a webhook worker ends: a stop returns unfinished jobs to the queue without blaming the endpoint, and a
+// worker whose jobs have expired can no longer change them.
 import t from 'tap'
 import { statement } from '../../infra/database/statements.ts'
 import { unavailable } from '../../infra/errors.ts'
@@ -23,13 +23,14 @@ const {
 const quiet = { event_types: ['profile.updated'] }
 
 const jobs = statement<{ delivery_id: string; state: string; retry_count: number }>(`
-  SELECT data->>'delivery_id' AS delivery_id, state::text, retry_count FROM pgboss.job WHERE name = 'webhook-deliveries'`)
+  SELECT data->>'delivery_id' AS delivery_id, state::text, retry_count FROM pgboss.job 
+  WHERE name = 'webhook-deliveries'`)
 const failing = statement<{ failing_since: string | null; enabled: boolean }>(
   'SELECT failing_since, enabled FROM webhook_endpoints WHERE id = $1',
 )
 const jobsNow = () => database.sql(jobs, [])
 
-/** A promise and what fulfils it. */
+/** A promise with its resolve function. */
 function promised(): { promise: Promise<void>; fulfil: () => void } {
   let fulfil = (): void => {}
   const promise = new Promise<void>((resolve) => {
@@ -38,7 +39,7 @@ function promised(): { promise: Promise<void>; fulfil: () => void } {
   return { promise, fulfil }
 }
 
-t.test('a stop waits a moment for what is under way', async (t) => {
+t.test('a stop waits for running requests for a short time', async (t) => {
   const { promise, fulfil } = promised()
   const endpoint = await makeEndpoint(t, admin, { ...quiet, answer: { when: promise } })
   const sender = await server.work()
@@ -52,7 +53,7 @@ t.test('a stop waits a moment for what is under way', async (t) => {
 })
 
 t.test(
-  'what does not end is given back as if it had not been tried, and sent again by the next',
+  'an unfinished delivery is returned to the queue without an attempt, and sent by the next worker',
   async (t) => {
     const endpoint = await makeEndpoint(t, admin, { ...quiet, answer: 'never' })
     const sender = await server.work()
@@ -73,7 +74,7 @@ t.test(
     t.same(
       await database.sql(failing, [endpoint.id]),
       [{ failing_since: null, enabled: true }],
-      'the endpoint is to blame for nothing',
+      'the endpoint is not failing',
     )
 
     endpoint.receiver.answer = {}
@@ -82,17 +83,17 @@ t.test(
       t.match(await whenDelivery(admin, id, ({ status }) => status === 'succeeded'), {
         attempts: { length: 1 },
       })
-    t.equal(endpoint.receiver.received.length, 25, 'ten came twice')
+    t.equal(endpoint.receiver.received.length, 25, 'ten were sent twice')
     t.equal(
       new Set(endpoint.receiver.received.map(({ headers }) => headers['webhook-id'])).size,
       15,
-      'and can be told by their ids',
+      'and their ids identify them',
     )
     await next.stop()
   },
 )
 
-t.test('a stop in the middle of many loses none and sends none twice', async (t) => {
+t.test('a stop during many deliveries loses none and sends none twice', async (t) => {
   const endpoint = await makeEndpoint(t, admin, quiet)
   const { receiver } = endpoint
   let sender = await server.work()
@@ -107,19 +108,19 @@ t.test('a stop in the middle of many loses none and sends none twice', async (t)
     sender = await server.work()
   }
   await writing
-  await waitUntil(async () => (await jobsNow()).length === 0, 'the end of all')
+  await waitUntil(async () => (await jobsNow()).length === 0, 'all jobs to be done')
   t.equal(receiver.received.length, count)
   t.equal(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size, count)
   await sender.stop()
 })
 
-t.test('the outcome of a sender that was taken for dead counts no more', async (t) => {
+t.test('the outcome of a worker whose job has expired is ignored', async (t) => {
   const { promise, fulfil } = promised()
   const endpoint = await makeEndpoint(t, admin, { ...quiet, answer: { status: 500, when: promise } })
   const [first, second] = [await server.work(), await server.work()]
   const { id } = await sendTest(admin, endpoint)
   await waitUntil(() => endpoint.receiver.waiting === 1, 'the delivery')
-  // As when the claim has expired and another has taken the job.
+  // Simulates that the job has expired and another worker has fetched it.
   await database.sql(
     statement("UPDATE pgboss.job SET retry_count = retry_count + 1 WHERE data->>'delivery_id' = $1"),
     [id],
@@ -129,12 +130,12 @@ t.test('the outcome of a sender that was taken for dead counts no more', async (
   t.match(
     await deliveryNow(admin, id),
     { status: 'pending', attempts: { length: 0 } },
-    'nothing was recorded',
+    'no attempt was recorded',
   )
   t.same(
     await jobsNow(),
     [{ delivery_id: id, state: 'active', retry_count: 1 }],
-    "the job is the other's, and there is one",
+    'the job belongs to the other worker, and there is only one',
   )
   t.same(await database.sql(failing, [endpoint.id]), [{ failing_since: null, enabled: true }])
 
@@ -144,20 +145,21 @@ t.test('the outcome of a sender that was taken for dead counts no more', async (
   t.match(
     await whenDelivery(admin, id, ({ status }) => status !== 'pending'),
     { status: 'succeeded', attempts: { length: 1 } },
-    'it is recorded once',
+    'the delivery is recorded once',
   )
   t.same(await jobsNow(), [])
   await next.stop()
 })
 
-t.test('an outcome that cannot be written takes no other with it', async (t) => {
+t.test('an outcome that cannot be recorded does not fail the others', async (t) => {
   const { promise, fulfil } = promised()
   const endpoint = await makeEndpoint(t, admin, { ...quiet, answer: { when: promise } })
   const ids: string[] = []
   for (let i = 0; i < 5; i++) ids.push((await sendTest(admin, endpoint)).id)
-  await database.pool
-    .query(`CREATE FUNCTION refuse () RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not this one'; END $$;
-    CREATE TRIGGER refuse BEFORE UPDATE ON webhook_deliveries FOR EACH ROW WHEN (NEW.id = '${ids[2]}') EXECUTE FUNCTION refuse()`)
+  await database.pool.query(`CREATE FUNCTION refuse () RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'not this one'; END $$;
+    CREATE TRIGGER refuse BEFORE UPDATE ON webhook_deliveries FOR EACH ROW
+      WHEN (NEW.id = '${ids[2]}') EXECUTE FUNCTION refuse()`)
   const sender = await server.work()
   await waitUntil(() => endpoint.receiver.waiting === 5, 'all five')
   fulfil()
@@ -165,11 +167,11 @@ t.test('an outcome that cannot be written takes no other with it', async (t) => 
     await whenDelivery(admin, id, ({ status }) => status === 'succeeded')
   await sender.stop()
   t.match(await deliveryNow(admin, ids[2]), { status: 'pending' })
-  t.match(await jobsNow(), [{ delivery_id: ids[2], state: 'active' }], 'its job waits to expire')
+  t.match(await jobsNow(), [{ delivery_id: ids[2], state: 'active' }], 'its job stays until it expires')
   t.ok(
     server.errors.length > 0 &&
       server.errors.splice(0).every(({ message }) => message.includes('not this one')),
-    'the operator is told',
+    'the error is reported',
   )
   await database.pool.query("DROP FUNCTION refuse CASCADE; UPDATE pgboss.job SET state = 'retry'")
   const next = await server.work()
@@ -178,7 +180,7 @@ t.test('an outcome that cannot be written takes no other with it', async (t) => 
   t.equal(endpoint.receiver.received.length, 6)
 })
 
-t.test('a database that is away for a while costs no second delivery', async (t) => {
+t.test('a short database outage causes no second delivery', async (t) => {
   const { promise, fulfil } = promised()
   const endpoint = await makeEndpoint(t, admin, { ...quiet, answer: { when: promise } })
   const sender = await server.work()
@@ -198,13 +200,13 @@ t.test('a database that is away for a while costs no second delivery', async (t)
   t.equal(endpoint.receiver.received.length, 1)
 })
 
-t.test('what a dead sender had taken is sent by another', async (t) => {
+t.test('the jobs of a crashed worker are sent by another', async (t) => {
   const endpoint = await makeEndpoint(t, admin, quiet)
   const { id } = await sendTest(admin, endpoint)
   const [job] = await server.services.deliveries.take(10)
   t.equal(job.data.delivery_id, id)
   await database.sql(statement("UPDATE pgboss.job SET started_on = now() - interval '31 seconds'"), [])
-  // Looked after every 5 s.
+  // The queue checks for expired jobs every 5 s.
   const began = Date.now()
   const sender = await server.work()
   await whenDelivery(admin, id, ({ status }) => status === 'succeeded')
@@ -213,52 +215,55 @@ t.test('what a dead sender had taken is sent by another', async (t) => {
     t.same(
       [...(await server.services.deliveries.settle(tx, [job]))],
       [],
-      "and is not the dead one's any more",
+      'and the crashed worker no longer owns it',
     ),
   )
   await sender.stop()
 })
 
-t.test('a worker alone sends at once, and when it is ended it gives back what is under way', async (t) => {
-  const worker = await spawnWorker(t, {
-    DATABASE_URL: databaseUrl,
-    WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
-    SHUTDOWN_TIMEOUT: '1',
-    LOG_LEVEL: 'info',
-  })
-  const endpoint = await makeEndpoint(t, admin, quiet)
-  const { received } = endpoint.receiver
-  for (let i = 1; i <= 3; i++) {
-    // Nothing was to be done for a while.
-    await new Promise((resolve) => setTimeout(resolve, 300))
-    const began = performance.now()
-    await sendTest(admin, endpoint)
-    await waitUntil(() => received.length === i, 'the delivery')
-    const took = performance.now() - began
-    t.comment(`the first delivery of an idle system came after ${Math.round(took)} ms`)
-    t.ok(took < 5_000)
-  }
-  endpoint.receiver.answer = 'never'
-  const { id } = await sendTest(admin, endpoint)
-  await waitUntil(() => endpoint.receiver.waiting === 1, 'the slow one')
-  const began = Date.now()
-  t.same(await worker.end('SIGTERM'), { code: 0, signal: null })
-  t.comment(`the worker was out after ${Date.now() - began} ms`)
-  t.ok(Date.now() - began < 3_000, 'within SHUTDOWN_TIMEOUT and a little more')
-  t.match(await deliveryNow(admin, id), { status: 'pending', attempts: { length: 0 } })
-  t.same(
-    (await jobsNow()).map(({ state }) => state),
-    ['created'],
-  )
-  t.notMatch(worker.output(), /failed|whsec_/, 'it had nothing to complain of')
+t.test(
+  'a worker process sends immediately, and returns running jobs to the queue when it ends',
+  async (t) => {
+    const worker = await spawnWorker(t, {
+      DATABASE_URL: databaseUrl,
+      WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
+      SHUTDOWN_TIMEOUT: '1',
+      LOG_LEVEL: 'info',
+    })
+    const endpoint = await makeEndpoint(t, admin, quiet)
+    const { received } = endpoint.receiver
+    for (let i = 1; i <= 3; i++) {
+      // The system was idle for a while.
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      const began = performance.now()
+      await sendTest(admin, endpoint)
+      await waitUntil(() => received.length === i, 'the delivery')
+      const took = performance.now() - began
+      t.comment(`the first delivery of an idle system came after ${Math.round(took)} ms`)
+      t.ok(took < 5_000)
+    }
+    endpoint.receiver.answer = 'never'
+    const { id } = await sendTest(admin, endpoint)
+    await waitUntil(() => endpoint.receiver.waiting === 1, 'the slow request')
+    const began = Date.now()
+    t.same(await worker.end('SIGTERM'), { code: 0, signal: null })
+    t.comment(`the worker exited after ${Date.now() - began} ms`)
+    t.ok(Date.now() - began < 3_000, 'within SHUTDOWN_TIMEOUT and some tolerance')
+    t.match(await deliveryNow(admin, id), { status: 'pending', attempts: { length: 0 } })
+    t.same(
+      (await jobsNow()).map(({ state }) => state),
+      ['created'],
+    )
+    t.notMatch(worker.output(), /failed|whsec_/, 'the log contains no errors')
 
-  endpoint.receiver.answer = {}
-  const next = await server.work()
-  await whenDelivery(admin, id, ({ status }) => status === 'succeeded')
-  await next.stop()
-})
+    endpoint.receiver.answer = {}
+    const next = await server.work()
+    await whenDelivery(admin, id, ({ status }) => status === 'succeeded')
+    await next.stop()
+  },
+)
 
-t.test('in the end every pending delivery has one job, and no other has any', async (t) => {
+t.test('at the end every pending delivery has one job, and no other delivery has a job', async (t) => {
   t.same(await jobMisfits(server), [])
   t.same(server.errors, [])
 })

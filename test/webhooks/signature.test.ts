@@ -1,4 +1,5 @@
-// Webhook signatures: made here, verified by the library that receivers use, so that two implementations check each other.
+// Webhook signatures, verified by the library that receivers use, so that two implementations check each
+// other.
 import t from 'tap'
 import { Webhook } from 'standardwebhooks'
 import { newWebhookSecret, signedHeaders } from '../../services/webhooks/signature.ts'
@@ -6,13 +7,13 @@ import { newWebhookSecret, signedHeaders } from '../../services/webhooks/signatu
 const now = (): number => Math.floor(Date.now() / 1000)
 const body = JSON.stringify({ type: 'project.created', data: { id: 'prj_1' } })
 
-t.test('a secret is whsec_ and 32 bytes, and never the same', async (t) => {
+t.test('a secret is whsec_ and 32 random bytes', async (t) => {
   const secrets = new Set(Array.from({ length: 1_000 }, newWebhookSecret))
   t.ok([...secrets].every((secret) => /^whsec_[A-Za-z0-9+/]{43}=$/.test(secret)))
   t.equal(secrets.size, 1_000)
 })
 
-t.test('the specification’s own example comes out', async (t) => {
+t.test('the example of the specification is reproduced', async (t) => {
   const headers = signedHeaders(['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'], {
     id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
     timestamp: 1614265330,
@@ -25,7 +26,7 @@ t.test('the specification’s own example comes out', async (t) => {
   })
 })
 
-t.test('the official library accepts what is signed', async (t) => {
+t.test('the official library accepts the signature', async (t) => {
   const bodies = [
     body,
     '{}',
@@ -40,12 +41,12 @@ t.test('the official library accepts what is signed', async (t) => {
     t.strictSame(
       new Webhook(secret).verify(Buffer.from(body), headers),
       JSON.parse(body),
-      'also from the bytes that arrive',
+      'also for the received bytes',
     )
   }
 })
 
-t.test('it signs as the official library does, whatever the length of the secret', async (t) => {
+t.test('signatures equal those of the official library, for secrets of any length', async (t) => {
   for (let length = 24; length <= 64; length++) {
     const secret = `whsec_${Buffer.alloc(length, length).toString('base64')}`
     const timestamp = now()
@@ -56,7 +57,7 @@ t.test('it signs as the official library does, whatever the length of the secret
   }
 })
 
-t.test('nothing that was changed is accepted', async (t) => {
+t.test('a modified message is rejected', async (t) => {
   const secret = newWebhookSecret()
   const timestamp = now()
   const headers = signedHeaders([secret], { id: 'evt_1', timestamp, body })
@@ -79,7 +80,7 @@ t.test('nothing that was changed is accepted', async (t) => {
   t.throws(() => new Webhook(newWebhookSecret()).verify(body, headers), /No matching signature/)
 })
 
-t.test('an old message is refused though its signature is right', async (t) => {
+t.test('an old message with a valid signature is rejected', async (t) => {
   const secret = newWebhookSecret()
   t.throws(
     () =>
@@ -91,7 +92,7 @@ t.test('an old message is refused though its signature is right', async (t) => {
   )
 })
 
-t.test('while a secret is replaced both the old and the new one verify', async (t) => {
+t.test('during a rotation both the old and the new secret verify', async (t) => {
   const old = newWebhookSecret()
   const fresh = newWebhookSecret()
   const headers = signedHeaders([fresh, old], { id: 'evt_1', timestamp: now(), body })
@@ -104,6 +105,6 @@ t.test('while a secret is replaced both the old and the new one verify', async (
   t.throws(() => new Webhook(newWebhookSecret()).verify(body, headers), /No matching signature/)
 })
 
-t.test('a secret that is none is not signed with', async (t) => {
+t.test('signing with an invalid secret throws', async (t) => {
   t.throws(() => signedHeaders(['c2VjcmV0'], { id: 'evt_1', timestamp: now(), body }), /begins with whsec_/)
 })

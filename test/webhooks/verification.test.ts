@@ -1,5 +1,5 @@
-// What arrives at a receiver that uses the official library: it verifies, with the secrets that are valid at that moment,
-// and it is the event.
+// Deliveries at a receiver that uses the official library: their signatures verify with the secrets that are
+// valid at that moment, and the body is the event.
 import t, { type Test } from 'tap'
 import { statement } from '../../infra/database/statements.ts'
 import { verifies } from '../support/receiver.ts'
@@ -19,7 +19,7 @@ const {
   services: { database },
 } = server
 
-/** The messages of `count` test events. */
+/** Sends `count` test events and returns the received requests. */
 async function messages(t: Test, endpoint: Awaited<ReturnType<typeof makeEndpoint>>, count = 1) {
   const { received } = endpoint.receiver
   const before = received.length
@@ -29,7 +29,7 @@ async function messages(t: Test, endpoint: Awaited<ReturnType<typeof makeEndpoin
   return received.slice(before)
 }
 
-t.test('every delivery verifies, and a tampered one does not', async (t) => {
+t.test('every delivery verifies, and a tampered delivery does not', async (t) => {
   const endpoint = await makeEndpoint(t, admin)
   const { body: project } = await admin.client.post('/projects', { name: 'Grüße "\\\u2028' })
   await admin.client.put(`/projects/${project.id}`, { name: 'other' })
@@ -68,7 +68,7 @@ t.test('every delivery verifies, and a tampered one does not', async (t) => {
   }
 })
 
-t.test('after a rotation both secrets verify until the overlap ends, then the new one alone', async (t) => {
+t.test('after a rotation both secrets verify until the overlap ends, then only the new secret', async (t) => {
   const endpoint = await makeEndpoint(t, admin, { event_types: ['profile.updated'] })
   const {
     body: { secret },
@@ -90,7 +90,7 @@ t.test('after a rotation both secrets verify until the overlap ends, then the ne
 })
 
 t.test(
-  'a rotation without overlap drops the old secret at once, and one without a body keeps it for a day',
+  'a rotation without overlap drops the old secret immediately; without a body the overlap is a day',
   async (t) => {
     const endpoint = await makeEndpoint(t, admin, { event_types: ['profile.updated'] })
     const first = await admin.client.post(`/webhooks/endpoints/${endpoint.id}/rotate-secret`, {
@@ -103,10 +103,11 @@ t.test(
     const [later] = await messages(t, endpoint)
     t.ok(verifies(first.body.secret, later.body, later.headers))
     t.ok(verifies(second.body.secret, later.body, later.headers))
-    t.notOk(verifies(endpoint.secret, later.body, later.headers), 'not the one before')
+    t.notOk(verifies(endpoint.secret, later.body, later.headers), 'not the first secret')
     const [{ seconds }] = await database.sql(
       statement<{ seconds: number }>(
-        'SELECT extract(epoch FROM previous_expires_at - now())::int AS seconds FROM webhook_endpoints WHERE id = $1',
+        `SELECT extract(epoch FROM previous_expires_at - now())::int AS seconds
+       FROM webhook_endpoints WHERE id = $1`,
       ),
       [endpoint.id],
     )
@@ -114,25 +115,21 @@ t.test(
   },
 )
 
-t.test('a message is the event, under its id, and stays so when it is sent again', async (t) => {
+t.test('a message is the event with its id, and is the same when it is sent again', async (t) => {
   const endpoint = await makeEndpoint(t, admin, { event_types: ['profile.updated'], answer: { status: 500 } })
   const { receiver } = endpoint
   const { id, event_id: eventId, attempts, request } = await sendTest(admin, endpoint)
-  t.same(
-    { attempts, request },
-    { attempts: [], request: null },
-    'nothing was tried when the answer was written',
-  )
+  t.same({ attempts, request }, { attempts: [], request: null }, 'the response contains no attempt')
   await whenDelivery(admin, id, (delivery) => delivery.attempts.length === 1)
   receiver.answer = { status: 204 }
   await bringForward(server)
   const delivered = await whenDelivery(admin, id, ({ status }) => status === 'succeeded')
   const again = await admin.client.post(`/webhooks/deliveries/${id}/redeliver`)
   t.match(again, { status: 202, body: { id, status: 'pending' } })
-  await waitUntil(() => receiver.received.length === 3, 'the third time')
+  await waitUntil(() => receiver.received.length === 3, 'the third request')
   const { body: event, text } = await admin.client.get(`/events/${eventId}`)
   for (const { body, headers, verified } of receiver.received) {
-    t.equal(body, text, 'byte for byte what the API answers')
+    t.equal(body, text, 'equals the response of the API byte for byte')
     t.equal(headers['webhook-id'], eventId)
     t.equal(headers['content-type'], 'application/json')
     t.match(headers['user-agent'], /^Platform-API/)
@@ -143,11 +140,11 @@ t.test('a message is the event, under its id, and stays so when it is sent again
   t.equal(
     delivered.request.headers['webhook-signature'],
     receiver.received[1].headers['webhook-signature'],
-    'what was sent last',
+    'the last request',
   )
 })
 
-t.test('no secret of an endpoint stands in a job or a log line', async (t) => {
+t.test('no job and no log line contains the secret of an endpoint', async (t) => {
   const endpoint = await makeEndpoint(t, admin, { event_types: ['profile.updated'], answer: { status: 500 } })
   const {
     body: { secret },
@@ -156,7 +153,8 @@ t.test('no secret of an endpoint stands in a job or a log line', async (t) => {
   await whenDelivery(admin, id, ({ attempts }) => attempts.length === 1)
   const rows = await database.sql(
     statement<{ row: string }>(
-      'SELECT j::text AS row FROM pgboss.job j UNION ALL SELECT d::text FROM webhook_deliveries d UNION ALL SELECT e::text FROM events e',
+      `SELECT j::text AS row FROM pgboss.job j UNION ALL SELECT d::text FROM webhook_deliveries d
+       UNION ALL SELECT e::text FROM events e`,
     ),
     [],
   )
@@ -176,11 +174,11 @@ t.test('no secret of an endpoint stands in a job or a log line', async (t) => {
   t.ok(server.logs.length > 0)
   t.notOk(
     jobs.some(({ row }) => row.includes('webhook-signature') || row.includes('"object"')),
-    'a job names its delivery and tells nothing of it',
+    'a job contains only the id of its delivery',
   )
 })
 
-t.test('in the end every pending delivery has one job, and no other has any', async (t) => {
+t.test('at the end every pending delivery has one job, and no other delivery has a job', async (t) => {
   t.same(await jobMisfits(server), [])
   t.same(server.errors, [])
 })

@@ -1,4 +1,5 @@
-// Two servers and a worker on one database: each delivery is sent by one of them, and each of them sends.
+// Two servers and a worker on one database: each delivery is sent by exactly one process, and every process
+// sends some.
 import t from 'tap'
 import { statement } from '../../infra/database/statements.ts'
 import { openReceiver } from '../support/receiver.ts'
@@ -7,7 +8,7 @@ import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 import { jobMisfits, startWorkingServer } from '../support/working-server.ts'
 
-t.test('two servers and a worker share the sending, and nothing is sent twice', async (t) => {
+t.test('two servers and a worker share the deliveries, and none is sent twice', async (t) => {
   const env = { WEBHOOK_CONCURRENCY: '5' }
   const sent = { first: 0, second: 0 }
   const first = await startWorkingServer(t, { env, sends: false })
@@ -43,7 +44,7 @@ t.test('two servers and a worker share the sending, and nothing is sent twice', 
   }
   let written = 0
   const byWorker = (): number => receiver.received.length - sent.first - sent.second
-  // As long as it takes for everybody to have come in.
+  // Responds when every process has had time to fetch jobs.
   const all = (): boolean => written >= 60 && Math.min(sent.first, sent.second, byWorker()) >= 10
   await Promise.all(
     Array.from({ length: 4 }, async () => {
@@ -67,10 +68,11 @@ t.test('two servers and a worker share the sending, and nothing is sent twice', 
     'its record',
   )
   t.comment(
-    `${written * ids.length} deliveries: ${sent.first} by the first server, ${sent.second} by the second, ${byWorker()} by the worker`,
+    `${written * ids.length} deliveries: ${sent.first} by the first server, ${sent.second} by the second, ` +
+      `${byWorker()} by the worker`,
   )
-  t.ok(Math.min(sent.first, sent.second, byWorker()) > 0, 'everybody took part')
-  t.equal(receiver.received.length, written * ids.length, 'none was lost, none came twice')
+  t.ok(Math.min(sent.first, sent.second, byWorker()) > 0, 'every process sent some')
+  t.equal(receiver.received.length, written * ids.length, 'none was lost or sent twice')
   t.equal(
     new Set(receiver.received.map(({ path, headers }) => `${path} ${headers['webhook-id']}`)).size,
     written * ids.length,
@@ -78,7 +80,8 @@ t.test('two servers and a worker share the sending, and nothing is sent twice', 
   t.same(
     await database.sql(
       statement(
-        'SELECT status::text, jsonb_array_length(attempts) AS attempts, count(*)::int AS n FROM webhook_deliveries GROUP BY 1, 2',
+        `SELECT status::text, jsonb_array_length(attempts) AS attempts, count(*)::int AS n
+         FROM webhook_deliveries GROUP BY 1, 2`,
       ),
       [],
     ),

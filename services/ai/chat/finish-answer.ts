@@ -1,6 +1,6 @@
 // The end of an answer: kept, counted and told of once, by whoever writes it, or by others where nobody does any more.
 import type { components } from '../../../generated/types.ts'
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { ApiError, unavailable } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'

@@ -58,7 +58,7 @@ export interface Writings {
 export interface WritingsOptions {
   database: Database
   listener: Pick<Listener, 'on'>
-  principals: Pick<Principals, 'renew'>
+  principals: Pick<Principals, 'refresh'>
   events: Emitter
   upstreams: Upstreams
   /** Milliseconds between two times that what is written is kept. Default 1,000. */

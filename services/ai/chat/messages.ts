@@ -1,11 +1,11 @@
 // Messages as the API shows them. What a message quotes is shown only to who may read where it is from, at that moment.
 import type { components } from '../../../generated/types.ts'
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import { offsetOf, pageOfRows, type Page, type PageQuery } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
-import { accessColumns, requireAccess, type InSpace } from '../../projects/resource-access.ts'
+import { accessColumns, requireAccess, type WorkspaceResource } from '../../projects/resource-access.ts'
 import { usageColumn } from './sessions.ts'
 
 export type Message = components['schemas']['Message']
@@ -37,8 +37,8 @@ const messageColumns = `m.id, m.session_id, m.role::text, m.content, m.status::t
 const from = `FROM (SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id WHERE m.id = $1) m`
 const read = (lock: boolean) =>
   `SELECT ${messageColumns}, m.user_id, ${accessColumns('m', '$2', { lock })} ${from}`
-const readMessage = statement<OwnedMessage & InSpace>(read(false))
-const lockMessage = statement<OwnedMessage & InSpace>(read(true))
+const readMessage = statement<OwnedMessage & WorkspaceResource>(read(false))
+const lockMessage = statement<OwnedMessage & WorkspaceResource>(read(true))
 
 interface MessageRequest {
   operation: Pick<OperationInfo, 'id' | 'projectAccess'>

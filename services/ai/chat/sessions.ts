@@ -1,12 +1,12 @@
 // Sessions as the API shows them, and the statements behind them.
 import type { components } from '../../../generated/types.ts'
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement, statementOf } from '../../../infra/database/statements.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import { containing, offsetOf, pageOfRows, type Page } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
-import { accessColumns, requireAccess, type InSpace } from '../../projects/resource-access.ts'
+import { accessColumns, requireAccess, type WorkspaceResource } from '../../projects/resource-access.ts'
 
 export type Session = components['schemas']['Session']
 
@@ -23,8 +23,8 @@ const sessionColumns = `s.id, s.project_id, s.title, s.model, s.system_prompt,
 
 const read = (lock: boolean) =>
   `SELECT ${sessionColumns}, ${accessColumns('s', '$2', { lock })} FROM ai_sessions s WHERE s.id = $1`
-const readSession = statement<Session & InSpace>(read(false))
-const lockSession = statement<Session & InSpace>(`${read(true)} FOR NO KEY UPDATE OF s`)
+const readSession = statement<Session & WorkspaceResource>(read(false))
+const lockSession = statement<Session & WorkspaceResource>(`${read(true)} FOR NO KEY UPDATE OF s`)
 
 interface SessionRequest {
   operation: OperationInfo

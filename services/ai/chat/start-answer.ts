@@ -2,7 +2,7 @@
 // the question and the answer to be written. All in one transaction, or nothing.
 import type { components } from '../../../generated/types.ts'
 import type { Config } from '../../../infra/config/config.ts'
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import {
   ApiError,
@@ -17,7 +17,7 @@ import { newId, timeOf } from '../../../infra/ids.ts'
 import type { IdempotencyFingerprint, OperationInfo } from '../../../infra/contract/operation.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { readSettings } from '../../users/settings.ts'
-import { requireOwnSpace } from '../../projects/resource-access.ts'
+import { requireUnrestrictedKey } from '../../projects/resource-access.ts'
 import { requireKnowledge } from '../knowledge/access.ts'
 import { historyOf, messageById, openMessage, type OwnedMessage, type Said } from './messages.ts'
 import { endSilent, patience, type EndingServices } from './finish-answer.ts'
@@ -67,7 +67,7 @@ export async function beginChat(
   return await db.transaction(async (tx) => {
     const before = await takeTurn(tx, services, request)
     if (before !== null) return { message: before, task: null }
-    if (ask.session_id === undefined) requireOwnSpace(principal)
+    if (ask.session_id === undefined) requireUnrestrictedKey(principal)
     const given =
       ask.session_id === undefined
         ? null

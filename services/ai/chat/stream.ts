@@ -1,6 +1,6 @@
 // Telling an answer to whoever follows it: as it is written here, or as it is kept, where another process writes it or it is over.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Database } from '../../../infra/database/database.ts'
+import type { Database } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { ApiError, notFound } from '../../../infra/errors.ts'
 import type { Principal, Principals } from '../../users/authentication.ts'
@@ -71,7 +71,7 @@ export interface Tellings {
 
 export interface TellingsOptions extends EndingServices {
   database: Database
-  principals: Pick<Principals, 'renew'>
+  principals: Pick<Principals, 'refresh'>
   /** Milliseconds after which it is asked again whether somebody may follow. */
   recheck: number
 }
@@ -198,7 +198,7 @@ export function createTellings({ database, principals, recheck, ...ending }: Tel
       if (performance.now() - looked < recheck) return null
       looked = performance.now()
       try {
-        principal = await principals.renew(principal)
+        principal = await principals.refresh(principal)
         await openMessage(database, { operation: reading, params: { id }, principal })
         return null
       } catch (error) {

@@ -1,5 +1,5 @@
 // What a key has used of the models on a day (UTC): counted with every answer, cut off or not, in the transaction that ends it.
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 
 export interface Spent {

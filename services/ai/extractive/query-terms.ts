@@ -1,5 +1,5 @@
 // What a question asks about: those of its words that say something, and how much each says by its rarity.
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { configurations } from '../parsing/search-languages.ts'
 import type { Found } from '../search/search.ts'

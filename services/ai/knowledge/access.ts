@@ -1,11 +1,11 @@
 // Which knowledge bases somebody may draw on.
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { invalidField, notFound } from '../../../infra/errors.ts'
-import { accessColumns, requireRole, type InSpace } from '../../projects/resource-access.ts'
+import { accessColumns, requireRole, type WorkspaceResource } from '../../projects/resource-access.ts'
 import type { Principal } from '../../users/authentication.ts'
 
-const knowledge = statement<InSpace & { id: string }>(
+const knowledge = statement<WorkspaceResource & { id: string }>(
   `SELECT k.id, ${accessColumns('k', '$2')} FROM knowledge_bases k WHERE k.id = ANY($1)`,
 )
 

@@ -1,7 +1,7 @@
 // What a document is found by: its chunks with the lexemes that they have, and the counts of these in its knowledge base,
 // which follow in the same transaction. What is deleted is discounted later, by `discountRemoved`: until then a word may count
 // for commoner than it is.
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { newId } from '../../../infra/ids.ts'
 import { removal } from '../../../infra/database/batch-delete.ts'

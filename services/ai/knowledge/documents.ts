@@ -1,7 +1,7 @@
 // Documents as the API shows them, who may do what with them, and the statements behind them. Whoever changes what is to be
 // read of one puts a job into the queue in the same transaction; services/ai/knowledge/worker.ts takes it out.
 import type { components } from '../../../generated/types.ts'
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { violatedConstraint } from '../../../infra/database/errors.ts'
 import { statement, statementOf } from '../../../infra/database/statements.ts'
 import { conflict, invalidState, notFound } from '../../../infra/errors.ts'
@@ -15,7 +15,7 @@ import {
   accessColumns,
   requirePermission,
   requireState,
-  type InSpace,
+  type WorkspaceResource,
 } from '../../projects/resource-access.ts'
 
 export type Document = components['schemas']['Document']
@@ -51,7 +51,7 @@ export function shown({ owner_id: _owner, wanted: _wanted, ...document }: OwnedD
   return document
 }
 
-type Row = OwnedDocument & InSpace
+type Row = OwnedDocument & WorkspaceResource
 
 // The access stands with the knowledge base, so that a document that is not there is told from one that is someone else's.
 const open = (lock: boolean): string => `

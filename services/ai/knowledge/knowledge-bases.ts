@@ -1,6 +1,6 @@
 // Knowledge bases as the API shows them, and the statements behind them. Their documents go with them.
 import type { components } from '../../../generated/types.ts'
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement, statementOf, type Statement } from '../../../infra/database/statements.ts'
 import { invalidField } from '../../../infra/errors.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
@@ -8,7 +8,7 @@ import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import { containing, offsetOf, pageOfRows, type Page } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { removal } from '../../../infra/database/batch-delete.ts'
-import { accessColumns, requireAccess, type InSpace } from '../../projects/resource-access.ts'
+import { accessColumns, requireAccess, type WorkspaceResource } from '../../projects/resource-access.ts'
 
 export type KnowledgeBase = components['schemas']['KnowledgeBase']
 export type Chunking = components['schemas']['Chunking']
@@ -24,7 +24,7 @@ const ownColumns = `k.id, k.name, k.description, jsonb_build_object('max_tokens'
   k.metadata, k.created_at, k.updated_at`
 const columns = `${ownColumns}, k.project_id`
 
-type Row = KnowledgeBase & InSpace
+type Row = KnowledgeBase & WorkspaceResource
 
 const where = 'FROM knowledge_bases k WHERE k.id = $1'
 const statements = {

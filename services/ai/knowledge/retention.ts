@@ -1,5 +1,5 @@
 // What is left over in the knowledge bases: those of deleted users, and documents that wait for a job which is not there.
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { deleteEach, type RetentionTask } from '../../../infra/jobs/retention.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'

@@ -5,7 +5,7 @@
 // By words it is BM25 (Robertson and Zaragoza, 2009) over the lexemes of every language that the knowledge bases have. The
 // chunks that are ranked are those of the rarest words, and of commoner ones together, up to a bound.
 import type { components } from '../../../generated/types.ts'
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement, statementOf } from '../../../infra/database/statements.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { arrayOf, unit } from '../knowledge/chunk-index.ts'

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { create as contentDisposition } from 'content-disposition'
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { invalidState } from '../../../infra/errors.ts'
 import type { Bytes } from '../../../infra/contract/operation.ts'

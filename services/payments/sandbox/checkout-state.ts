@@ -1,5 +1,5 @@
 // The sandbox's till: what its page shows of a session, and what typing a card or confirming a payment does.
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { findPrice, type Price } from '../products-and-prices.ts'
 import { checkoutById, noCheckout, type OwnedCheckout } from '../checkouts.ts'

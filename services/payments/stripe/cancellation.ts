@@ -1,6 +1,6 @@
 // How a subscription ends is decided here, and Stripe is told of it: until it has heard, nothing counts that it says of that.
 import type { Stripe } from 'stripe'
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import type { GatewayJob, SettleServices } from '../gateway.ts'

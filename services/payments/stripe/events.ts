@@ -1,6 +1,6 @@
 // What Stripe says when it is asked counts, and nothing that an event says: so neither their order nor how often they come matters.
 // Stripe is asked outside of transactions, and what it said is settled in one, with the event that gave the occasion.
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { RolledBack } from '../../../infra/errors.ts'
 import type { RetentionTask } from '../../../infra/jobs/retention.ts'

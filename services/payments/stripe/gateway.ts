@@ -1,6 +1,6 @@
 // Stripe: its own page takes the money, and it tells by signed events of what happened. Inside of transactions what Stripe is to do is only noted,
 // as a job: worker.ts does it.
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import type { GatewayJob, TellingGateway } from '../gateway.ts'

@@ -1,5 +1,5 @@
 // The invoices of Stripe's subscriptions: each is an order here, counted once by its id, and paid or owed as Stripe says.
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { findOrder, insertOrder, type Line, type OwnedOrder } from '../orders.ts'
 import { cancelOrder, keepPayment, lockDeal } from '../settle.ts'

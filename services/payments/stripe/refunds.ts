@@ -1,7 +1,7 @@
 // Money that Stripe gives back: refunds, and whole payments that came too late to pay anything. Nothing is given back twice: before a second try
 // Stripe is asked whether the first came through, because it forgets the keys of requests after a day.
 import type { Stripe } from 'stripe'
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { paymentsNow } from '../clock.ts'
 import { concludeRefund } from '../refunds.ts'

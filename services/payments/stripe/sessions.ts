@@ -1,7 +1,7 @@
 // Checkout sessions at Stripe: made when somebody first comes to pay, settled as Stripe says they went, and expired there when nobody is to pay by
 // them any more.
 import type { Stripe } from 'stripe'
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import { findPrice } from '../products-and-prices.ts'

@@ -1,5 +1,5 @@
 // Subscriptions at Stripe, which renews them itself: its invoices become orders, and its periods and states are taken over.
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { paymentsNow } from '../clock.ts'
 import { isAbandoned } from '../renewals.ts'

@@ -3,7 +3,7 @@
 // connection broke goes on at once although the server has not noticed yet.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { conflict, notFound } from '../../../infra/errors.ts'
 

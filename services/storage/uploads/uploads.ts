@@ -1,6 +1,6 @@
 // Resumable uploads: begun with what the file will be, appended to, and made a file, once, by whoever sends the last byte.
 import type { components } from '../../../generated/types.ts'
-import { type Db } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { conflict, forbidden, gone, notFound, overQuota, RolledBack } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'

@@ -1,0 +1,178 @@
+// API keys: creation, rotation, and the rule that a key never grants more than it has itself. Only a digest
+// of the secret is stored; the secret itself is returned once, when the key is created.
+import type { components } from '../../generated/types.ts'
+import type { ApiKey as ApiKeyRow } from '../../generated/prisma/client.ts'
+import { digestOf, newSecret, startOf, type KeyMode } from '../../infra/api-key-format.ts'
+import type { Db } from '../../infra/database/database.ts'
+import { statement } from '../../infra/database/statements.ts'
+import { forbidden, invalidField, invalidState, notFound } from '../../infra/errors.ts'
+import { newId, timeOf } from '../../infra/ids.ts'
+import type { Principal } from './authentication.ts'
+
+export type Scope = components['schemas']['Scope']
+export type ApiKey = components['schemas']['ApiKey']
+export type ApiKeyWithSecret = components['schemas']['ApiKeyWithSecret']
+
+export const allScopes: readonly Scope[] = [
+  'user:read',
+  'user:write',
+  'projects:read',
+  'projects:write',
+  'storage:read',
+  'storage:write',
+  'ai:read',
+  'ai:write',
+  'payments:read',
+  'payments:write',
+  'webhooks:read',
+  'webhooks:write',
+  'keys:write',
+  'admin',
+]
+
+/** The scopes of a new user's first key: all scopes, `admin` only for an admin. */
+export function defaultScopes(role: 'user' | 'admin'): Scope[] {
+  return allScopes.filter((scope) => scope !== 'admin' || role === 'admin')
+}
+
+export function toApiKey(row: Omit<ApiKeyRow, 'digest'>): ApiKey {
+  return {
+    id: row.id,
+    name: row.name,
+    start: row.start,
+    scopes: row.scopes as Scope[],
+    project_ids: row.allProjects ? null : row.projectIds,
+    expires_at: row.expiresAt?.toISOString() ?? null,
+    last_used_at: row.lastUsedAt?.toISOString() ?? null,
+    created_at: row.createdAt.toISOString(),
+    revoked_at: row.revokedAt?.toISOString() ?? null,
+  }
+}
+
+export interface NewApiKey {
+  userId: string
+  name: string
+  scopes: Scope[]
+  /** null for all projects of the user. */
+  projectIds: string[] | null
+  /** null for a key that does not expire. */
+  expiresAt: Date | null
+}
+
+/**
+ * Inserts a key and returns it with its secret.
+ * @param secret the secret to use; default: a new random secret.
+ */
+export async function insertApiKey(
+  tx: Db,
+  mode: KeyMode,
+  { userId, name, scopes, projectIds, expiresAt }: NewApiKey,
+  secret = newSecret(mode),
+): Promise<ApiKeyWithSecret> {
+  const id = newId('key')
+  const row = await tx.prisma.apiKey.create({
+    data: {
+      id,
+      userId,
+      name,
+      scopes,
+      projectIds: projectIds ?? [],
+      allProjects: projectIds === null,
+      expiresAt,
+      start: startOf(secret),
+      digest: Buffer.from(digestOf(secret), 'hex'),
+      createdAt: timeOf(id),
+    },
+  })
+  return { ...toApiKey(row), key: secret }
+}
+
+/**
+ * The caller's API key.
+ * @throws 404 when the key does not exist, 403 when it belongs to another user.
+ */
+export async function findOwnApiKey(db: Db, id: string, { userId }: Principal) {
+  const row = await db.prisma.apiKey.findUnique({ where: { id } })
+  if (row === null) throw notFound('API key', id)
+  if (row.userId !== userId) throw forbidden('This API key belongs to another user.')
+  return row
+}
+
+const lockApiKeyRow = statement<{ digest: string }>(
+  "SELECT encode(digest, 'hex') AS digest FROM api_keys WHERE id = $1 FOR NO KEY UPDATE",
+)
+
+/**
+ * `findOwnApiKey`, with a lock on the row until the transaction ends.
+ * @returns the row, and the digest in hex that `Principals.waitForInvalidation` takes.
+ */
+export async function lockOwnApiKey(tx: Db, id: string, principal: Principal) {
+  const [locked] = await tx.sql(lockApiKeyRow, [id])
+  return { row: await findOwnApiKey(tx, id, principal), digest: locked.digest }
+}
+
+export interface Rotation {
+  /** When the new key expires; undefined: when the old key would have expired. */
+  expiresAt: Date | null | undefined
+  /** How long the old key stays valid. With 0 it is revoked at once. */
+  overlapSeconds: number
+}
+
+/**
+ * Replaces a key by a new key with the same name, scopes and projects.
+ * @returns the new key, the old key as it was before, and the old key's digest in hex.
+ */
+export async function replaceApiKey(
+  tx: Db,
+  mode: KeyMode,
+  principal: Principal,
+  id: string,
+  { expiresAt, overlapSeconds }: Rotation,
+): Promise<{ key: ApiKeyWithSecret; previous: ApiKey; digest: string }> {
+  const { row: old, digest } = await lockOwnApiKey(tx, id, principal)
+  if (old.revokedAt !== null) throw invalidState('key', 'revoked')
+  if (old.expiresAt !== null && old.expiresAt <= new Date()) throw invalidState('key', 'expired')
+  const scopes = old.scopes as Scope[]
+  const projectIds = old.allProjects ? null : old.projectIds
+  requireGrantable(principal, scopes, projectIds)
+  const key = await insertApiKey(tx, mode, {
+    userId: old.userId,
+    name: old.name,
+    scopes,
+    projectIds,
+    expiresAt: expiresAt === undefined ? old.expiresAt : expiresAt,
+  })
+  const validUntil = new Date(
+    Math.min(Date.now() + overlapSeconds * 1000, old.expiresAt?.getTime() ?? Infinity),
+  )
+  await tx.prisma.apiKey.update({
+    where: { id },
+    data: overlapSeconds === 0 ? { revokedAt: validUntil } : { expiresAt: validUntil },
+    select: { id: true },
+  })
+  return { key, previous: toApiKey(old), digest }
+}
+
+/** Throws 403 when a new key would have scopes or projects that the calling key does not have. */
+export function requireGrantable(principal: Principal, scopes: Scope[], projectIds: string[] | null): void {
+  const missing = scopes.find((scope) => !principal.scopes.has(scope))
+  if (missing !== undefined)
+    throw forbidden(`This API key does not have the scope ${missing}, so it cannot grant it.`, 'scope')
+  const own = principal.projectIds
+  if (own === null) return
+  if (projectIds === null || projectIds.some((id) => !own.has(id))) {
+    throw forbidden(
+      'This API key is limited to some projects; project_ids must name only those projects.',
+      'project_ids',
+    )
+  }
+}
+
+/** The `expires_at` of a request, where null means never. Throws 400 for a time in the past. */
+export function parseExpiresAt(text: string | null | undefined): Date | null | undefined {
+  if (text === null || text === undefined) return text
+  const date = new Date(text)
+  if (date.getTime() <= Date.now())
+    throw invalidField('expires_at', 'future', 'expires_at must be in the future.')
+  return date
+}
