@@ -12,7 +12,7 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { toProfile } from '../../services/users/users.ts'
 import { askFor, beside, fixtures, ofNothing, operationIds, otherScope, secured, send, successOf } from '../support/operation-fixtures.ts'
 import { type Ask, type Fixture } from '../support/operation-fixture.ts'
-import { catalogueOf, insertedSubscription, pages } from '../support/db-fixtures-payments.ts'
+import { catalogFor, insertedSubscription, pages } from '../support/db-fixtures-payments.ts'
 import {
   createDump,
   insertedKey,
@@ -198,7 +198,7 @@ const severalThings: Array<{
 ]
 
 async function sessionOf(mode: 'payment' | 'subscription'): Promise<Pick<Ask, 'id' | 'body'>> {
-  const { price, monthly } = await catalogueOf(server)
+  const { price, monthly } = await catalogFor(server)
   return {
     id: 'createCheckout',
     body: { mode, items: [{ price_id: mode === 'payment' ? price : monthly }], ...pages },

@@ -3,7 +3,7 @@
 import t from 'tap'
 import { createStripeWorker } from '../../services/payments/stripe/worker.ts'
 import type { Person } from '../support/server.ts'
-import { openStripeShop, type StripeShop } from '../support/stripe-fixtures.ts'
+import { startStripeFixture, type StripeFixture } from '../support/stripe-fixtures.ts'
 import type { StripeEvent } from '../support/stripe.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -32,7 +32,7 @@ function shuffled<T>(items: T[], random: () => number): T[] {
 }
 
 /** Delivers some at a time. */
-async function deliver({ server, stripe }: StripeShop, events: StripeEvent[]): Promise<void> {
+async function deliver({ server, stripe }: StripeFixture, events: StripeEvent[]): Promise<void> {
   const waiting = [...events]
   await Promise.all(
     Array.from({ length: 6 }, async () => {
@@ -47,7 +47,7 @@ async function deliver({ server, stripe }: StripeShop, events: StripeEvent[]): P
 type Listen = (events: StripeEvent[]) => Promise<void>
 
 /** An order that is paid, refunded in part, and once in vain; and a subscription that is renewed, fails, recovers and ends. */
-async function live(shop: StripeShop, person: Person, listen: Listen): Promise<StripeEvent[]> {
+async function live(shop: StripeFixture, person: Person, listen: Listen): Promise<StripeEvent[]> {
   const { server, stripe } = shop
   const first = stripe.events.length
   let told = first
@@ -72,7 +72,7 @@ async function live(shop: StripeShop, person: Person, listen: Listen): Promise<S
       'the refund',
     )
     const given = [...stripe.refunds.values()].find(({ metadata }) => metadata!.refund_id === id)!
-    await happens(() => stripe.calendar.concludeRefund(given, amount === 300 ? 'succeeded' : 'failed'))
+    await happens(() => stripe.calendar.completeRefund(given, amount === 300 ? 'succeeded' : 'failed'))
   }
   let unpaid: any
   await happens(() => {
@@ -101,7 +101,7 @@ const queries = {
   told: `SELECT type, count(*)::int AS n FROM events WHERE user_id = $1 AND type NOT IN ('subscription.updated') GROUP BY type ORDER BY type`,
 }
 
-async function endOf({ server }: StripeShop, { id }: Person): Promise<Record<string, unknown[]>> {
+async function endOf({ server }: StripeFixture, { id }: Person): Promise<Record<string, unknown[]>> {
   return Object.fromEntries(
     await Promise.all(
       Object.entries(queries).map(async ([name, query]) => [
@@ -116,7 +116,7 @@ t.test(
   `a story told ${shuffles * replays} times in ${shuffles} shuffles has one end`,
   { timeout: 1_800_000 },
   async (t) => {
-    const shop = await openStripeShop(t, { sends: false })
+    const shop = await startStripeFixture(t, { sends: false })
     const { server, stripe } = shop
     const { database, events, gateways, gatewayJobs: jobs } = server.services
     const worker = createStripeWorker({

@@ -5,9 +5,9 @@ import t from 'tap'
 import { openDatabase, statement } from '../../infra/database/database.ts'
 import { createClient, type Client, type Reply } from '../support/client.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { unbalanced } from '../support/ledger-invariants.ts'
+import { ledgerViolations } from '../support/ledger-invariants.ts'
 import { bootstrapKey, spawnServer, type ServerProcess } from '../support/process.ts'
-import { answerQuestion, cards, openShop, pages, payBy } from '../support/catalog-fixtures.ts'
+import { answerConfirmation, cards, createCatalog, pages, payBy } from '../support/catalog-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const long = process.env['FAULTS'] === 'long'
@@ -41,7 +41,7 @@ t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, asy
   let server: ServerProcess = await start()
   let client: Client = createClient(server.url, bootstrapKey)
   let up: Promise<void> = Promise.resolve()
-  const shop = await openShop({ admin: { client } as never })
+  const shop = await createCatalog({ admin: { client } as never })
 
   const intents: Intent[] = []
   const orders: string[] = []
@@ -155,7 +155,7 @@ t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, asy
     if ((await attempt('pay', () => payBy(server, session, cards.asks))) === undefined) return
     if (!/name="payment"/.test((await attempt('look', () => client.get(`/pay/${session}`)))?.text ?? ''))
       return
-    await attempt('confirm', () => answerQuestion(server, session, 'confirm'))
+    await attempt('confirm', () => answerConfirmation(server, session, 'confirm'))
   }
 
   const began = Date.now()
@@ -224,7 +224,7 @@ t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, asy
     intents.filter(({ done }) => done.length > 0).length,
     'what had an effect is remembered, and nothing else',
   )
-  t.same(await unbalanced(database), [], 'the ledger balances')
+  t.same(await ledgerViolations(database), [], 'the ledger balances')
   const paid = await count("orders WHERE status NOT IN ('pending', 'canceled')")
   t.ok(paid > calls / 50, `${paid} orders were paid`)
   t.comment(

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { testCards } from '../../services/payments/sandbox/gateway.ts'
-import { readCard } from '../../services/payments/sandbox/page/card-validation.ts'
+import { validateCard } from '../../services/payments/sandbox/page/card-validation.ts'
 import { createClient, type Reply } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
 import {
@@ -15,7 +15,7 @@ import {
   beginCheckout,
   cards,
   eventsAbout,
-  openShop,
+  createCatalog,
 } from '../support/catalog-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -28,7 +28,7 @@ const browserPath = [
 
 const seller = 'Ecke & <i>Söhne</i>'
 const server = await startServer(t, { env: { SELLER_NAME: seller } })
-const catalogue = await openShop(server)
+const catalogue = await createCatalog(server)
 const ada = await server.person()
 const stranger = createClient(server.url, null)
 const { pays, declined, asks, slow } = cards
@@ -124,8 +124,8 @@ t.test('it says that it is a sandbox, and which cards there are', async (t) => {
   const { text } = await look(await session())
   t.match(text, 'This is a sandbox.')
   t.match(text, 'never type the number of a real one')
-  for (const { number, says } of testCards)
-    t.match(text, `${number.replace(/\d{4}(?=\d)/g, '$& ')}</code></dt><dd>${says}</dd>`)
+  for (const { number, description } of testCards)
+    t.match(text, `${number.replace(/\d{4}(?=\d)/g, '$& ')}</code></dt><dd>${description}</dd>`)
 })
 
 t.test('it runs nothing, loads nothing, sends its forms nowhere else and is kept by nobody', async (t) => {
@@ -311,7 +311,7 @@ t.test('a card may be typed in many ways', (t) => {
   const problems = (typed: object): string =>
     Object.keys(
       (
-        readCard({ number: pays, expiry: '12 / 34', cvc: '123', name: 'Ada', ...typed }, now) as {
+        validateCard({ number: pays, expiry: '12 / 34', cvc: '123', name: 'Ada', ...typed }, now) as {
           problems?: object
         }
       ).problems ?? {},

@@ -6,21 +6,21 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Reply } from '../support/client.ts'
 import {
-  Books,
+  PaymentModel,
   day,
   hour,
   type ModelOrder,
   type ModelSession,
   type ModelSubscription,
 } from '../support/payment-model.ts'
-import { unbalanced } from '../support/ledger-invariants.ts'
+import { ledgerViolations } from '../support/ledger-invariants.ts'
 import { startServer } from '../support/server.ts'
 import {
   addPrice,
   advance,
-  answerQuestion,
+  answerConfirmation,
   cards,
-  openShop,
+  createCatalog,
   pages,
   payBy,
 } from '../support/catalog-fixtures.ts'
@@ -29,7 +29,7 @@ const long = process.env['FAULTS'] === 'long'
 const { runs, commands } = long ? { runs: 600, commands: 60 } : { runs: 60, commands: 25 }
 
 const server = await startServer(t)
-const shop = await openShop(server)
+const shop = await createCatalog(server)
 const ada = await server.person()
 const { admin } = server
 const { database } = server.services
@@ -62,7 +62,7 @@ function gist({ status, body }: Reply): string {
 const anchors = new Map<string, number>()
 
 /** The model's view is what the API says. */
-async function compare(books: Books): Promise<void> {
+async function compare(books: PaymentModel): Promise<void> {
   const [orders, subscriptions] = await Promise.all([
     get('orders?limit=100&order=asc'),
     get('subscriptions?limit=100&order=asc'),
@@ -116,7 +116,7 @@ async function compare(books: Books): Promise<void> {
     )
     if (known.status !== 'open') settled.add(known.id)
   }
-  assert.deepEqual(await unbalanced(database), [])
+  assert.deepEqual(await ledgerViolations(database), [])
 }
 
 /** Sessions that are over, and were looked at then. */
@@ -125,11 +125,11 @@ const settled = new Set<string>()
 /** A command: does something to both, and holds the one against the other. `which` picks one of what there is. */
 function command<Args extends unknown[]>(
   name: string,
-  act: (books: Books, ...args: Args) => Promise<void>,
-  possible: (books: Books) => boolean = () => true,
+  act: (books: PaymentModel, ...args: Args) => Promise<void>,
+  possible: (books: PaymentModel) => boolean = () => true,
 ) {
-  return (...args: Args): fc.AsyncCommand<Books, null> => ({
-    check: (books) => possible(books as Books),
+  return (...args: Args): fc.AsyncCommand<PaymentModel, null> => ({
+    check: (books) => possible(books as PaymentModel),
     async run(books) {
       await act(books, ...args)
       await compare(books)
@@ -138,14 +138,14 @@ function command<Args extends unknown[]>(
   })
 }
 
-const hasOrders = ({ orders }: Books): boolean => orders.some(({ id }) => id !== null)
-const hasSessions = ({ sessions }: Books): boolean => sessions.length > 0
-const hasSubscriptions = ({ subscriptions }: Books): boolean => subscriptions.length > 0
+const hasOrders = ({ orders }: PaymentModel): boolean => orders.some(({ id }) => id !== null)
+const hasSessions = ({ sessions }: PaymentModel): boolean => sessions.length > 0
+const hasSubscriptions = ({ subscriptions }: PaymentModel): boolean => subscriptions.length > 0
 /** The newest are picked most often. */
 const pick = <T>(things: T[], which: number): T => things[things.length - 1 - (which % things.length)]
-const orderAt = ({ orders }: Books, which: number): ModelOrder => pick(orders, which)
-const sessionAt = ({ sessions }: Books, which: number): ModelSession => pick(sessions, which)
-const subscriptionAt = ({ subscriptions }: Books, which: number): ModelSubscription =>
+const orderAt = ({ orders }: PaymentModel, which: number): ModelOrder => pick(orders, which)
+const sessionAt = ({ sessions }: PaymentModel, which: number): ModelSession => pick(sessions, which)
+const subscriptionAt = ({ subscriptions }: PaymentModel, which: number): ModelSubscription =>
   pick(subscriptions, which)
 
 const createOrder = command('order', async (books, quantity: number) => {
@@ -242,7 +242,7 @@ const recover = command(
 )
 
 const isOverdue =
-  (books: Books) =>
+  (books: PaymentModel) =>
   ({ status, orders }: ModelSubscription): boolean =>
     status === 'past_due' && books.openSessionOf(orders.at(-1)!) === undefined
 
@@ -264,7 +264,7 @@ const answer = command(
       ({ status, awaits }) => status === 'open' && awaits === 'confirmation',
     )
     const session = pick(asked, which)
-    assert.equal((await answerQuestion(server, session.id, decision)).status, 303)
+    assert.equal((await answerConfirmation(server, session.id, decision)).status, 303)
     books.answer(session, decision === 'confirm')
   },
   ({ sessions }) => sessions.some(({ status, awaits }) => status === 'open' && awaits === 'confirmation'),
@@ -401,7 +401,7 @@ t.test(`${runs} sequences of up to ${commands} commands`, { timeout: 0 }, async 
     fc.commands(anyCommand, { maxCommands: commands, size: 'max', replayPath }),
     async (sequence) => {
       await forget()
-      const books = new Books()
+      const books = new PaymentModel()
       await fc.asyncModelRun(() => ({ model: books, real: null }), sequence)
       steps += [...sequence].length
     },

@@ -2,23 +2,23 @@
 import t from 'tap'
 import { RolledBack } from '../../infra/errors.ts'
 import { payByCard } from '../../services/payments/sandbox/checkout-state.ts'
-import { unbalanced } from '../support/ledger-invariants.ts'
+import { ledgerViolations } from '../support/ledger-invariants.ts'
 import { startServer } from '../support/server.ts'
 import {
   addPrice,
   advance,
-  answerQuestion,
+  answerConfirmation,
   beginCheckout,
   cards,
   eventsAbout,
-  openShop,
+  createCatalog,
   pages,
   payBy,
   subscribe,
 } from '../support/catalog-fixtures.ts'
 
 const server = await startServer(t)
-const shop = await openShop(server)
+const shop = await createCatalog(server)
 const ada = await server.person()
 const { admin } = server
 const { database } = server.services
@@ -43,7 +43,7 @@ const triesOf = async (id: string): Promise<string[]> => {
 }
 
 t.afterEach(async () => {
-  t.same(await unbalanced(database), [], 'the ledger balances')
+  t.same(await ledgerViolations(database), [], 'the ledger balances')
 })
 
 t.test('an order is made, paid by a session, and given back in two parts', async (t) => {
@@ -80,7 +80,7 @@ t.test('an order is made, paid by a session, and given back in two parts', async
   )
   await payBy(server, checkout.id, cards.declined)
   await payBy(server, checkout.id, cards.asks)
-  await answerQuestion(server, checkout.id, 'reject')
+  await answerConfirmation(server, checkout.id, 'reject')
   t.equal((await get(`orders/${made.id}`)).status, 'pending')
   await payBy(server, checkout.id, cards.pays)
   const paid = await get(`orders/${made.id}`)
@@ -503,7 +503,7 @@ t.test('the ledger finds every kind of damage', async (t) => {
       for (const table of ['orders', 'order_items', 'payments', 'checkouts', 'subscriptions'])
         await tx.sql({ text: `ALTER TABLE ${table} DISABLE TRIGGER USER` }, [])
       await tx.sql({ text }, [])
-      t.match((await unbalanced(tx)).join('\n'), sentence, text)
+      t.match((await ledgerViolations(tx)).join('\n'), sentence, text)
       throw new RolledBack()
     })
     await damaged.catch((error) => {

@@ -2,26 +2,26 @@
 import t from 'tap'
 import { createBilling } from '../../services/payments/worker.ts'
 import { moveClock, paymentsNow } from '../../services/payments/clock.ts'
-import { doDue, firstDue } from '../../services/payments/renewals.ts'
+import { runDueTask, nextDueTask } from '../../services/payments/renewals.ts'
 import type { Reply } from '../support/client.ts'
-import { unbalanced } from '../support/ledger-invariants.ts'
+import { ledgerViolations } from '../support/ledger-invariants.ts'
 import { startServer } from '../support/server.ts'
 import {
   addPrice,
   advance,
   advanceTo,
-  answerQuestion,
+  answerConfirmation,
   beginCheckout,
   cards,
   eventsAbout,
-  openShop,
+  createCatalog,
   payBy,
   subscribe,
 } from '../support/catalog-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t)
-const shop = await openShop(server)
+const shop = await createCatalog(server)
 const ada = await server.person()
 const { admin } = server
 const { database } = server.services
@@ -52,7 +52,7 @@ const triesOf = async (id: string): Promise<string[]> =>
   ).rows.map(({ status }) => status)
 
 t.afterEach(async () => {
-  t.same(await unbalanced(database), [], 'the ledger balances')
+  t.same(await ledgerViolations(database), [], 'the ledger balances')
 })
 
 t.test('200 completions of one session pay it once', async (t) => {
@@ -103,7 +103,7 @@ t.test('a payment that is confirmed and rejected at once is one of both', async 
   for (let round = 0; round < 5; round++) {
     const { id, order_id: orderId } = await beginCheckout(ada, { items: [{ price_id: shop.price }] })
     await payBy(server, id, cards.asks)
-    await many(20, (i) => answerQuestion(server, id, i % 2 === 0 ? 'confirm' : 'reject').catch(() => null))
+    await many(20, (i) => answerConfirmation(server, id, i % 2 === 0 ? 'confirm' : 'reject').catch(() => null))
     const { status } = await get(`orders/${orderId}`)
     t.same(await triesOf(orderId), [status === 'paid' ? 'succeeded' : 'failed'])
   }
@@ -247,15 +247,15 @@ t.test('what is due is done once, by however many workers', async (t) => {
   const unpaid = await many(4, () => beginCheckout(ada, { items: [{ price_id: shop.price }] }))
   await moveClock(database, new Date((await paymentsNow(database)).getTime() + 8 * 86_400_000))
 
-  const due = (await firstDue(database))!
-  await many(10, () => doDue(database, server.services, due))
+  const due = (await nextDueTask(database))!
+  await many(10, () => runDueTask(database, server.services, due))
   const errors: Error[] = []
   const workers = Array.from({ length: 4 }, () =>
     createBilling({ ...server.services, onError: (error) => errors.push(error), interval: 5 }),
   )
   for (const worker of workers) worker.start()
   await Promise.all([
-    waitUntil(async () => (await firstDue(database)) === null),
+    waitUntil(async () => (await nextDueTask(database)) === null),
     advance(server, { seconds: 1 }),
   ])
   await Promise.all(workers.map((worker) => worker.close()))

@@ -7,16 +7,16 @@ import { startServer, type Person } from '../support/server.ts'
 import {
   addPrice,
   advance,
-  answerQuestion,
+  answerConfirmation,
   beginCheckout,
   cards,
-  openShop,
+  createCatalog,
   payBy,
 } from '../support/catalog-fixtures.ts'
 
 const seller = 'Ecke & <i>Söhne</i>'
 const server = await startServer(t, { env: { SELLER_NAME: seller } })
-const shop = await openShop(server)
+const shop = await createCatalog(server)
 const ada = await server.person()
 
 function receipt(
@@ -144,7 +144,7 @@ t.test('it names the card that paid, and none that did not', async (t) => {
   const { id, order_id: order } = await beginCheckout(ada, { items: [{ price_id: shop.price }] })
   await payBy(server, id, cards.declined)
   await payBy(server, id, cards.asks)
-  await answerQuestion(server, id, 'confirm')
+  await answerConfirmation(server, id, 'confirm')
   const { text } = await receipt(order)
   t.match(text, 'Visa ending in 3155')
   t.notMatch(text, '0002')

@@ -3,24 +3,24 @@ import t, { type Test } from 'tap'
 import { runRetention } from '../support/retention.ts'
 import { createBilling } from '../../services/payments/worker.ts'
 import { moveClock } from '../../services/payments/clock.ts'
-import { unbalanced } from '../support/ledger-invariants.ts'
+import { ledgerViolations } from '../support/ledger-invariants.ts'
 import { startServer, type Person } from '../support/server.ts'
 import {
   addPrice,
   advance,
   advanceTo,
-  answerQuestion,
+  answerConfirmation,
   beginCheckout,
   cards,
   eventsAbout,
-  openShop,
+  createCatalog,
   payBy,
   subscribe,
 } from '../support/catalog-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t)
-const shop = await openShop(server)
+const shop = await createCatalog(server)
 const ada = await server.person()
 const { database } = server.services
 const day = 86_400_000
@@ -82,7 +82,7 @@ const daysAfter = (from: string, days: number): string =>
 /** What was paid in projects that are removed for good, and their events with them. */
 const forgotten: string[] = []
 t.afterEach(async () => {
-  const sentences = await unbalanced(database)
+  const sentences = await ledgerViolations(database)
   t.same(
     sentences.filter((sentence) => !forgotten.some((id) => sentence.startsWith(id))),
     [],
@@ -276,7 +276,7 @@ t.test('who pays the overdue order has the subscription back, and later renewals
   await payBy(server, checkout.id, cards.declined)
   t.equal((await subscriptionNow(id)).status, 'past_due')
   await payBy(server, checkout.id, cards.asks)
-  await answerQuestion(server, checkout.id, 'confirm')
+  await answerConfirmation(server, checkout.id, 'confirm')
   t.match(
     await subscriptionNow(id),
     {

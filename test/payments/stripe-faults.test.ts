@@ -1,11 +1,11 @@
 // Stripe out of reach, slow, or of another opinion, and everything at once: nothing is paid, refunded or told of twice, and nothing is lost.
 import t from 'tap'
-import { connectStripe } from '../../services/payments/stripe/client.ts'
+import { createStripeClient } from '../../services/payments/stripe/client.ts'
 import { startServer, type Person } from '../support/server.ts'
-import { openStripeShop } from '../support/stripe-fixtures.ts'
+import { startStripeFixture } from '../support/stripe-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const shop = await openStripeShop(t)
+const shop = await startStripeFixture(t)
 const { server, stripe } = shop
 const { database, events, gateways } = server.services
 const gateway = gateways.stripe!
@@ -180,7 +180,7 @@ t.test('a job that is done by two, or again after its server died, has one effec
     gateway.perform(database, { events, gateways }, job, { repeated, attempt: String(Math.random()) })
   // Stripe has done it, and the server has died before it could note that.
   stripe.fail('reset after', { on: /^POST \/v1\/refunds$/ })
-  await t.rejects(perform(false), { message: /^Stripe failed/, passing: true })
+  await t.rejects(perform(false), { message: /^Stripe failed/, retryable: true })
   stripe.heal()
   await Promise.all([perform(true), perform(true), perform(false)])
   await perform(true)
@@ -201,7 +201,7 @@ t.test('a refund that fails at Stripe has failed here, and its amount is there a
   await shop.settled()
   t.match(await server.admin.client.post(`/payments/orders/${order}/refunds`, { amount: 1 }), { status: 409 })
   const before = stripe.events.length
-  stripe.calendar.concludeRefund(madeAt(late.id)[0], 'failed')
+  stripe.calendar.completeRefund(madeAt(late.id)[0], 'failed')
   await shop.deliverFrom(before)
   t.equal((await refundNow(bob, late)).status, 'failed')
   t.match(await shop.order(bob, order), { status: 'paid', refunded_amount: 0 })
@@ -226,7 +226,7 @@ t.test('what Stripe calls done and takes back later stays done here', async (t) 
   const wanted = await refund(order, 100)
   await waitUntil(async () => (await refundNow(bob, wanted)).status === 'succeeded')
   const before = stripe.events.length
-  stripe.calendar.concludeRefund(madeAt(wanted.id)[0], 'failed')
+  stripe.calendar.completeRefund(madeAt(wanted.id)[0], 'failed')
   await shop.deliverFrom(before)
   t.equal((await refundNow(bob, wanted)).status, 'succeeded')
   t.match(await shop.order(bob, order), { refunded_amount: 100 })
@@ -286,18 +286,18 @@ t.test('after three days of failures a job is given up', async (t) => {
 })
 
 t.test('Stripe is not waited for without end', async (t) => {
-  const connection = connectStripe({
+  const connection = createStripeClient({
     secretKey: stripe.secretKey,
     webhookSecret: 'whsec_x',
     apiBase: stripe.url,
-    timeout: 300,
+    timeoutMs: 300,
     retries: 1,
   })
   t.teardown(() => connection.close())
   stripe.fail('hang')
   await t.rejects(
-    connection.ask((api) => api.refunds.create({ payment_intent: 'pi_x' }, { idempotencyKey: 'refund:x' })),
-    { message: /StripeConnectionError/, passing: true },
+    connection.request((api) => api.refunds.create({ payment_intent: 'pi_x' }, { idempotencyKey: 'refund:x' })),
+    { message: /StripeConnectionError/, retryable: true },
   )
   stripe.heal()
   t.equal(

@@ -1,10 +1,10 @@
 // Subscriptions that Stripe renews: their periods, failures and ends, as it tells of them and as they are decided here.
 import t from 'tap'
 import type { Person } from '../support/server.ts'
-import { openStripeShop } from '../support/stripe-fixtures.ts'
+import { startStripeFixture } from '../support/stripe-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const shop = await openStripeShop(t)
+const shop = await startStripeFixture(t)
 const { server, stripe } = shop
 const get = async (person: Person, id: string): Promise<any> =>
   (await person.client.get(`/payments/subscriptions/${id}`)).body

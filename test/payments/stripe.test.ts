@@ -2,10 +2,10 @@
 import t from 'tap'
 import { runRetention } from '../support/retention.ts'
 import { stripeEventRetentionTasks } from '../../services/payments/stripe/events.ts'
-import { openStripeShop } from '../support/stripe-fixtures.ts'
+import { startStripeFixture } from '../support/stripe-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const shop = await openStripeShop(t)
+const shop = await startStripeFixture(t)
 const { server, stripe } = shop
 const ada = await server.person()
 

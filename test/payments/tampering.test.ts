@@ -1,20 +1,20 @@
 // What a customer must not decide: prices, totals, states, whose something is. It is refused by name, and nothing is written.
 import t from 'tap'
 import spec from '../../generated/openapi.json' with { type: 'json' }
-import { unbalanced } from '../support/ledger-invariants.ts'
+import { ledgerViolations } from '../support/ledger-invariants.ts'
 import { startServer, type Person } from '../support/server.ts'
 import {
   addPrice,
   beginCheckout,
   cards,
-  openShop,
+  createCatalog,
   pages,
   payBy,
   subscribe,
 } from '../support/catalog-fixtures.ts'
 
 const server = await startServer(t)
-const shop = await openShop(server)
+const shop = await createCatalog(server)
 const { admin } = server
 const [ada, bob] = [await server.person(), await server.person()]
 const { pool } = server.services.database
@@ -585,5 +585,5 @@ t.test('a key that was used stands for the body that it was used with', async (t
 })
 
 t.test('after all of it the ledger balances', async (t) => {
-  t.same(await unbalanced(server.services.database), [])
+  t.same(await ledgerViolations(server.services.database), [])
 })

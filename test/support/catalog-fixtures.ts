@@ -11,7 +11,7 @@ export const cards = {
   slow: '4000 0000 0000 6976',
 }
 
-export interface Shop {
+export interface Catalog {
   product: string
   /** Paid once, 19.99 EUR. */
   price: string
@@ -19,7 +19,7 @@ export interface Shop {
   monthly: string
 }
 
-export async function openShop({ admin }: Pick<TestServer, 'admin'>): Promise<Shop> {
+export async function createCatalog({ admin }: Pick<TestServer, 'admin'>): Promise<Catalog> {
   const product = (await admin.client.post('/payments/products', { name: 'Team plan' })).body.id
   const price = await addPrice(admin.client, product, { unit_amount: 1999 })
   const monthly = await addPrice(admin.client, product, {
@@ -59,7 +59,7 @@ export async function payBy(
 }
 
 /** Answers what the page of a session asks for a confirmation of. */
-export async function answerQuestion(
+export async function answerConfirmation(
   { url }: Pick<TestServer, 'url'>,
   session: string,
   decision: 'confirm' | 'reject',

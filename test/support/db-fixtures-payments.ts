@@ -6,16 +6,16 @@ import { paymentsNow } from '../../services/payments/clock.ts'
 import { findOrder, insertOrder, priceItems, type NewOrder } from '../../services/payments/orders.ts'
 import { refundOrder } from '../../services/payments/refunds.ts'
 import {
-  endSubscription,
+  cancelSubscriptionNow,
   expireCheckout,
-  keepPayment,
-  lockDeal,
-  settlePayment,
-  type Told,
+  recordPaymentAttempt,
+  lockOrder,
+  applyPayment,
+  type PaymentNotification,
 } from '../../services/payments/settle.ts'
 import {
   insertSubscription,
-  setEnd,
+  setCancelAtPeriodEnd,
   setLatestOrder,
   subscriptionById,
 } from '../../services/payments/subscriptions.ts'
@@ -26,22 +26,22 @@ export const pages = { success_url: 'https://shop.example/thanks', cancel_url: '
 export const card = { brand: 'Visa', last4: '4242', renews: true }
 
 /** A product with a price of 19.99 EUR that is paid once, and one of 10.00 EUR a month. */
-export interface Catalogue {
+export interface Catalog {
   product: string
   price: string
   monthly: string
 }
 
-const catalogues = new WeakMap<TestServer, Promise<Catalogue>>()
+const catalogues = new WeakMap<TestServer, Promise<Catalog>>()
 
 /** The catalogue of a server, made once. */
-export async function catalogueOf(server: TestServer): Promise<Catalogue> {
+export async function catalogFor(server: TestServer): Promise<Catalog> {
   const found = catalogues.get(server) ?? newCatalogue(server)
   catalogues.set(server, found)
   return await found
 }
 
-async function newCatalogue(server: TestServer): Promise<Catalogue> {
+async function newCatalogue(server: TestServer): Promise<Catalog> {
   const product = await insertedProduct(server)
   return {
     product,
@@ -87,7 +87,7 @@ export async function insertedOrder(
   ownerId: string,
   { projectId = null, quantity = 1, status = 'pending' }: Bought & { status?: 'pending' | 'paid' } = {},
 ): Promise<string> {
-  const { price } = await catalogueOf(server)
+  const { price } = await catalogFor(server)
   return await server.services.database.transaction(async (tx) => {
     const { id } = await newOrder(tx, { price, quantity }, { projectId, ownerId })
     if (status === 'paid') await pay(server, tx, id)
@@ -106,7 +106,7 @@ async function newOrder(
   })
 }
 
-const told = async (tx: Db, checkoutId: string | null): Promise<Told> => ({
+const told = async (tx: Db, checkoutId: string | null): Promise<PaymentNotification> => ({
   gateway: 'sandbox',
   reference: null,
   checkoutId,
@@ -121,7 +121,7 @@ async function pay(
   orderId: string,
   checkoutId: string | null = null,
 ): Promise<void> {
-  await settlePayment(tx, services, await lockDeal(tx, orderId), await told(tx, checkoutId), card)
+  await applyPayment(tx, services, await lockOrder(tx, orderId), await told(tx, checkoutId), card)
 }
 
 /** What was given back of a paid order: one cent unless said. */
@@ -159,20 +159,20 @@ export async function insertedCheckout(
       now,
     })
     if (status === 'complete') await pay(server, tx, orderId, id)
-    if (status === 'expired') await expireCheckout(tx, services, await lockDeal(tx, orderId), id, now)
+    if (status === 'expired') await expireCheckout(tx, services, await lockOrder(tx, orderId), id, now)
     return id
   })
 }
 
 /** A payment by the session that waits to be confirmed. */
-export async function insertedQuestion(
+export async function insertedConfirmation(
   { services: { database } }: TestServer,
   orderId: string,
   checkoutId: string,
 ): Promise<string> {
   return await database.transaction(
     async (tx) =>
-      (await keepPayment(tx, await findOrder(tx, orderId), await told(tx, checkoutId), {
+      (await recordPaymentAttempt(tx, await findOrder(tx, orderId), await told(tx, checkoutId), {
         status: 'requires_confirmation',
       }))!,
   )
@@ -189,7 +189,7 @@ export async function insertedSubscription(
   }: Bought & { status?: 'incomplete' | 'active' | 'ending' | 'canceled' } = {},
 ): Promise<string> {
   const { services } = server
-  const { monthly } = await catalogueOf(server)
+  const { monthly } = await catalogFor(server)
   return await services.database.transaction(async (tx) => {
     const now = await paymentsNow(tx)
     const id = await insertSubscription(tx, {
@@ -208,9 +208,9 @@ export async function insertedSubscription(
     )
     await setLatestOrder(tx, id, order.id)
     if (status !== 'incomplete') await pay(server, tx, order.id)
-    if (status === 'ending') await setEnd(tx, id, { canceledAt: now })
+    if (status === 'ending') await setCancelAtPeriodEnd(tx, id, { canceledAt: now })
     if (status === 'canceled')
-      await endSubscription(tx, services, (await subscriptionById(tx, id, { lock: true }))!, now)
+      await cancelSubscriptionNow(tx, services, (await subscriptionById(tx, id, { lock: true }))!, now)
     return id
   })
 }

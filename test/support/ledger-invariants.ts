@@ -108,6 +108,6 @@ const balance = statement<{ id: string; rule: string }>(`
     .join(' UNION ALL ')}`)
 
 /** What does not balance, a sentence each; empty when everything does. One statement over all there is. */
-export async function unbalanced(db: Db): Promise<string[]> {
+export async function ledgerViolations(db: Db): Promise<string[]> {
   return (await db.sql(balance, [])).map(({ id, rule }) => `${id} ${rule}`)
 }

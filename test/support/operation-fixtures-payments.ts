@@ -3,12 +3,12 @@ import { createHmac, randomBytes, randomInt } from 'node:crypto'
 import type { OperationId } from '../../generated/operations.ts'
 import type { Fixture, Make, Scene } from './operation-fixture.ts'
 import {
-  catalogueOf,
+  catalogFor,
   insertedCheckout,
   insertedOrder,
   insertedPrice,
   insertedProduct,
-  insertedQuestion,
+  insertedConfirmation,
   insertedRefund,
   insertedSubscription,
   pages,
@@ -22,7 +22,7 @@ const metadata = { ticket: 'OPS-12' }
 type Body = () => Record<string, unknown>
 
 const onCatalogue: Make = async ({ server }) => {
-  await catalogueOf(server)
+  await catalogFor(server)
   return {}
 }
 const onProduct =
@@ -31,7 +31,7 @@ const onProduct =
 const onPrice =
   (body?: Body): Make =>
   async ({ server }) => ({
-    params: { id: await insertedPrice(server, (await catalogueOf(server)).product) },
+    params: { id: await insertedPrice(server, (await catalogFor(server)).product) },
     body: body?.(),
   })
 
@@ -95,7 +95,7 @@ const onPage =
 const onQuestion: Make = async ({ server, caller }) => {
   const order = await insertedOrder(server, caller.id)
   const id = await insertedCheckout(server, order)
-  return { params: { id }, body: { payment: await insertedQuestion(server, order, id), decision: 'confirm' } }
+  return { params: { id }, body: { payment: await insertedConfirmation(server, order, id), decision: 'confirm' } }
 }
 
 const ofProject =
@@ -139,7 +139,7 @@ const ordering =
   (where: Where = 'active'): Make =>
   async (scene) => {
     const project = await projectFor(scene, where)
-    const { price } = await catalogueOf(scene.server)
+    const { price } = await catalogFor(scene.server)
     return {
       project,
       body: { project_id: project, items: [{ price_id: price, quantity: randomInt(1, 1000) }], metadata },
@@ -166,7 +166,7 @@ export const paymentsFixtures = {
     others: { 404: () => ({ query: { product_id: `prod_${nobodys}` } }) },
   },
   createPrice: {
-    make: async ({ server }) => ({ body: priceFields((await catalogueOf(server)).product) }),
+    make: async ({ server }) => ({ body: priceFields((await catalogFor(server)).product) }),
     others: { 404: () => ({ body: priceFields(`prod_${nobodys}`) }) },
   },
   getPrice: { make: onPrice() },
@@ -238,8 +238,8 @@ export const paymentsFixtures = {
     others: { 409: () => ({ body: { to: '2026-01-01T00:00:00Z' } }) },
   },
   receiveStripeEvent: {
-    make: stripeTells('customer.created'),
-    others: { 503: stripeTells('checkout.session.completed') },
+    make: stripeEventOf('customer.created'),
+    others: { 503: stripeEventOf('checkout.session.completed') },
   },
   showPayPage: { make: onPage(), others: { 410: onPage('expired') } },
   payCheckout: {
@@ -257,7 +257,7 @@ export const paymentsFixtures = {
 } satisfies Partial<Record<OperationId, Fixture>>
 
 /** Of a gateway that the servers of these tests do not have: 404, whatever is asked, but with the settings below. */
-export const unserved: OperationId[] = ['receiveStripeEvent']
+export const unconfiguredOperations: OperationId[] = ['receiveStripeEvent']
 
 /** For a server with that gateway. Nobody is there to be asked. */
 export const stripeEnv = {
@@ -268,7 +268,7 @@ export const stripeEnv = {
 }
 
 /** An event with a signature of Stripe's own (https://docs.stripe.com/webhooks/signature). */
-function stripeTells(type: string): Make {
+function stripeEventOf(type: string): Make {
   return () => {
     const body = { id: `evt_${fresh()}`, object: 'event', type, data: { object: { id: `obj_${fresh()}` } } }
     const at = Math.floor(Date.now() / 1000)

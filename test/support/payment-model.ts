@@ -43,7 +43,7 @@ export const day = 24 * hour
 const slowness = 3_000
 const retries = [1, 3, 5, 9, 14]
 
-export class Books {
+export class PaymentModel {
   now = 0
   orders: ModelOrder[] = []
   sessions: ModelSession[] = []

@@ -2,13 +2,13 @@
 import type { Test } from 'tap'
 import { statement } from '../../infra/database/database.ts'
 import type { Person } from './server.ts'
-import { beginCheckout, openShop, type Shop } from './catalog-fixtures.ts'
+import { beginCheckout, createCatalog, type Catalog } from './catalog-fixtures.ts'
 import type { Session, Subscription } from './stripe-objects.ts'
 import { startStripe, type StripeStandIn } from './stripe.ts'
 import { waitUntil } from './wait.ts'
 import { startWorkingServer, type SendOptions, type WorkingServer } from './working-server.ts'
 
-export interface StripeShop extends Shop {
+export interface StripeFixture extends Catalog {
   server: WorkingServer
   stripe: StripeStandIn
   /** Begins a checkout session. @returns it. */
@@ -43,18 +43,18 @@ const forward = statement<{ id: string }>(
   "UPDATE pgboss.job SET start_after = now() WHERE name = 'gateway' AND state < 'active' AND start_after > now() RETURNING id",
 )
 
-export async function openStripeShop(
+export async function startStripeFixture(
   t: Test,
   options: SendOptions & { sends?: boolean; env?: Record<string, string> } = {},
-): Promise<StripeShop> {
+): Promise<StripeFixture> {
   const stripe = await startStripe(t)
   const server = await startWorkingServer(t, {
     ...options,
     env: { RATE_LIMIT_GATEWAY: '1000000', RATE_LIMIT_PAGE: '1000000', ...stripe.env, ...options.env },
   })
   const { database } = server.services
-  const shop: StripeShop = {
-    ...(await openShop(server)),
+  const shop: StripeFixture = {
+    ...(await createCatalog(server)),
     server,
     stripe,
     checkout: (person, body) => beginCheckout(person, { items: [{ price_id: shop.price }], ...body }),

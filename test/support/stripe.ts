@@ -82,7 +82,7 @@ export interface StripeStandIn {
     retry(invoice: Invoice, paid: boolean): void
     void(invoice: Invoice): void
     end(subscription: Subscription): void
-    concludeRefund(refund: Refund, status: 'succeeded' | 'failed'): void
+    completeRefund(refund: Refund, status: 'succeeded' | 'failed'): void
   }
   /** The same change, told by another event, as Stripe does at times. */
   twin(event: StripeEvent): StripeEvent
@@ -235,7 +235,7 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
         tell('customer.subscription.updated', subscription)
       },
       end,
-      concludeRefund(refund, status) {
+      completeRefund(refund, status) {
         conclude(refund, status)
         tell('refund.updated', refund)
         if (status === 'failed') tell('refund.failed', refund)
