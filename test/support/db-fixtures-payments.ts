@@ -1,4 +1,4 @@
-// What is sold and what was bought of it, put there by the services themselves before a test asks. The gateway is the sandbox.
+// Products, orders, sessions, refunds and subscriptions, inserted by the services before a test. The gateway is the sandbox.
 import type { Db } from '../../infra/database/database.ts'
 import { insertPrice, insertProduct } from '../../services/payments/products-and-prices.ts'
 import { insertCheckout } from '../../services/payments/checkouts.ts'
@@ -25,23 +25,23 @@ export const pages = { success_url: 'https://shop.example/thanks', cancel_url: '
 
 export const card = { brand: 'Visa', last4: '4242', renews: true }
 
-/** A product with a price of 19.99 EUR that is paid once, and one of 10.00 EUR a month. */
+/** A product with a one-time price of 19.99 EUR and a monthly price of 10.00 EUR. */
 export interface Catalog {
   product: string
   price: string
   monthly: string
 }
 
-const catalogues = new WeakMap<TestServer, Promise<Catalog>>()
+const catalogs = new WeakMap<TestServer, Promise<Catalog>>()
 
-/** The catalogue of a server, made once. */
+/** The catalog of a server, created on first use. */
 export async function catalogFor(server: TestServer): Promise<Catalog> {
-  const found = catalogues.get(server) ?? newCatalogue(server)
-  catalogues.set(server, found)
+  const found = catalogs.get(server) ?? newCatalog(server)
+  catalogs.set(server, found)
   return await found
 }
 
-async function newCatalogue(server: TestServer): Promise<Catalog> {
+async function newCatalog(server: TestServer): Promise<Catalog> {
   const product = await insertedProduct(server)
   return {
     product,
@@ -74,18 +74,18 @@ export async function insertedPrice(
   ).id
 }
 
-export interface Bought {
+export interface OrderFixture {
   projectId?: string | null
   quantity?: number
 }
 
 const metadata = { note: 'Theirs' }
 
-/** An order of the user's. It is in no project unless one is named. */
+/** Inserts an order of the user, in no project by default. @returns its id. */
 export async function insertedOrder(
   server: TestServer,
   ownerId: string,
-  { projectId = null, quantity = 1, status = 'pending' }: Bought & { status?: 'pending' | 'paid' } = {},
+  { projectId = null, quantity = 1, status = 'pending' }: OrderFixture & { status?: 'pending' | 'paid' } = {},
 ): Promise<string> {
   const { price } = await catalogFor(server)
   return await server.services.database.transaction(async (tx) => {
@@ -106,7 +106,7 @@ async function newOrder(
   })
 }
 
-const told = async (tx: Db, checkoutId: string | null): Promise<PaymentNotification> => ({
+const notification = async (tx: Db, checkoutId: string | null): Promise<PaymentNotification> => ({
   gateway: 'sandbox',
   reference: null,
   checkoutId,
@@ -114,17 +114,17 @@ const told = async (tx: Db, checkoutId: string | null): Promise<PaymentNotificat
   at: await paymentsNow(tx),
 })
 
-/** By the session, or by none. */
+/** Pays an order, by a session or directly. */
 async function pay(
   { services }: TestServer,
   tx: Db,
   orderId: string,
   checkoutId: string | null = null,
 ): Promise<void> {
-  await applyPayment(tx, services, await lockOrder(tx, orderId), await told(tx, checkoutId), card)
+  await applyPayment(tx, services, await lockOrder(tx, orderId), await notification(tx, checkoutId), card)
 }
 
-/** What was given back of a paid order: one cent unless said. */
+/** Refunds a part of a paid order, one cent by default. @returns the id of the refund. */
 export async function insertedRefund(
   { services }: TestServer,
   orderId: string,
@@ -137,7 +137,7 @@ export async function insertedRefund(
   ).id
 }
 
-/** A session by which the order is to be paid, was paid or was not. */
+/** Inserts a session of an order with this status. @returns its id. */
 export async function insertedCheckout(
   server: TestServer,
   orderId: string,
@@ -164,7 +164,7 @@ export async function insertedCheckout(
   })
 }
 
-/** A payment by the session that waits to be confirmed. */
+/** Inserts a payment of a session that waits for confirmation. @returns its id. */
 export async function insertedConfirmation(
   { services: { database } }: TestServer,
   orderId: string,
@@ -172,13 +172,16 @@ export async function insertedConfirmation(
 ): Promise<string> {
   return await database.transaction(
     async (tx) =>
-      (await recordPaymentAttempt(tx, await findOrder(tx, orderId), await told(tx, checkoutId), {
+      (await recordPaymentAttempt(tx, await findOrder(tx, orderId), await notification(tx, checkoutId), {
         status: 'requires_confirmation',
       }))!,
   )
 }
 
-/** A subscription of the user's with its first order, which is paid unless it is `incomplete`; one that is `ending` ends with its period. */
+/**
+ * Inserts a subscription of the user with its first order, which is paid unless the status is `incomplete`. A subscription
+ * with status `ending` is canceled at period end. @returns its id.
+ */
 export async function insertedSubscription(
   server: TestServer,
   ownerId: string,
@@ -186,7 +189,7 @@ export async function insertedSubscription(
     projectId = null,
     quantity = 1,
     status = 'active',
-  }: Bought & { status?: 'incomplete' | 'active' | 'ending' | 'canceled' } = {},
+  }: OrderFixture & { status?: 'incomplete' | 'active' | 'ending' | 'canceled' } = {},
 ): Promise<string> {
   const { services } = server
   const { monthly } = await catalogFor(server)

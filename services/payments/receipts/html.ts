@@ -58,9 +58,7 @@ export function renderReceiptHtml({
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>Receipt ${number}</title>
-        <style>
-          ${new Html(style)}
-        </style>
+        <style>${new Html(style)}</style>
       </head>
       <body>
         <header>

@@ -65,20 +65,16 @@ export function renderCardPage(
       ...(hint === undefined ? [] : [`${name}-hint`]),
       ...(problem === undefined ? [] : [`${name}-wrong`]),
     ].join(' ')
+    const invalid = problem === undefined ? null : html` aria-invalid="true"`
+    const description = describedBy === '' ? null : html` aria-describedby="${describedBy}"`
     return html`<div>
       <label for="${name}">${label}</label>${
         hint === undefined ? null : html` <span class="hint" id="${name}-hint">${hint}</span>`
       }
-      <input
-        id="${name}"
-        name="${name}"
-        value="${safeValues[name] ?? ''}"
-        maxlength="100"
-        required
-        ${attributes}${describedBy === '' ? null : html` aria-describedby="${describedBy}"`}${
-          problem === undefined ? null : html` aria-invalid="true"`
+      <input id="${name}" name="${name}" value="${safeValues[name] ?? ''}" maxlength="100" required
+        ${attributes}${description}${invalid}>${
+          problem === undefined ? null : html` <span class="wrong" id="${name}-wrong">${problem}</span>`
         }
-      />${problem === undefined ? null : html` <span class="wrong" id="${name}-wrong">${problem}</span>`}
     </div>`
   }
   const hasProblems = Object.keys(problems).length > 0
@@ -108,10 +104,7 @@ export function renderCardPage(
           <dl class="cards">
             ${testCards.map(
               ({ number, description }) =>
-                html`<div>
-                  <dt><code>${formatNumber(number)}</code></dt>
-                  <dd>${description}</dd>
-                </div> `,
+                html`<div><dt><code>${formatNumber(number)}</code></dt><dd>${description}</dd></div> `,
             )}
           </dl>
         </section>

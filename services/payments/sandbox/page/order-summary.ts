@@ -22,30 +22,25 @@ export function formatTotal({ order }: CheckoutState): string {
 
 /** A link to the seller's cancel URL. */
 export function backLink({ state, seller }: PageContext, className = ''): Html {
-  return html`<a class="${className}" href="${redirectUrl(state.checkout, 'cancel')}"
-    >Back to <bdi>${seller}</bdi></a
-  >`
+  const url = redirectUrl(state.checkout, 'cancel')
+  return html`<a class="${className}" href="${url}">Back to <bdi>${seller}</bdi></a>`
 }
 
 export function renderOrderSummary({ state, seller }: PageContext): Html {
   const { order, recurring } = state
   const count = order.items.length
-  const items = html`<ul class="items">
-    ${order.items.map(
-      (item) =>
-        html`<li>
-          <span
-            ><bdi>${item.description}</bdi>${
-              item.quantity === 1
-                ? null
-                : html`<span class="soft"
-                    >${item.quantity} × ${formatAmount(item.unit_amount, order.currency)}</span
-                  >`
-            }</span
-          ><span>${formatAmount(item.amount, order.currency)}</span>
-        </li> `,
-    )}
-  </ul>`
+  const items = html`<ul class="items">${order.items.map(
+    ({ description, quantity, unit_amount: unitAmount, amount }) => html`
+      <li>
+        <span><bdi>${description}</bdi>${
+          quantity === 1
+            ? null
+            : html`<span class="soft">${quantity} × ${formatAmount(unitAmount, order.currency)}</span>`
+        }</span>
+        <span>${formatAmount(amount, order.currency)}</span>
+      </li>`,
+  )}
+    </ul>`
   return html`<section class="stack" aria-labelledby="what">
     <div>
       <h1 id="what">Pay <bdi>${seller}</bdi></h1>
