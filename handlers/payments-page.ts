@@ -1,5 +1,5 @@
-// The payment pages: plain HTML that works without scripts. Each form redirects after POST, so that reloading or going
-// back submits nothing twice. A page always shows the state in the database.
+// The payment pages: plain HTML that works without scripts. Each form redirects after POST, so that reloading
+// or going back submits nothing twice. A page always shows the state in the database.
 import type { Handlers } from '../services/handler.ts'
 import { ApiError } from '../infra/errors.ts'
 import { pageHeaders as headers } from '../infra/html/layout.ts'

@@ -7,8 +7,9 @@ import { cancelSubscriptionAndOrder, emitSubscriptionUpdated } from './settle.ts
 import { setCancelAtPeriodEnd, type OwnedSubscription } from './subscriptions.ts'
 
 /**
- * Cancels a locked subscription: at the end of its period, or immediately. Only an active subscription can be canceled
- * at period end; others are canceled immediately. Throws 409 when it is canceled or already scheduled to be.
+ * Cancels a locked subscription: at the end of its period, or immediately. Only an active subscription can be
+ * canceled at period end; others are canceled immediately. Throws 409 when it is canceled or already
+ * scheduled to be.
  */
 export async function cancelSubscription(
   tx: Db,

@@ -73,7 +73,10 @@ const lockOpenByOrder = statement<OwnedCheckout>(
   `SELECT ${checkoutColumns} FROM checkouts c WHERE c.order_id = $1 AND c.status = 'open' FOR NO KEY UPDATE`,
 )
 
-/** Reads a session without authorization; undefined if there is none. `lock` locks the row against other writers. */
+/**
+ * Reads a session without authorization; undefined if there is none. `lock` locks the row against other
+ * writers.
+ */
 export async function checkoutById(
   db: Db,
   id: string,
@@ -104,20 +107,24 @@ export interface NewCheckout {
 
 const insert = statement<OwnedCheckout>(`
   WITH c AS (
-    INSERT INTO checkouts (id, project_id, owner_id, mode, order_id, owns_order, subscription_id, amount_total,
-      currency, url, success_url, cancel_url, gateway, metadata, expires_at, created_at)
+    INSERT INTO checkouts (id, project_id, owner_id, mode, order_id, owns_order, subscription_id,
+      amount_total, currency, url, success_url, cancel_url, gateway, metadata, expires_at, created_at)
     VALUES ($1, $2, $3, $4::"CheckoutMode", $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING *
   ), ordered AS (UPDATE orders SET checkout_id = $1 WHERE id = $5)
   SELECT ${checkoutColumns} FROM c`)
 
-/** Inserts an open session for a pending order, which is locked. Throws 409 when the order has an open session. */
+/**
+ * Inserts an open session for a pending order, which is locked. Throws 409 when the order has an open
+ * session.
+ */
 export async function insertCheckout(
   tx: Db,
   { order, ownsOrder, gateway, publicUrl, successUrl, cancelUrl, seconds, metadata = {}, now }: NewCheckout,
 ): Promise<OwnedCheckout> {
   const id = newIdAt('chk', now)
   const createdAt = timeOf(id)
-  // A session is in mode `subscription` only for the order that it created. Payments of later orders are one-time.
+  // A session is in mode `subscription` only for the order that it created. Payments of later orders are
+  // one-time.
   const subscriptionId = ownsOrder ? order.subscription_id : null
   try {
     const [checkout] = await tx.sql(insert, [

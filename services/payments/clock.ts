@@ -3,7 +3,10 @@ import { statement, type Db } from '../../infra/database/database.ts'
 
 const read = statement<{ now: string }>('SELECT payments_now() AS now')
 
-/** The current time of the payment clock. Read it after taking locks, so that it is later than the previous holder's. */
+/**
+ * The current time of the payment clock. Read it after taking locks, so that it is later than the previous
+ * holder's.
+ */
 export async function paymentsNow(db: Db): Promise<Date> {
   const [{ now }] = await db.sql(read, [])
   return new Date(now)

@@ -1,4 +1,5 @@
-// Creates checkout sessions: for an existing order, or with a new order and, in mode `subscription`, a new subscription.
+// Creates checkout sessions: for an existing order, or with a new order and, in mode `subscription`, a new
+// subscription.
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { conflict, invalidField, invalidState } from '../../infra/errors.ts'
@@ -21,8 +22,8 @@ export interface CheckoutRequest {
 const defaultLifetimeSeconds = 86_400
 
 /**
- * Creates a session with its events. Throws 409 when the order is not pending or has an open session, and 400 for fields
- * or an amount that do not fit. `publicUrl` has no trailing slash.
+ * Creates a session with its events. Throws 409 when the order is not pending or has an open session, and 400
+ * for fields or an amount that do not fit. `publicUrl` has no trailing slash.
  */
 export async function createCheckout(
   tx: Db,

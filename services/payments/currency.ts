@@ -12,7 +12,10 @@ export function exponentOf(currency: string): 0 | 2 | 3 {
   return zeroDecimal.has(currency) ? 0 : threeDecimal.has(currency) ? 3 : 2
 }
 
-/** Formats an amount in minor units, e.g. `€19.99`. Exact: never converts the amount to a floating-point number. */
+/**
+ * Formats an amount in minor units, e.g. `€19.99`. Exact: never converts the amount to a floating-point
+ * number.
+ */
 export function formatAmount(amount: number, currency: string, locale = 'en'): string {
   const digits = exponentOf(currency)
   const padded = String(amount).padStart(digits + 1, '0')

@@ -1,6 +1,6 @@
-// Financial records survive project deletion and move to their owner; subscriptions are canceled. Database triggers
-// guarantee this for every deletion. This module detaches the records in batches, so that large projects take no
-// long transaction.
+// Financial records survive project deletion and move to their owner; subscriptions are canceled. Database
+// triggers guarantee this for every deletion. This module detaches the records in batches, so that large
+// projects take no long transaction.
 import { statement, type Db } from '../../infra/database/database.ts'
 
 const batchSize = 1_000

@@ -1,5 +1,6 @@
-// The payment gateway interface. A gateway takes payments for checkout sessions, refunds them, and reports outcomes
-// through settle.ts. Methods that take a transaction must not call the network: a remote gateway enqueues a job instead.
+// The payment gateway interface. A gateway takes payments for checkout sessions, refunds them, and reports
+// outcomes through settle.ts. Methods that take a transaction must not call the network: a remote gateway
+// enqueues a job instead.
 import type { Db } from '../../infra/database/database.ts'
 import type { OwnedCheckout } from './checkouts.ts'
 import type { OwnedOrder } from './orders.ts'
@@ -15,9 +16,15 @@ export interface Gateway {
   readonly name: string
   /** True if this platform renews subscriptions (renewals.ts); false if the gateway renews them itself. */
   readonly renews: boolean
-  /** Throws 400 for an amount that the gateway does not support. `field` is the request field to name in the error. */
+  /**
+   * Throws 400 for an amount that the gateway does not support. `field` is the request field to name in the
+   * error.
+   */
   requireAmount(amount: number, currency: string, field: string): void
-  /** Refunds a part of a payment, in a transaction. `pending` means that the gateway reports the outcome later. */
+  /**
+   * Refunds a part of a payment, in a transaction. `pending` means that the gateway reports the outcome
+   * later.
+   */
   refund(
     tx: Db,
     refund: { id: string; amount: number; currency: string },
@@ -28,13 +35,19 @@ export interface Gateway {
    * `returning` means that the gateway reports the outcome later.
    */
   refundLatePayment(tx: Db, payment: GatewayPayment): Promise<'returned' | 'returning'>
-  /** Makes a session unpayable, in a transaction. If it was paid already, the gateway calls `applyPayment`. */
+  /**
+   * Makes a session unpayable, in a transaction. If it was paid already, the gateway calls `applyPayment`.
+   */
   closeCheckout(tx: Db, checkout: { id: string }): Promise<void>
-  /** Sends the cancellation state of a subscription (now, at period end, or none) to the gateway, in a transaction. */
+  /**
+   * Sends the cancellation state of a subscription (now, at period end, or none) to the gateway, in a
+   * transaction.
+   */
   syncCancellation(tx: Db, subscription: { id: string }): Promise<void>
   /**
-   * Returns the URL of the gateway's own payment page for an open session, the same URL on each call. Called outside
-   * of transactions. Throws 503 when the gateway cannot be reached. null if the gateway uses this server's page.
+   * Returns the URL of the gateway's own payment page for an open session, the same URL on each call. Called
+   * outside of transactions. Throws 503 when the gateway cannot be reached. null if the gateway uses this
+   * server's page.
    */
   readonly paymentPageUrl: ((db: Db, checkout: OwnedCheckout, order: OwnedOrder) => Promise<string>) | null
   /** Fetches the state of a session from the gateway and applies it. Called outside of transactions. */
@@ -44,7 +57,9 @@ export interface Gateway {
 /** A request to a remote gateway, enqueued in a transaction and performed outside of it. */
 export interface GatewayJob {
   task: 'refund' | 'refund_late_payment' | 'close' | 'sync_cancellation'
-  /** The id of the refund, the payment, the checkout session or the subscription, in the order of the tasks. */
+  /**
+   * The id of the refund, the payment, the checkout session or the subscription, in the order of the tasks.
+   */
   id: string
   /** The gateway's id of the session to close, if the session's row does not hold it. */
   reference?: string
@@ -55,12 +70,13 @@ export interface GatewayJob {
 /** A gateway behind a network, which reports outcomes by signed webhooks. */
 export interface RemoteGateway extends Gateway {
   /**
-   * Verifies a webhook and applies the state that it announces. Idempotent. Throws 400 for an invalid signature and
-   * 503 when the gateway cannot be reached.
+   * Verifies a webhook and applies the state that it announces. Idempotent. Throws 400 for an invalid
+   * signature and 503 when the gateway cannot be reached.
    */
   handleWebhook(db: Db, services: PaymentServices, body: Buffer, signature: string): Promise<void>
   /**
-   * Performs a job outside of transactions. A job has one effect even if it runs twice or twice at the same time.
+   * Performs a job outside of transactions. A job has one effect even if it runs twice or twice at the same
+   * time.
    * @param options.repeated true if an earlier attempt may have reached the gateway.
    * @param options.attempt a unique id of this attempt.
    * @returns when to check the outcome again; null when the job is done.
@@ -78,7 +94,9 @@ export interface RemoteGateway extends Gateway {
 }
 
 export interface Gateways {
-  /** The gateway for new sessions and subscriptions. Existing ones stay with the gateway that created them. */
+  /**
+   * The gateway for new sessions and subscriptions. Existing ones stay with the gateway that created them.
+   */
   current: Gateway
   /** null unless Stripe is configured. */
   stripe: RemoteGateway | null

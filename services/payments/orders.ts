@@ -42,7 +42,8 @@ export interface OrderRequest {
 
 /**
  * Reads the order that the request names, if the caller is authorized for the operation. One statement.
- * @param options.lockProject locks the order's project, but not the order: `lockOrder` locks it after its subscription.
+ * @param options.lockProject locks the order's project, but not the order: `lockOrder` locks it after its
+ * subscription.
  */
 export async function findAuthorizedOrder(
   db: Db,
@@ -64,7 +65,10 @@ const lockById = statement<OwnedOrder>(
   `SELECT ${orderColumns()} FROM orders o WHERE o.id = $1 FOR NO KEY UPDATE`,
 )
 
-/** Reads an order without authorization. Throws 404 if there is none. `lock` locks the row against other writers. */
+/**
+ * Reads an order without authorization. Throws 404 if there is none. `lock` locks the row against other
+ * writers.
+ */
 export async function findOrder(db: Db, id: string, { lock = false } = {}): Promise<OwnedOrder> {
   const [order] = await db.sql(lock ? lockById : byId, [id])
   if (order === undefined) throw notFound('order', id)
@@ -97,16 +101,16 @@ interface PriceRow {
   now: string
 }
 
-// Takes no row locks: otherwise a steady stream of orders would keep operators from archiving a price. An order that
-// is created at the same moment as the price is archived is valid.
+// Takes no row locks: otherwise a steady stream of orders would keep operators from archiving a price. An
+// order that is created at the same moment as the price is archived is valid.
 const readPrices = statement<PriceRow>(`
   SELECT p.id, p.unit_amount, p.currency, p.interval IS NOT NULL AS recurring,
     p.active AND d.active AS active, d.name, payments_now() AS now
   FROM prices p JOIN products d ON d.id = p.product_id WHERE p.id = ANY($1)`)
 
 /**
- * Computes the lines and the total of an order. Throws 404 for an unknown price. Throws 400, naming the item, for an
- * inactive price, mixed currencies or the wrong price type, and 400 for a total above the maximum.
+ * Computes the lines and the total of an order. Throws 404 for an unknown price. Throws 400, naming the item,
+ * for an inactive price, mixed currencies or the wrong price type, and 400 for a total above the maximum.
  * @param options.recurring true if the prices must be recurring, false if they must be one-time.
  */
 export async function priceItems(
@@ -159,8 +163,8 @@ export interface NewOrder {
 
 const insert = statement<OwnedOrder>(`
   WITH o AS (
-    INSERT INTO orders (id, number, project_id, owner_id, space_id, currency, total_amount, subscription_id, period,
-      metadata, created_at, updated_at)
+    INSERT INTO orders (id, number, project_id, owner_id, space_id, currency, total_amount, subscription_id,
+      period, metadata, created_at, updated_at)
     VALUES ($1, $2, $3, $4, coalesce($3, $4), $5, $6, $7, $8, $9, $10, $10) RETURNING *
   ), i AS (
     INSERT INTO order_items (order_id, position, price_id, description, quantity, unit_amount, amount)
@@ -198,7 +202,10 @@ export async function insertOrder(
 
 const crockfordBase32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
-/** The date and 50 random bits, e.g. 261121-7K3M9-QX2FT. Not sequential, so that it does not reveal the sales volume. */
+/**
+ * The date and 50 random bits, e.g. 261121-7K3M9-QX2FT. Not sequential, so that it does not reveal the sales
+ * volume.
+ */
 function newOrderNumber(at: Date): string {
   const group = (): string => Array.from({ length: 5 }, () => crockfordBase32[randomInt(32)]).join('')
   return `${at.toISOString().slice(2, 10).replaceAll('-', '')}-${group()}-${group()}`

@@ -122,7 +122,9 @@ export interface PriceListQuery extends PageQuery {
   active?: boolean
 }
 
-/** A page of prices. One statement, including the total; one more checks the product if the query names one. */
+/**
+ * A page of prices. One statement, including the total; one more checks the product if the query names one.
+ */
 export async function listPrices(db: Db, query: PriceListQuery): Promise<Page<Price>> {
   if (query.product_id !== undefined) await findProduct(db, query.product_id)
   const values: unknown[] = []

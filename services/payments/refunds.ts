@@ -10,8 +10,8 @@ import type { PaymentServices } from './gateway.ts'
 
 export type Refund = components['schemas']['Refund']
 
-const columns =
-  'r.id, r.order_id, o.project_id, r.amount, r.currency, r.status::text, r.reason, r.metadata, r.created_at, r.updated_at'
+const columns = `r.id, r.order_id, o.project_id, r.amount, r.currency, r.status::text, r.reason, r.metadata,
+  r.created_at, r.updated_at`
 const from = 'refunds r JOIN orders o ON o.id = r.order_id'
 const byId = statement<Refund>(`SELECT ${columns} FROM ${from} WHERE r.id = $1`)
 const byOrder = statement<Refund>(`SELECT ${columns} FROM ${from} WHERE r.order_id = $1 AND r.id = $2`)
@@ -62,8 +62,8 @@ const insert = statement(`
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`)
 
 /**
- * Refunds a part of an order, or the whole remaining amount if `amount` is absent. Throws 409 when the order is not
- * paid or nothing remains, and 400 for more than the remaining amount.
+ * Refunds a part of an order, or the whole remaining amount if `amount` is absent. Throws 409 when the order
+ * is not paid or nothing remains, and 400 for more than the remaining amount.
  */
 export async function refundOrder(
   tx: Db,

@@ -1,6 +1,7 @@
-// Scheduled payment tasks: renewals and their retries, expiring sessions, and slow payments. Tasks run one at a time in
-// the order of their due time on the payment clock, each found by an index and in its own transaction. Several
-// processes may run at once: the second one to lock a task finds that it is no longer due.
+// Scheduled payment tasks: renewals and their retries, expiring sessions, and slow payments. Tasks run one at
+// a time in the order of their due time on the payment clock, each found by an index and in its own
+// transaction. Several processes may run at once: the second one to lock a task finds that it is no longer
+// due.
 import { statement, type Db } from '../../infra/database/database.ts'
 import { paymentsNow } from './clock.ts'
 import { insertOrder } from './orders.ts'
@@ -24,7 +25,9 @@ import {
   type SandboxCard,
 } from './subscriptions.ts'
 
-/** Days after the start of a period on which a failed renewal is retried. After the last one it is canceled. */
+/**
+ * Days after the start of a period on which a failed renewal is retried. After the last one it is canceled.
+ */
 export const retryDays = [1, 3, 5, 9, 14]
 
 export interface DueTask {
@@ -33,8 +36,8 @@ export interface DueTask {
   at: Date
 }
 
-// A session with a page at a remote gateway expires when the gateway says so. A session with a slow payment stays open
-// until that payment finishes.
+// A session with a page at a remote gateway expires when the gateway says so. A session with a slow payment
+// stays open until that payment finishes.
 const mayExpire = `c.status = 'open' AND c.gateway_reference IS NULL
   AND NOT EXISTS (SELECT FROM payments p WHERE p.checkout_id = c.id AND p.status = 'processing')`
 const until = 'coalesce($1::timestamptz, payments_now())'
@@ -51,7 +54,9 @@ const firstTask = statement<{ kind: DueTask['kind']; id: string; at: string }>(`
       WHERE s.due_at <= ${until} AND s.id <> ALL($2) ORDER BY s.due_at, s.id LIMIT 1)
   ) due ORDER BY at, rank LIMIT 1`)
 
-/** The first task that is due now, or at `at`, excluding the ids in `except`; null if none is. One statement. */
+/**
+ * The first task that is due now, or at `at`, excluding the ids in `except`; null if none is. One statement.
+ */
 export async function nextDueTask(
   db: Db,
   { at, except = [] }: { at?: Date; except?: string[] } = {},
@@ -117,8 +122,8 @@ const abandoned = statement<{ abandoned: boolean }>(`
   WHERE s.id = $1`)
 
 /**
- * True if the subscription's owner or project is deleted. An owner who only left the project does not count: the
- * subscription stays with the project.
+ * True if the subscription's owner or project is deleted. An owner who only left the project does not count:
+ * the subscription stays with the project.
  */
 export async function isAbandoned(tx: Db, id: string): Promise<boolean> {
   const [found] = await tx.sql(abandoned, [id])
@@ -126,12 +131,16 @@ export async function isAbandoned(tx: Db, id: string): Promise<boolean> {
 }
 
 const findPriceAndProduct = statement<{ unit_amount: number; currency: string; name: string }>(`
-  SELECT p.unit_amount, p.currency, d.name FROM prices p JOIN products d ON d.id = p.product_id WHERE p.id = $1`)
+  SELECT p.unit_amount, p.currency, d.name FROM prices p JOIN products d ON d.id = p.product_id
+    WHERE p.id = $1`)
 const setDueAtPeriodEnd = statement<OwnedSubscription>(
   `UPDATE subscriptions s SET due_at = period_end WHERE id = $1 RETURNING ${subscriptionColumns}`,
 )
 
-/** Creates the order of the next period and charges the card. Archived prices still renew for existing subscribers. */
+/**
+ * Creates the order of the next period and charges the card. Archived prices still renew for existing
+ * subscribers.
+ */
 async function renew(tx: Db, services: PaymentServices, before: OwnedSubscription, at: Date): Promise<void> {
   const { id, price_id: priceId, quantity, project_id: projectId, owner_id: ownerId, metadata } = before
   const [price] = await tx.sql(findPriceAndProduct, [priceId])

@@ -1,6 +1,6 @@
 // State transitions of orders, checkout sessions and subscriptions when a payment succeeds, fails or expires.
-// Payment notifications are idempotent: each transition is one conditional UPDATE with its event, in the caller's
-// transaction. Lock order everywhere: subscription, order, checkout session.
+// Payment notifications are idempotent: each transition is one conditional UPDATE with its event, in the
+// caller's transaction. Lock order everywhere: subscription, order, checkout session.
 import { statement, type Db } from '../../infra/database/database.ts'
 import { invalidState } from '../../infra/errors.ts'
 import type { Emitter } from '../events/emit.ts'
@@ -37,7 +37,9 @@ const lockSubscriptionOfOrder = statement<OwnedSubscription>(`
   SELECT ${subscriptionColumns} FROM subscriptions s
   WHERE s.id = (SELECT subscription_id FROM orders WHERE id = $1) FOR NO KEY UPDATE OF s`)
 
-/** Locks an order, its subscription and its open session in three statements. Throws 404 for an unknown order. */
+/**
+ * Locks an order, its subscription and its open session in three statements. Throws 404 for an unknown order.
+ */
 export async function lockOrder(tx: Db, orderId: string): Promise<LockedOrder> {
   const [subscription = null] = await tx.sql(lockSubscriptionOfOrder, [orderId])
   const order = await findOrder(tx, orderId, { lock: true })
@@ -185,7 +187,10 @@ async function activateOrRecover(
   if (changed !== undefined) await emitSubscriptionUpdated(tx, events, subscription, changed)
 }
 
-/** Emits `subscription.updated`. Reads the current state if `changed` is absent. @returns the current state. */
+/**
+ * Emits `subscription.updated`. Reads the current state if `changed` is absent.
+ * @returns the current state.
+ */
 export async function emitSubscriptionUpdated(
   tx: Db,
   events: Emitter,
@@ -274,7 +279,8 @@ const setSubscriptionCanceled = statement<OwnedSubscription>(`
   WHERE id = $1 AND status <> 'canceled' RETURNING ${subscriptionColumns}`)
 
 /**
- * Cancels a subscription immediately. The caller cancels its unpaid orders. Throws 409 when it is already canceled.
+ * Cancels a subscription immediately. The caller cancels its unpaid orders. Throws 409 when it is already
+ * canceled.
  * @param options.canceledByGateway true if the gateway already canceled it, so that no sync is needed.
  */
 export async function cancelSubscriptionNow(
@@ -294,7 +300,10 @@ export async function cancelSubscriptionNow(
   return canceled
 }
 
-/** Cancels a subscription immediately, and its latest order if that is pending. Throws 409 when already canceled. */
+/**
+ * Cancels a subscription immediately, and its latest order if that is pending. Throws 409 when already
+ * canceled.
+ */
 export async function cancelSubscriptionAndOrder(
   tx: Db,
   services: PaymentServices,

@@ -1,5 +1,5 @@
-// Subscriptions and their periods. Periods are counted from the start of the first one: a subscription that started on
-// the 31st renews on the last day of shorter months and on the 31st of longer ones.
+// Subscriptions and their periods. Periods are counted from the start of the first one: a subscription that
+// started on the 31st renews on the last day of shorter months and on the 31st of longer ones.
 import type { components } from '../../generated/types.ts'
 import { statement, type Db } from '../../infra/database/database.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
@@ -42,8 +42,8 @@ const readSubscription = statement<OwnedSubscription & InSpace>(read(false))
 const lockSubscription = statement<OwnedSubscription & InSpace>(`${read(true)} FOR NO KEY UPDATE OF s`)
 
 /**
- * Reads the subscription that the request names, if the caller is authorized for the operation. One statement.
- * `lock` locks the subscription and its project.
+ * Reads the subscription that the request names, if the caller is authorized for the operation. One
+ * statement. `lock` locks the subscription and its project.
  */
 export async function findAuthorizedSubscription(
   db: Db,
@@ -82,7 +82,10 @@ const lockById = statement<OwnedSubscription>(
   `SELECT ${subscriptionColumns} FROM subscriptions s WHERE s.id = $1 FOR NO KEY UPDATE`,
 )
 
-/** Reads a subscription without authorization; undefined if there is none. `lock` locks the row against other writers. */
+/**
+ * Reads a subscription without authorization; undefined if there is none. `lock` locks the row against other
+ * writers.
+ */
 export async function subscriptionById(
   db: Db,
   id: string,
@@ -103,7 +106,8 @@ export interface NewSubscription {
 }
 
 const insert = statement<{ id: string }>(`
-  INSERT INTO subscriptions (id, project_id, owner_id, space_id, price_id, quantity, gateway, metadata, created_at)
+  INSERT INTO subscriptions (id, project_id, owner_id, space_id, price_id, quantity, gateway, metadata,
+    created_at)
   VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6, $7, $8) RETURNING id`)
 
 /** Inserts an incomplete subscription, whose first order is set by `setLatestOrder`. @returns its id. */

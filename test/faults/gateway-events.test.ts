@@ -1,5 +1,5 @@
-// Webhooks arrive in any order, late and repeated, and lead to the same final state. `npm test` runs a scenario 36 times in
-// 12 shuffles, with FAULTS=long 1,000 times in 100.
+// Webhooks arrive in any order, late and repeated, and lead to the same final state. `npm test` runs a
+// scenario 36 times in 12 shuffles, with FAULTS=long 1,000 times in 100.
 import t from 'tap'
 import { createStripeWorker } from '../../services/payments/stripe/worker.ts'
 import type { Person } from '../support/server.ts'
@@ -47,8 +47,8 @@ async function deliver({ server, stripe }: StripeFixture, events: StripeEvent[])
 type OnEvents = (events: StripeEvent[]) => Promise<void>
 
 /**
- * Runs the scenario: an order that is paid and refunded, with one failing refund, and a subscription that renews, fails,
- * recovers and is canceled. Calls `onEvents` with all events so far after each step.
+ * Runs the scenario: an order that is paid and refunded, with one failing refund, and a subscription that
+ * renews, fails, recovers and is canceled. Calls `onEvents` with all events so far after each step.
  */
 async function runScenario(shop: StripeFixture, person: Person, onEvents: OnEvents): Promise<StripeEvent[]> {
   const { server, stripe } = shop
@@ -95,16 +95,21 @@ async function runScenario(shop: StripeFixture, person: Person, onEvents: OnEven
 }
 
 const queries = {
-  orders: `SELECT status, total_amount, refunded_amount, refunding_amount, period, currency, paid_at IS NOT NULL AS paid, checkout_id IS NOT NULL AS by_checkout
+  orders: `SELECT status, total_amount, refunded_amount, refunding_amount, period, currency,
+    paid_at IS NOT NULL AS paid, checkout_id IS NOT NULL AS by_checkout
     FROM orders WHERE owner_id = $1 ORDER BY period NULLS FIRST`,
-  payments: `SELECT p.status, p.amount, left(p.gateway_reference, 3) AS reference, o.period FROM payments p JOIN orders o ON o.id = p.order_id
+  payments: `SELECT p.status, p.amount, left(p.gateway_reference, 3) AS reference, o.period FROM payments p
+    JOIN orders o ON o.id = p.order_id
     WHERE o.owner_id = $1 ORDER BY o.period NULLS FIRST, p.status`,
-  refunds:
-    'SELECT r.status, r.amount, r.gateway_reference IS NOT NULL AS known FROM refunds r JOIN orders o ON o.id = r.order_id WHERE o.owner_id = $1 ORDER BY r.amount',
+  refunds: `SELECT r.status, r.amount, r.gateway_reference IS NOT NULL AS known FROM refunds r
+      JOIN orders o ON o.id = r.order_id WHERE o.owner_id = $1 ORDER BY r.amount`,
   checkouts: 'SELECT mode, status FROM checkouts WHERE owner_id = $1 ORDER BY mode',
-  subscriptions: `SELECT s.status, s.period, s.cancel_at_period_end, s.ended_at IS NOT NULL AS ended, s.canceled_at IS NOT NULL AS canceled, o.period AS latest,
-    extract(epoch FROM s.period_end - s.period_start) BETWEEN 27 * 86400 AND 32 * 86400 AS a_month FROM subscriptions s JOIN orders o ON o.id = s.latest_order_id WHERE s.owner_id = $1`,
-  events: `SELECT type, count(*)::int AS n FROM events WHERE user_id = $1 AND type NOT IN ('subscription.updated') GROUP BY type ORDER BY type`,
+  subscriptions: `SELECT s.status, s.period, s.cancel_at_period_end, s.ended_at IS NOT NULL AS ended,
+    s.canceled_at IS NOT NULL AS canceled, o.period AS latest,
+    extract(epoch FROM s.period_end - s.period_start) BETWEEN 27 * 86400 AND 32 * 86400 AS a_month
+      FROM subscriptions s JOIN orders o ON o.id = s.latest_order_id WHERE s.owner_id = $1`,
+  events: `SELECT type, count(*)::int AS n FROM events WHERE user_id = $1
+    AND type NOT IN ('subscription.updated') GROUP BY type ORDER BY type`,
 }
 
 async function finalState({ server }: StripeFixture, { id }: Person): Promise<Record<string, unknown[]>> {

@@ -1,6 +1,6 @@
-// Random concurrent and repeated calls that create, pay, refund and cancel, while the server is killed repeatedly. Each
-// Idempotency-Key has one effect, and the ledger balances. `npm run faults` makes 10,000 calls with 20 kills, `npm test`
-// 400 with 2.
+// Random concurrent and repeated calls that create, pay, refund and cancel, while the server is killed
+// repeatedly. Each Idempotency-Key has one effect, and the ledger balances. `npm run faults` makes 10,000
+// calls with 20 kills, `npm test` 400 with 2.
 import t from 'tap'
 import { openDatabase, statement } from '../../infra/database/database.ts'
 import { createClient, type Client, type Reply } from '../support/client.ts'
@@ -232,7 +232,9 @@ t.test(`${calls} calls with ${kills} times kill -9`, { timeout: 2_400_000 }, asy
   const paid = await count("orders WHERE status NOT IN ('pending', 'canceled')")
   t.ok(paid > calls / 50, `${paid} orders were paid`)
   t.comment(
-    `${made} calls in ${Math.round(seconds)} s, ${broken} broken by ${kills} kills; ${orders.length} orders, ${paid} paid, ${effects('refund').length} refunds; ${JSON.stringify(statuses)}`,
+    `${made} calls in ${Math.round(seconds)} s, ${broken} broken by ${kills} kills; ` +
+      `${orders.length} orders, ${paid} paid, ${effects('refund').length} refunds; ` +
+      JSON.stringify(statuses),
   )
   await server.end('SIGTERM')
 })

@@ -85,7 +85,8 @@ const paymentIn = ({ text }: Reply): string => /name="payment" value="([^"]+)"/.
 
 async function attemptsOf({ id }: Session): Promise<string[]> {
   const { rows } = await server.services.database.pool.query(
-    "SELECT concat_ws(' ', status::text, failure_code) AS text FROM payments WHERE checkout_id = $1 ORDER BY id",
+    `SELECT concat_ws(' ', status::text, failure_code) AS text FROM payments WHERE checkout_id = $1
+      ORDER BY id`,
     [id],
   )
   return rows.map(({ text }) => text)
@@ -140,7 +141,8 @@ t.test('the page has no scripts, loads nothing, posts forms only to itself and i
     const [, style] = /<style>([^]*)<\/style>/.exec(text)!
     t.equal(
       headers.get('content-security-policy'),
-      `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+      `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; img-src data:; ` +
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     )
     t.equal(headers.get('cache-control'), 'no-store')
     t.equal(headers.get('referrer-policy'), 'no-referrer')
@@ -229,14 +231,16 @@ t.test('names and URLs are escaped', async (t) => {
   t.notMatch(text, /<script|<img|<i>/)
   t.match(
     text,
-    '<bdi>&lt;/span&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;&lt;img src=x onerror=alert(1)&gt;\u202egnp</bdi>',
+    '<bdi>&lt;/span&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;' +
+      '&lt;img src=x onerror=alert(1)&gt;\u202egnp</bdi>',
   )
   t.match(text, '<bdi>Ecke &amp; &lt;i&gt;Söhne&lt;/i&gt;</bdi>')
   t.match(text, `href="https://shop.example/?x=%22%3E%3Cscript%3Ealert(3)%3C/script%3E&amp;${one.id}"`)
   await submitCard(one, succeeds)
   const paid = await getPage(one)
   t.notMatch(paid.text, /<script/)
-  const url = `https://shop.example/%22%3E%3Cscript%3Ealert(2)%3C/script%3E?a=1&amp;b=%27%C3%A9%E2%9C%93#${one.id}`
+  const path = '%22%3E%3Cscript%3Ealert(2)%3C/script%3E?a=1&amp;b=%27%C3%A9%E2%9C%93'
+  const url = `https://shop.example/${path}#${one.id}`
   t.match(paid.text, `<meta http-equiv="refresh" content="0;url=${url}"`)
   t.match(paid.text, `href="${url}"`)
 })
@@ -256,7 +260,8 @@ t.test('errors are shown next to each field and at the top, and nothing is charg
     t.match(
       none.text,
       new RegExp(
-        `<input id="${field}"[^>]* aria-describedby="[^"]*${field}-wrong" aria-invalid="true">\\s*<span class="wrong" id="${field}-wrong">${problem}<`,
+        `<input id="${field}"[^>]* aria-describedby="[^"]*${field}-wrong" aria-invalid="true">` +
+          `\\s*<span class="wrong" id="${field}-wrong">${problem}<`,
       ),
     )
     t.match(none.text, `<a href="#${field}">${problem}</a>`)

@@ -1,7 +1,6 @@
-// Model-based test: random commands run against the platform and the model (test/support/payment-model.ts). After every
-// step both have the same state, and the ledger balances.
-// A failure is shrunk and printed with its replay command:
-// REPLAY='seed path replayPath' node scripts/test/main.ts test/payments/model.test.ts
+// Model-based test: random commands run against the platform and the model (test/support/payment-model.ts).
+// After every step both have the same state, and the ledger balances. A failure is shrunk and printed with
+// its replay command: REPLAY='seed path replayPath' node scripts/test/main.ts test/payments/model.test.ts
 // `npm test` runs 60 sequences of up to 25 commands, FAULTS=long 600 of up to 60.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -124,7 +123,9 @@ async function compareWithModel(model: PaymentModel): Promise<void> {
 /** Closed sessions that were already compared. */
 const checkedSessions = new Set<string>()
 
-/** A command that acts on the platform and on the model and compares them. `which` picks one of the objects. */
+/**
+ * A command that acts on the platform and on the model and compares them. `which` picks one of the objects.
+ */
 function command<Args extends unknown[]>(
   name: string,
   act: (model: PaymentModel, ...args: Args) => Promise<void>,
@@ -396,7 +397,8 @@ const anyCommand = [
 /** Deletes the data of earlier sequences: every step of the clock would renew their subscriptions. */
 async function forget(): Promise<void> {
   await database.pool.query(
-    "TRUNCATE order_items, refunds, payments, checkouts, orders, subscriptions; DELETE FROM events WHERE type ~ '^(order|refund|checkout|subscription)\\.'",
+    `TRUNCATE order_items, refunds, payments, checkouts, orders, subscriptions; DELETE FROM events
+      WHERE type ~ '^(order|refund|checkout|subscription)\\.'`,
   )
 }
 
@@ -415,7 +417,8 @@ t.test(`${runs} sequences of up to ${commands} commands`, { timeout: 0 }, async 
   const outcome = await fc.check(property, { numRuns: runs, ...(seed && { seed: Number(seed), path }) })
   const found = /replayPath="([^"]+)"/.exec(String(outcome.counterexample?.[0]))?.[1]
   t.comment(`${outcome.numRuns} sequences, ${steps} commands, seed ${outcome.seed}`)
-  const again = `REPLAY='${outcome.seed} ${outcome.counterexamplePath} ${found}' node scripts/test/main.ts test/payments/model.test.ts`
+  const replay = `${outcome.seed} ${outcome.counterexamplePath} ${found}`
+  const again = `REPLAY='${replay}' node scripts/test/main.ts test/payments/model.test.ts`
   t.notOk(
     outcome.failed,
     outcome.failed

@@ -1,4 +1,5 @@
-// Orders, checkout sessions and refunds with the sandbox gateway, and the constraints that protect the ledger.
+// Orders, checkout sessions and refunds with the sandbox gateway, and the constraints that protect the
+// ledger.
 import t from 'tap'
 import { RolledBack } from '../../infra/errors.ts'
 import { payByCard } from '../../services/payments/sandbox/checkout-state.ts'
@@ -321,7 +322,8 @@ t.test('database constraints reject invalid changes', async (t) => {
       'a paid order cannot be canceled',
     ],
     [
-      `UPDATE orders SET status = 'refunded', paid_at = now(), refunded_amount = total_amount WHERE id = '${pending.id}'`,
+      `UPDATE orders SET status = 'refunded', paid_at = now(), refunded_amount = total_amount
+        WHERE id = '${pending.id}'`,
       'orders_transition',
       'an unpaid order cannot be refunded',
     ],
@@ -361,7 +363,9 @@ t.test('database constraints reject invalid changes', async (t) => {
       'a succeeded payment cannot fail',
     ],
     [
-      `INSERT INTO payments SELECT 'pay_x', order_id, NULL, status, amount, currency, gateway, NULL, card, NULL, NULL, created_at, updated_at FROM payments WHERE order_id = '${paid.id}'`,
+      `INSERT INTO payments SELECT 'pay_x', order_id, NULL, status, amount,
+        currency, gateway, NULL, card, NULL, NULL, created_at, updated_at FROM payments
+        WHERE order_id = '${paid.id}'`,
       'payments_succeeded_idx',
       'an order has one succeeded payment',
     ],
@@ -381,7 +385,8 @@ t.test('database constraints reject invalid changes', async (t) => {
       'a complete session cannot reopen',
     ],
     [
-      `INSERT INTO checkouts SELECT (jsonb_populate_record(c, '{"id":"chk_x"}')).* FROM checkouts c WHERE id = '${open}'`,
+      `INSERT INTO checkouts SELECT (jsonb_populate_record(c, '{"id":"chk_x"}')).* FROM checkouts c
+        WHERE id = '${open}'`,
       'checkouts_open_idx',
       'an order has one open session',
     ],
@@ -391,7 +396,8 @@ t.test('database constraints reject invalid changes', async (t) => {
       'an active subscription cannot become incomplete',
     ],
     [
-      `INSERT INTO orders SELECT (jsonb_populate_record(o, '{"id":"ord_x","number":"x"}')).* FROM orders o WHERE subscription_id = '${subscription}'`,
+      `INSERT INTO orders SELECT (jsonb_populate_record(o, '{"id":"ord_x","number":"x"}')).* FROM orders o
+        WHERE subscription_id = '${subscription}'`,
       'orders_subscription_id_period_key',
       'a period has one order',
     ],
@@ -484,26 +490,31 @@ t.test('the ledger check finds every kind of damage', async (t) => {
     ],
     [`UPDATE payments SET amount = 1 WHERE order_id = '${paid.id}'`, /another amount than its order/],
     [
-      `INSERT INTO payments (id, order_id, status, amount, currency, gateway, created_at, updated_at) VALUES ('pay_x', '${pending.id}', 'succeeded', 1999, 'eur', 'sandbox', now(), now())`,
-      /succeeded payment that is not paid/,
+      `INSERT INTO payments (id, order_id, status, amount, currency, gateway, created_at, updated_at)
+        VALUES ('pay_x', '${pending.id}', 'succeeded', 1999, 'eur', 'sandbox', now(), now())`,
+      /unpaid order with a succeeded payment/,
     ],
     [`UPDATE orders SET refunded_amount = 6 WHERE id = '${paid.id}'`, /sum of its succeeded refunds/],
     [`UPDATE orders SET refunding_amount = 6 WHERE id = '${paid.id}'`, /sum of its pending refunds/],
     [
       `UPDATE checkouts SET status = 'complete' WHERE id = '${open}'`,
-      /complete session by which nobody paid/,
+      /complete session without a succeeded payment/,
     ],
     [
       `UPDATE orders SET status = 'canceled' WHERE id = '${pending.id}'`,
       /open session of an order that is not pending/,
     ],
-    [`UPDATE checkouts SET amount_total = 1 WHERE id = '${open}'`, /session of another amount/],
+    [`UPDATE checkouts SET amount_total = 1 WHERE id = '${open}'`, /session with another amount/],
     [`UPDATE subscriptions SET due_at = NULL WHERE id = '${subscription}'`, /never renewed/],
     [
       `UPDATE subscriptions SET period_end = period_end + interval '1 ms' WHERE id = '${subscription}'`,
       /not counted from its first/,
     ],
-    [`UPDATE subscriptions SET status = 'past_due' WHERE id = '${subscription}'`, /latest order contradicts/],
+    [
+      `UPDATE subscriptions SET status = 'past_due'
+      WHERE id = '${subscription}'`,
+      /contradicts its latest order/,
+    ],
     [
       `DELETE FROM events WHERE type = 'order.paid' AND data->'object'->>'id' = '${paid.id}'`,
       /order without exactly the events/,
@@ -517,16 +528,19 @@ t.test('the ledger check finds every kind of damage', async (t) => {
       /subscription without exactly the events/,
     ],
     [
-      `INSERT INTO events SELECT 'evt_x', nextval('events_position_seq'), NULL, type, project_id, user_id, scope, role, request_id, data, now() FROM events WHERE type = 'order.refunded' AND data->'object'->>'id' = '${paid.id}'`,
+      `INSERT INTO events SELECT 'evt_x', nextval('events_position_seq'), NULL, type,
+        project_id, user_id, scope, role, request_id, data, now() FROM events WHERE type = 'order.refunded'
+        AND data->'object'->>'id' = '${paid.id}'`,
       /order without exactly the events/,
     ],
     [
-      `UPDATE events SET data = jsonb_set(data::jsonb, '{previous_attributes}', '{}')::json WHERE type = 'order.paid' AND data->'object'->>'id' = '${paid.id}'`,
-      /tells of no change/,
+      `UPDATE events SET data = jsonb_set(data::jsonb, '{previous_attributes}', '{}')::json
+        WHERE type = 'order.paid' AND data->'object'->>'id' = '${paid.id}'`,
+      /event without a change/,
     ],
     [
       `DELETE FROM events WHERE type = 'order.refunded' AND data->'object'->>'id' = '${paid.id}'`,
-      /last told of as something/,
+      /differs from the object of its last event/,
     ],
   ]
   for (const [text, sentence] of damage) {

@@ -1,4 +1,5 @@
-// Receipts: their content as HTML and as PDF, who may read them, and that they are byte-identical for the same order.
+// Receipts: their content as HTML and as PDF, who may read them, and that they are byte-identical for the
+// same order.
 import { hash } from 'node:crypto'
 import t from 'tap'
 import { extractText, getDocumentProxy, getMeta } from 'unpdf'

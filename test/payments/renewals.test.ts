@@ -42,7 +42,8 @@ const recurringAt = async (interval: string, count: number): Promise<string> =>
 /** The distinct periods of a subscription, from its events. */
 async function periodsOf(id: string): Promise<Array<[string, string]>> {
   const { rows } = await database.pool.query(
-    "SELECT data->'object' AS object FROM events WHERE data->'object'->>'id' = $1 AND type = 'subscription.updated' ORDER BY position",
+    `SELECT data->'object' AS object FROM events WHERE data->'object'->>'id' = $1
+      AND type = 'subscription.updated' ORDER BY position`,
     [id],
   )
   const periods = rows.map(({ object }): [string, string] => [
@@ -542,7 +543,8 @@ t.test('a deleted project or owner is not charged', async (t) => {
   const stateOf = async (id: string) =>
     (
       await database.pool.query(
-        'SELECT status::text, project_id, due_at, ended_at - period_end AS after FROM subscriptions WHERE id = $1',
+        `SELECT status::text, project_id, due_at, ended_at - period_end AS after FROM subscriptions
+          WHERE id = $1`,
         [id],
       )
     ).rows[0]

@@ -1,4 +1,5 @@
-// Stripe failures: unreachable, slow, rejecting or concurrent. Payments, refunds and events are neither lost nor repeated.
+// Stripe failures: unreachable, slow, rejecting or concurrent. Payments, refunds and events are neither lost
+// nor repeated.
 import t from 'tap'
 import { createStripeClient } from '../../services/payments/stripe/client.ts'
 import { startServer, type Person } from '../support/server.ts'
@@ -128,7 +129,8 @@ t.test('a refund is retried until Stripe is reachable', async (t) => {
     async () =>
       (
         await rows(
-          "SELECT data FROM pgboss.job WHERE name = 'gateway' AND data->>'id' = $1 AND (data->>'tries')::int = 1",
+          `SELECT data FROM pgboss.job WHERE name = 'gateway' AND data->>'id' = $1
+            AND (data->>'tries')::int = 1`,
           requested.id,
         )
       ).length === 1,
@@ -143,8 +145,9 @@ t.test('a refund is retried until Stripe is reachable', async (t) => {
   stripe.clearFaults()
   stripe.fail({ status: 429, retryAfter: 500 }, { on: /refunds/, times: 3 })
   await shop.makeJobsDue()
-  const later =
-    "SELECT start_after > now() + interval '400 seconds' AS later FROM pgboss.job WHERE name = 'gateway' AND data->>'id' = $1 AND (data->>'tries')::int = 2"
+  const later = `SELECT start_after > now() + interval '400 seconds' AS later FROM pgboss.job
+    WHERE name = 'gateway'
+      AND data->>'id' = $1 AND (data->>'tries')::int = 2`
   await waitUntil(
     async () => (await rows(later, requested.id))[0]?.later === true,
     'the second failed attempt, with Retry-After',
@@ -166,7 +169,8 @@ t.test(
       async () =>
         (
           await rows(
-            "SELECT 1 FROM pgboss.job WHERE name = 'gateway' AND data->>'id' = $1 AND (data->>'tries')::int = 1",
+            `SELECT 1 FROM pgboss.job WHERE name = 'gateway' AND data->>'id' = $1
+              AND (data->>'tries')::int = 1`,
             requested.id,
           )
         ).length === 1,
@@ -276,7 +280,9 @@ t.test('a job is given up after three days of failures', async (t) => {
     async () =>
       (
         await rows(
-          "UPDATE pgboss.job SET data = jsonb_set(data, '{tries}', '10'), start_after = now() WHERE name = 'gateway' AND data->>'id' = $1 AND data->>'tries' = '1' AND state < 'active' RETURNING 1",
+          `UPDATE pgboss.job SET data = jsonb_set(data, '{tries}', '10'), start_after = now()
+            WHERE name = 'gateway' AND data->>'id' = $1 AND data->>'tries' = '1' AND state < 'active'
+            RETURNING 1`,
           requested.id,
         )
       ).length === 1,

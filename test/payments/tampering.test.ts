@@ -1,4 +1,5 @@
-// Customers cannot set prices, totals, statuses or owners: such fields are rejected by name and nothing is written.
+// Customers cannot set prices, totals, statuses or owners: such fields are rejected by name and nothing is
+// written.
 import t from 'tap'
 import spec from '../../generated/openapi.json' with { type: 'json' }
 import { ledgerViolations } from '../support/ledger-invariants.ts'
@@ -38,14 +39,18 @@ const tables = [
 async function rows(): Promise<Record<string, string>> {
   const digests = tables.map(
     (table) =>
-      `SELECT '${table}' AS name, count(*) || ' ' || coalesce(md5(string_agg(r, '' ORDER BY r)), '') AS text FROM (SELECT (to_jsonb(x) - 'sequence')::text AS r FROM ${table} x) x`,
+      `SELECT '${table}' AS name, count(*) || ' ' || coalesce(md5(string_agg(r, '' ORDER BY r)), '') AS text
+        FROM (SELECT (to_jsonb(x) - 'sequence')::text AS r FROM ${table} x) x`,
   )
   return Object.fromEntries(
     (await pool.query(digests.join(' UNION ALL '))).rows.map(({ name, text }) => [name, text]),
   )
 }
 
-/** The objects of each user: orders that are pending, paid and partially refunded, and a project with the same. */
+/**
+ * The objects of each user: orders that are pending, paid and partially refunded, and a project with the
+ * same.
+ */
 async function belongings(person: Person): Promise<Record<string, string>> {
   const project = (await person.client.post('/projects', { name: `shop of ${person.id}` })).body.id
   const order = (
@@ -263,8 +268,10 @@ const noAmounts = [
   '1_000',
 ]
 
+const urls = '"success_url":"https://a.example","cancel_url":"https://a.example"'
+
 t.test('an amount is a whole number of minor units within its limits', async (t) => {
-  const askers: Array<[string, string, Person, (amount: string) => string]> = [
+  const requests: Array<[string, string, Person, (amount: string) => string]> = [
     [
       'prices',
       'unit_amount',
@@ -282,18 +289,16 @@ t.test('an amount is a whole number of minor units within its limits', async (t)
       'checkout',
       'items[0].quantity',
       ada,
-      (amount) =>
-        `{"items":[{"price_id":"${catalog.price}","quantity":${amount}}],"success_url":"https://a.example","cancel_url":"https://a.example"}`,
+      (amount) => `{"items":[{"price_id":"${catalog.price}","quantity":${amount}}],${urls}}`,
     ],
     [
       'checkout',
       'expires_in_seconds',
       ada,
-      (amount) =>
-        `{"items":[{"price_id":"${catalog.price}"}],"success_url":"https://a.example","cancel_url":"https://a.example","expires_in_seconds":${amount}}`,
+      (amount) => `{"items":[{"price_id":"${catalog.price}"}],${urls},"expires_in_seconds":${amount}}`,
     ],
   ]
-  for (const [path, field, person, body] of askers) {
+  for (const [path, field, person, body] of requests) {
     for (const amount of noAmounts) {
       const reply = await person.client.call('POST', `/payments/${path}`, {
         raw: body(amount),

@@ -1,4 +1,5 @@
-// Products, orders, sessions, refunds and subscriptions, inserted by the services before a test. The gateway is the sandbox.
+// Products, orders, sessions, refunds and subscriptions, inserted by the services before a test. The gateway
+// is the sandbox.
 import type { Db } from '../../infra/database/database.ts'
 import { insertPrice, insertProduct } from '../../services/payments/products-and-prices.ts'
 import { insertCheckout } from '../../services/payments/checkouts.ts'
@@ -179,8 +180,8 @@ export async function insertedConfirmation(
 }
 
 /**
- * Inserts a subscription of the user with its first order, which is paid unless the status is `incomplete`. A subscription
- * with status `ending` is canceled at period end. @returns its id.
+ * Inserts a subscription of the user with its first order, which is paid unless the status is `incomplete`. A
+ * subscription with status `ending` is canceled at period end. @returns its id.
  */
 export async function insertedSubscription(
   server: TestServer,

@@ -1,5 +1,5 @@
-// A minimal model of orders, sessions and subscriptions, to compare the platform with. Time is in ms since the start of the
-// test.
+// A minimal model of orders, sessions and subscriptions, to compare the platform with. Time is in ms since
+// the start of the test.
 import type { cards } from './catalog-fixtures.ts'
 
 export interface ModelOrder {

@@ -1,4 +1,5 @@
-// Objects of Stripe's API for tests. Their types are those of Stripe's package, so that they match the pinned API version.
+// Objects of Stripe's API for tests. Their types are those of Stripe's package, so that they match the pinned
+// API version.
 import type { Stripe } from 'stripe'
 
 export type Session = Stripe.Checkout.Session

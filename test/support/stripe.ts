@@ -1,5 +1,6 @@
-// A fake of Stripe's API for tests. It stores objects, returns Stripe's shapes and errors, acts as the customer and as the
-// billing schedule on a test's command, and records the signed events, which the test delivers, repeats and shuffles.
+// A fake of Stripe's API for tests. It stores objects, returns Stripe's shapes and errors, acts as the
+// customer and as the billing schedule on a test's command, and records the signed events, which the test
+// delivers, repeats and shuffles.
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -21,7 +22,10 @@ import {
 
 const version = '2026-10-28.endive'
 
-/** A failure of a request: before it has an effect, or (`reset after`) after its effect and before its response. */
+/**
+ * A failure of a request: before it has an effect, or (`reset after`) after its effect and before its
+ * response.
+ */
 export type Fault = { status: number; retryAfter?: number } | 'hang' | 'reset' | 'reset after'
 
 export interface RecordedRequest {
@@ -56,7 +60,10 @@ export interface FakeStripe {
   refundOutcome: 'succeeded' | 'pending' | 'failed'
   /** Makes the next requests fail whose method and path match `on`; all of them without `times`. */
   fail(fault: Fault, options?: { on?: RegExp; times?: number }): void
-  /** Delays the response to the next matching request until `release` is called. The response is computed before the delay. */
+  /**
+   * Delays the response to the next matching request until `release` is called. The response is computed
+   * before the delay.
+   */
   holdResponse(on: RegExp): { received: Promise<void>; release: () => void }
   /** Removes all faults. */
   clearFaults(): void
@@ -342,7 +349,8 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
           throw new StripeError(400, {
             type: 'idempotency_error',
             message:
-              'Keys for idempotent requests can only be used with the same parameters they were first used with.',
+              'Keys for idempotent requests can only be used with the same parameters ' +
+              'they were first used with.',
           })
         recorded.replayed = true
         if (fault === 'reset after') return void request.socket.destroy()
@@ -368,7 +376,8 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
   function route(method: string, path: string, params: any): unknown {
     const [, , ...parts] = path.split('/')
     const [resource, id, action] = parts[0] === 'checkout' ? [parts[1], parts[2], parts[3]] : parts
-    const what = `${method} ${resource}${id === undefined ? '' : '/{id}'}${action === undefined ? '' : `/${action}`}`
+    const idPart = id === undefined ? '' : '/{id}'
+    const what = `${method} ${resource}${idPart}${action === undefined ? '' : `/${action}`}`
     switch (what) {
       case 'POST sessions':
         return createSession(params)
@@ -440,7 +449,8 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
       throw new StripeError(400, {
         param: 'expires_at',
         message:
-          'The `expires_at` timestamp must be between 30 minutes and 24 hours from Checkout Session creation.',
+          'The `expires_at` timestamp must be between 30 minutes and 24 hours ' +
+          'from Checkout Session creation.',
       })
     const currency = items[0].price_data.currency
     let amount = 0
@@ -458,7 +468,8 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
         throw new StripeError(400, {
           param: `line_items[${i}]`,
           message:
-            'You must provide at least one recurring price in `subscription` mode, and none in `payment` mode.',
+            'You must provide at least one recurring price in `subscription` mode, ' +
+            'and none in `payment` mode.',
         })
       amount += unit * Number(quantity)
     }
@@ -601,7 +612,9 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
   function expireByRequest(session: Session): Session {
     if (session.status !== 'open')
       throw new StripeError(400, {
-        message: `Only Checkout Sessions with a status in ["open"] can be expired. This Checkout Session has a status of \`${session.status}\`.`,
+        message:
+          'Only Checkout Sessions with a status in ["open"] can be expired. ' +
+          `This Checkout Session has a status of \`${session.status}\`.`,
       })
     expire(session)
     return session

@@ -26,12 +26,17 @@ tfoot tr:first-child > * { padding-top: .75rem }
 tfoot th:first-child { font-weight: 400; text-align: right }
 tfoot .sum > :nth-child(n) { font-weight: 700 }
 tr { break-inside: avoid }
-@media (max-width: 30rem) { body { padding: 1.5rem 1rem } th, td { padding-left: .75rem } .unit { display: none } }
+@media (max-width: 30rem) {
+  body { padding: 1.5rem 1rem }
+  th, td { padding-left: .75rem }
+  .unit { display: none }
+}
 @media print { @page { margin: 2cm } body { max-width: none; padding: 0 } }
 `
 
 /** Allows only the inline style above: no scripts, no external resources. */
-export const receiptContentSecurityPolicy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; sandbox`
+const styleHash = `'sha256-${hash('sha256', style, 'base64')}'`
+export const receiptContentSecurityPolicy = `default-src 'none'; style-src ${styleHash}; sandbox`
 
 /** Renders a complete HTML document. */
 export function renderReceiptHtml({

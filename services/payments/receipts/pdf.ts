@@ -1,5 +1,5 @@
-// Renders a receipt as a PDF of A4 pages. The font covers Latin, Greek and Cyrillic letters and currency symbols. Other
-// characters appear as an empty box, with a note at the end.
+// Renders a receipt as a PDF of A4 pages. The font covers Latin, Greek and Cyrillic letters and currency
+// symbols. Other characters appear as an empty box, with a note at the end.
 import { readFileSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { create, type Font } from 'fontkit'
@@ -137,7 +137,7 @@ function draw(document: PDFKit.PDFDocument, receipt: Receipt): void {
     y += 16
     style(regular, 8, colors.soft)
     left(
-      'A box □ is a character that the font of this PDF lacks. The HTML receipt (format=html) shows all characters.',
+      'A box □ is a character that the font of this PDF lacks. The HTML receipt (format=html) shows it.',
       sheet.left,
     )
   }

@@ -1,5 +1,5 @@
-// The receipt of a paid order, as HTML and as PDF. One query reads its content; the same state of an order always gives
-// the same bytes.
+// The receipt of a paid order, as HTML and as PDF. One query reads its content; the same state of an order
+// always gives the same bytes.
 import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { create as contentDisposition } from 'content-disposition'

@@ -1,4 +1,5 @@
-// The state of a checkout session on the sandbox's payment page, and the two actions there: pay by card and confirm.
+// The state of a checkout session on the sandbox's payment page, and the two actions there: pay by card and
+// confirm.
 import { statement, type Db } from '../../../infra/database/database.ts'
 import { findPrice, type Price } from '../products-and-prices.ts'
 import { checkoutById, checkoutNotFound, type OwnedCheckout } from '../checkouts.ts'
@@ -31,8 +32,8 @@ export type CheckoutState = {
   | { page: 'expired'; /** Whether a late payment was refunded. */ refunded: boolean }
 )
 
-// An active attempt comes first: of two simultaneous attempts the active one may have the earlier id. Superseded attempts
-// do not count.
+// An active attempt comes first: of two simultaneous attempts the active one may have the earlier id.
+// Superseded attempts do not count.
 const latestAttempt = statement<PaymentAttempt>(`
   SELECT id, status::text, failure_code, card FROM payments
   WHERE checkout_id = $1 AND failure_code IS DISTINCT FROM 'superseded'
@@ -61,7 +62,10 @@ const supersedeUnconfirmed = statement(`
   UPDATE payments SET status = 'failed', failure_code = 'superseded', updated_at = $2
   WHERE checkout_id = $1 AND status = 'requires_confirmation'`)
 
-/** Pays a session by a test card. Does nothing if the session is no longer payable or a payment is in progress. */
+/**
+ * Pays a session by a test card. Does nothing if the session is no longer payable or a payment is in
+ * progress.
+ */
 export async function payByCard(
   db: Db,
   services: PaymentServices,
@@ -110,7 +114,10 @@ export async function resolveConfirmation(
   })
 }
 
-/** Runs `action` with the order locked. Skips it if the session is not payable here or a payment is in progress. */
+/**
+ * Runs `action` with the order locked. Skips it if the session is not payable here or a payment is in
+ * progress.
+ */
 async function withLockedCheckout(
   db: Db,
   id: string,

@@ -1,5 +1,5 @@
-// The sandbox gateway: no money moves. The test card decides the outcome of a payment; everything else works as with a
-// real gateway.
+// The sandbox gateway: no money moves. The test card decides the outcome of a payment; everything else works
+// as with a real gateway.
 import type { Gateway } from '../gateway.ts'
 import type { SandboxCard } from '../subscriptions.ts'
 

@@ -1,13 +1,14 @@
-// Converts amounts between this platform and Stripe. Both use minor units, but Stripe differs from ISO 4217 for some
-// currencies. Source: https://docs.stripe.com/currencies (zero-decimal and three-decimal currencies, special cases,
-// maximum charge amounts).
+// Converts amounts between this platform and Stripe. Both use minor units, but Stripe differs from ISO 4217
+// for some currencies. Source: https://docs.stripe.com/currencies (zero-decimal and three-decimal currencies,
+// special cases, maximum charge amounts).
 import { invalidField } from '../../../infra/errors.ts'
 import { exponentOf } from '../currency.ts'
 
 const zeroDecimal = new Set('bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf'.split(' '))
 /** Stripe requires the last digit of these to be 0. */
 const threeDecimal = new Set('bhd jod kwd omr tnd'.split(' '))
-// All others have two digits at Stripe, including ISK and UGX: ISO 4217 gives these none, and Stripe expects 00.
+// All others have two digits at Stripe, including ISK and UGX: ISO 4217 gives these none, and Stripe expects
+// 00.
 
 /** Maximum digits of an amount that all payment methods support; cards alone support more. */
 const maxDigits: Record<string, number> = { idr: 12, cop: 10, inr: 9 }
@@ -29,7 +30,9 @@ export function fromStripeAmount(amount: number, currency: string): number {
   return shift < 0 ? amount / 10 ** -shift : amount * 10 ** shift
 }
 
-/** Throws 400 for an amount that Stripe does not support. `field` is the request field to name in the error. */
+/**
+ * Throws 400 for an amount that Stripe does not support. `field` is the request field to name in the error.
+ */
 export function requireAmount(amount: number, currency: string, field: string): void {
   const code = currency.toUpperCase()
   if (exponentOf(currency) === 3 && !threeDecimal.has(currency))

@@ -1,5 +1,5 @@
-// Cancellations are decided here and sent to Stripe. While one is pending (`subscriptions.sync_pending`), Stripe's state
-// of the subscription is ignored.
+// Cancellations are decided here and sent to Stripe. While one is pending (`subscriptions.sync_pending`),
+// Stripe's state of the subscription is ignored.
 import type { Stripe } from 'stripe'
 import { statement, type Db } from '../../../infra/database/database.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
@@ -20,8 +20,9 @@ const setSyncPending = statement<{ id: string }>(`
   UPDATE subscriptions SET sync_pending = true WHERE id = $1 AND gateway_reference IS NOT NULL RETURNING id`)
 
 /**
- * Enqueues a job that sends a subscription's cancellation state to Stripe, and ignores Stripe's state until then. Does
- * nothing for a subscription that does not exist at Stripe yet: it is never created once its session is expired.
+ * Enqueues a job that sends a subscription's cancellation state to Stripe, and ignores Stripe's state until
+ * then. Does nothing for a subscription that does not exist at Stripe yet: it is never created once its
+ * session is expired.
  */
 export async function enqueueCancellationSync(
   tx: Db,
@@ -40,7 +41,10 @@ export async function abandonSync(tx: Db, id: string): Promise<void> {
   await tx.sql(acceptStripeState, [id])
 }
 
-/** Sends a subscription's cancellation state to Stripe and applies the result. `key` is the request's idempotency key. */
+/**
+ * Sends a subscription's cancellation state to Stripe and applies the result. `key` is the request's
+ * idempotency key.
+ */
 export async function sendCancellation(
   stripe: StripeClient,
   db: Db,

@@ -1,12 +1,15 @@
-// Stripe's official client with a pinned API version, a timeout and retries. Errors never include Stripe's own message,
-// which may contain request data or a part of the API key.
+// Stripe's official client with a pinned API version, a timeout and retries. Errors never include Stripe's
+// own message, which may contain request data or a part of the API key.
 import { isUtf8 } from 'node:buffer'
 import { Agent as PlainAgent } from 'node:http'
 import { Agent } from 'node:https'
 import type { Stripe } from 'stripe'
 import { invalidHeader, unavailable } from '../../../infra/errors.ts'
 
-/** The API version of the package's types, sent with each request: the account's default version does not matter. */
+/**
+ * The API version of the package's types, sent with each request: the account's default version does not
+ * matter.
+ */
 const apiVersion = '2026-10-28.endive'
 /** Maximum age of a webhook signature. */
 const toleranceSeconds = 300
@@ -21,7 +24,10 @@ export interface StripeSettings {
 export interface StripeClient {
   /** Calls Stripe's API. Throws `StripeFailure`. */
   request<T>(call: (stripe: Stripe) => Promise<T>): Promise<T>
-  /** Parses the body of a webhook. Throws 400 unless Stripe signed exactly these bytes within the last five minutes. */
+  /**
+   * Parses the body of a webhook. Throws 400 unless Stripe signed exactly these bytes within the last five
+   * minutes.
+   */
   verifyEvent(body: Buffer, signature: string): Promise<Stripe.Event>
   /** Closes all connections and aborts requests in progress. */
   close(): void
@@ -100,7 +106,8 @@ export function createStripeClient({
     },
     async verifyEvent(body, signature) {
       const { errors, webhooks } = await loaded
-      // Decode here, so that no two bodies share a signature: Stripe's client drops a byte order mark and invalid UTF-8.
+      // Decode here, so that no two bodies share a signature: Stripe's client drops a byte order mark and
+      // invalid UTF-8.
       if (!isUtf8(body)) throw invalidSignature()
       try {
         return webhooks.constructEvent(body.toString(), signature, webhookSecret, toleranceSeconds)
@@ -151,7 +158,9 @@ function toFailure(error: InstanceType<typeof Stripe.errors.StripeError>): Strip
   })
 }
 
-/** The text if it is a single token, such as an error code or a request id; else null. Tokens are safe to log. */
+/**
+ * The text if it is a single token, such as an error code or a request id; else null. Tokens are safe to log.
+ */
 function safeToken(text: unknown): string | null {
   return typeof text === 'string' && /^[\w[\].-]{1,100}$/.test(text) ? text : null
 }

@@ -1,6 +1,6 @@
-// Webhooks are only a trigger: the state is always fetched from Stripe's API. The order and the number of webhooks
-// therefore do not matter. Stripe is called outside of transactions; one transaction then applies the fetched state and
-// records the event.
+// Webhooks are only a trigger: the state is always fetched from Stripe's API. The order and the number of
+// webhooks therefore do not matter. Stripe is called outside of transactions; one transaction then applies
+// the fetched state and records the event.
 import { statement, type Db } from '../../../infra/database/database.ts'
 import { RolledBack } from '../../../infra/errors.ts'
 import type { RetentionTask } from '../../../infra/jobs/retention.ts'
@@ -11,7 +11,10 @@ import type { PaymentServices } from '../gateway.ts'
 /** The name of this gateway in the database. */
 export const stripeName = 'stripe'
 
-/** Applies fetched state in a transaction. `fetch again` means that it may be older than the state already applied. */
+/**
+ * Applies fetched state in a transaction. `fetch again` means that it may be older than the state already
+ * applied.
+ */
 export type ApplyState = (tx: Db, services: PaymentServices) => Promise<'applied' | 'fetch again'>
 
 export interface WebhookEvent {
@@ -30,7 +33,8 @@ export async function wasProcessed(db: Db, { id }: WebhookEvent): Promise<boolea
 
 /**
  * Fetches state from Stripe and applies it. Fetches again while the state may be outdated.
- * @param event the webhook event to record in the same transaction; an event that was recorded before is skipped.
+ * @param event the webhook event to record in the same transaction; an event that was recorded before is
+ * skipped.
  */
 export async function fetchAndApply(
   db: Db,
@@ -62,7 +66,10 @@ const byReference = statement<RecordedPayment>(
   'SELECT id, order_id, status::text FROM payments WHERE gateway = $1 AND gateway_reference = $2',
 )
 
-/** Finds a payment by Stripe's id. Lock the payment's order first, so that nobody else inserts the payment. */
+/**
+ * Finds a payment by Stripe's id. Lock the payment's order first, so that no other transaction inserts the
+ * payment.
+ */
 export async function findPaymentByReference(
   tx: Db,
   reference: string,
@@ -71,7 +78,10 @@ export async function findPaymentByReference(
   return found
 }
 
-/** Applies a successful payment, whether or not it was recorded as processing before. @returns true if it paid the order. */
+/**
+ * Applies a successful payment, whether or not it was recorded as processing before.
+ * @returns true if it paid the order.
+ */
 export async function applyStripePayment(
   tx: Db,
   services: PaymentServices,

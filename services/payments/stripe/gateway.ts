@@ -1,5 +1,5 @@
-// The Stripe gateway: Stripe's own page takes the payment, and signed webhooks report the outcome. Inside transactions
-// this gateway only enqueues jobs; worker.ts performs them.
+// The Stripe gateway: Stripe's own page takes the payment, and signed webhooks report the outcome. Inside
+// transactions this gateway only enqueues jobs; worker.ts performs them.
 import { statement, type Db } from '../../../infra/database/database.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import type { GatewayJob, RemoteGateway } from '../gateway.ts'

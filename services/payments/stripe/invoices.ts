@@ -1,5 +1,5 @@
-// Invoices of Stripe's subscriptions. Each invoice becomes one order, identified by the invoice's id, and is paid or
-// pending as at Stripe.
+// Invoices of Stripe's subscriptions. Each invoice becomes one order, identified by the invoice's id, and is
+// paid or pending as at Stripe.
 import { statement, type Db } from '../../../infra/database/database.ts'
 import { findOrder, insertOrder, type OrderLine, type OwnedOrder } from '../orders.ts'
 import { cancelOrder, lockOrder, recordPaymentAttempt } from '../settle.ts'
@@ -25,8 +25,8 @@ interface InvoiceContext {
 }
 
 /**
- * Creates the orders of invoices and applies their payments. A paid invoice stays paid, so it is applied even if the
- * fetched state is not the latest; all else is applied only if it is.
+ * Creates the orders of invoices and applies their payments. A paid invoice stays paid, so it is applied even
+ * if the fetched state is not the latest; all else is applied only if it is.
  * @returns the subscription as its last event showed it.
  */
 export async function applyInvoices(
@@ -83,7 +83,10 @@ async function applyVoidInvoice(
   if (locked.order.status === 'pending') await cancelOrder(tx, services, locked, at)
 }
 
-/** True for an open invoice after a failed charge. The first invoice does not count: its customer is still paying. */
+/**
+ * True for an open invoice after a failed charge. The first invoice does not count: its customer is still
+ * paying.
+ */
 function isOverdue(invoice: Invoice, { status }: StripeSubscription, before: OwnedSubscription): boolean {
   return (
     invoice.status === 'open' &&
@@ -117,8 +120,8 @@ const findNextPeriod = statement<{ period: number }>(
 const setPeriod = statement('UPDATE subscriptions SET period = $2 WHERE id = $1')
 
 /**
- * The order of a new invoice: the existing first order, or a new order. A canceled subscription gets no new orders, so
- * the latest one is returned and its payment is refunded as late.
+ * The order of a new invoice: the existing first order, or a new order. A canceled subscription gets no new
+ * orders, so the latest one is returned and its payment is refunded as late.
  */
 async function orderOfInvoice(
   tx: Db,
@@ -157,7 +160,10 @@ const findPriceAndProduct = statement<{ unit_amount: number; name: string }>(
   'SELECT p.unit_amount, d.name FROM prices p JOIN products d ON d.id = p.product_id WHERE p.id = $1',
 )
 
-/** The line of an invoice's order: price times quantity, or the invoice's total if an operator changed it at Stripe. */
+/**
+ * The line of an invoice's order: price times quantity, or the invoice's total if an operator changed it at
+ * Stripe.
+ */
 async function orderLineOf(
   tx: Db,
   { price_id: priceId, quantity }: OwnedSubscription,

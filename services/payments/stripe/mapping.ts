@@ -22,7 +22,10 @@ export function periodOf({ items }: StripeSubscription): Period {
   return { start: new Date(start * 1000), end: new Date(end * 1000) }
 }
 
-/** Statuses of this platform by Stripe's. Other statuses of Stripe's leave the subscription's status unchanged. */
+/**
+ * Statuses of this platform by Stripe's. Other statuses of Stripe's leave the subscription's status
+ * unchanged.
+ */
 export const statusByStripeStatus: Record<string, 'active' | 'past_due'> = {
   active: 'active',
   trialing: 'active',
@@ -36,8 +39,9 @@ export function hasEnded(status: string): boolean {
 }
 
 /**
- * True if Stripe cancels the subscription at the end of its period. The API sets `cancel_at_period_end`; the customer
- * portal may set `cancel_at` instead. @see https://docs.stripe.com/billing/subscriptions/billing-mode/compare
+ * True if Stripe cancels the subscription at the end of its period. The API sets `cancel_at_period_end`; the
+ * customer portal may set `cancel_at` instead. @see
+ * https://docs.stripe.com/billing/subscriptions/billing-mode/compare
  */
 export function cancelsAtPeriodEnd(subscription: StripeSubscription): boolean {
   const { cancel_at_period_end: atPeriodEnd, cancel_at: cancelAt } = subscription

@@ -1,5 +1,5 @@
-// Refunds at Stripe: partial refunds, and full refunds of late payments. Stripe forgets idempotency keys after a day, so
-// a retry first looks for the refund at Stripe: no payment is refunded twice.
+// Refunds at Stripe: partial refunds, and full refunds of late payments. Stripe forgets idempotency keys
+// after a day, so a retry first looks for the refund at Stripe: no payment is refunded twice.
 import type { Stripe } from 'stripe'
 import { statement, type Db } from '../../../infra/database/database.ts'
 import { paymentsNow } from '../clock.ts'
@@ -199,7 +199,10 @@ const withoutReference = statement<{ id: string }>(
   'SELECT id FROM refunds WHERE id = $1 AND gateway_reference IS NULL',
 )
 
-/** Fails a refund that does not exist at Stripe. A refund that exists there continues, and its webhook completes it. */
+/**
+ * Fails a refund that does not exist at Stripe. A refund that exists there continues, and its webhook
+ * completes it.
+ */
 export async function failUnsentRefund(tx: Db, services: PaymentServices, id: string): Promise<void> {
   if ((await tx.sql(withoutReference, [id])).length === 1)
     await completeRefund(tx, services, id, { succeeded: false, reference: null, at: await paymentsNow(tx) })

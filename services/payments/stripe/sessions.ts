@@ -1,5 +1,5 @@
-// Checkout sessions at Stripe. A session is created there when a customer first opens its page, and expired there when it
-// closes here. Its outcome is fetched from Stripe.
+// Checkout sessions at Stripe. A session is created there when a customer first opens its page, and expired
+// there when it closes here. Its outcome is fetched from Stripe.
 import type { Stripe } from 'stripe'
 import { statement, type Db } from '../../../infra/database/database.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
@@ -123,13 +123,17 @@ async function saveSession(
     return url
   }
   const current = (await checkoutById(tx, checkout.id))!
-  // A concurrent request stored another session, or the checkout closed: expire this one, which nobody has seen.
+  // A concurrent request stored another session, or the checkout closed: expire this one, which no one has
+  // seen.
   if (current.gateway_reference !== id)
     await jobs.add(tx, [{ data: { ...job, reference: id }, group: checkout.id }])
   return current.status === 'open' ? current.gateway_url : null
 }
 
-/** The URL of Stripe's page for an open session, the same on each call. Throws 503 when Stripe cannot be reached. */
+/**
+ * The URL of Stripe's page for an open session, the same on each call. Throws 503 when Stripe cannot be
+ * reached.
+ */
 export async function checkoutPageUrl(
   stripe: StripeClient,
   jobs: Queue<GatewayJob>,
@@ -203,8 +207,8 @@ async function applyExpiredSession(
 const failedStatuses = new Set(['requires_payment_method', 'canceled'])
 
 /**
- * Applies a complete but unpaid session. A processing bank payment is recorded; a failed one expires the session, which
- * Stripe does not reopen.
+ * Applies a complete but unpaid session. A processing bank payment is recorded; a failed one expires the
+ * session, which Stripe does not reopen.
  */
 async function applyUnpaidSession(
   tx: Db,

@@ -1,4 +1,5 @@
-// Subscriptions at Stripe, which renews them itself. Its invoices become orders, and its periods and statuses are copied.
+// Subscriptions at Stripe, which renews them itself. Its invoices become orders, and its periods and statuses
+// are copied.
 import { statement, type Db } from '../../../infra/database/database.ts'
 import { paymentsNow } from '../clock.ts'
 import { isAbandoned } from '../renewals.ts'
@@ -32,10 +33,14 @@ interface FetchedSubscription extends SubscriptionInvoices {
 
 // One period and one day before the known period: Stripe creates an invoice at the start of its period.
 const newInvoicesSince = statement<{ since: number | null }>(`
-  SELECT floor(extract(epoch FROM period_start - (period_end - period_start) - interval '1 day'))::bigint AS since
+  SELECT floor(extract(epoch
+    FROM period_start - (period_end - period_start) - interval '1 day'))::bigint AS since
   FROM subscriptions WHERE gateway_reference = $1`)
 
-/** Fetches a subscription and its invoices. @param options.invoice an invoice to include, which may be older. */
+/**
+ * Fetches a subscription and its invoices.
+ * @param options.invoice an invoice to include, which may be older.
+ */
 export async function fetchSubscription(
   stripe: StripeClient,
   db: Db,
@@ -97,8 +102,8 @@ const syncedAt = statement<{ id: string }>(
 )
 
 /**
- * Records the time of the fetched state if it is the latest. All state is outdated while a cancellation is pending.
- * Two states of the same time have no known order: `fetch again`.
+ * Records the time of the fetched state if it is the latest. All state is outdated while a cancellation is
+ * pending. Two states of the same time have no known order: `fetch again`.
  */
 async function recordSync(
   tx: Db,
@@ -142,7 +147,8 @@ async function copyStripeState(
 }
 
 /**
- * Cancels a subscription that ended at Stripe or is abandoned, with its pending orders; else emits its changes.
+ * Cancels a subscription that ended at Stripe or is abandoned, with its pending orders; else emits its
+ * changes.
  * @param announced the subscription as its last event showed it.
  */
 async function applyCancellation(

@@ -1,5 +1,5 @@
-// Validates the card form. The sandbox accepts only its test cards and warns about real card numbers. Card numbers and
-// security codes are never displayed again.
+// Validates the card form. The sandbox accepts only its test cards and warns about real card numbers. Card
+// numbers and security codes are never displayed again.
 import type { components } from '../../../../generated/types.ts'
 import { findTestCard } from '../gateway.ts'
 

@@ -53,8 +53,8 @@ export function renderProcessingPage({ state, seller }: PageContext): string {
 }
 
 /**
- * Sends the browser to the seller. A page instead of a redirect: a browser that obeys `form-action` would not follow a
- * redirect from the form to the seller's site.
+ * Sends the browser to the seller. A page instead of a redirect: a browser that obeys `form-action` would not
+ * follow a redirect from the form to the seller's site.
  */
 export function renderPaidPage({ state, seller }: PageContext): string {
   const url = redirectUrl(state.checkout, 'success')
