@@ -12,7 +12,7 @@ const orders = async (person: Person, id: string): Promise<any[]> =>
   (await person.client.get(`/payments/orders?subscription_id=${id}&order=asc`)).body.data
 const time = (seconds: number): string => new Date(seconds * 1000).toISOString()
 /** Runs a change at Stripe and delivers its webhooks. */
-const happens = async (work: () => void): Promise<void> => {
+const changeAtStripe = async (work: () => void): Promise<void> => {
   const before = stripe.events.length
   work()
   await shop.deliverFrom(before)
@@ -41,7 +41,7 @@ t.test('a subscription starts, renews, fails, recovers and is canceled', async (
     ],
   })
   const session = stripe.sessionFor(checkout.id)
-  await happens(() => stripe.customer.pay(session))
+  await changeAtStripe(() => stripe.customer.pay(session))
   const subscription = stripe.subscriptions.get(session.subscription as string)!
   const [item] = subscription.items.data
   t.match(await get(bob, id), {
@@ -53,7 +53,7 @@ t.test('a subscription starts, renews, fails, recovers and is canceled', async (
   })
   t.match((await bob.client.get(`/payments/checkout/${checkout.id}`)).body, { status: 'complete' })
 
-  await happens(() => stripe.billing.renew(subscription, true))
+  await changeAtStripe(() => stripe.billing.renew(subscription, true))
   t.match(await get(bob, id), {
     status: 'active',
     current_period_start: time(item.current_period_start),
@@ -71,7 +71,7 @@ t.test('a subscription starts, renews, fails, recovers and is canceled', async (
   ])
 
   let unpaid: any
-  await happens(() => {
+  await changeAtStripe(() => {
     unpaid = stripe.billing.renew(subscription, false)
   })
   const overdue = await get(bob, id)
@@ -89,17 +89,17 @@ t.test('a subscription starts, renews, fails, recovers and is canceled', async (
     { status: 409, body: { error: { details: { constraint: 'gateway' } } } },
   )
   t.match(await bob.client.post(`/payments/orders/${overdue.latest_order_id}/cancel`), { status: 409 })
-  await happens(() => stripe.billing.retry(unpaid, false))
+  await changeAtStripe(() => stripe.billing.retry(unpaid, false))
   t.equal((await orders(bob, id)).length, 3)
-  await happens(() => stripe.billing.retry(unpaid, true))
+  await changeAtStripe(() => stripe.billing.retry(unpaid, true))
   t.equal((await get(bob, id)).status, 'active')
   t.match(
     (await orders(bob, id)).map(({ status }) => status),
     ['paid', 'paid', 'paid'],
   )
 
-  await happens(() => stripe.billing.renew(subscription, false))
-  await happens(() => stripe.billing.end(subscription))
+  await changeAtStripe(() => stripe.billing.renew(subscription, false))
+  await changeAtStripe(() => stripe.billing.end(subscription))
   t.match(await get(bob, id), { status: 'canceled' })
   t.match(
     (await orders(bob, id)).map(({ status }) => status),
@@ -149,7 +149,7 @@ t.test('a subscription is canceled at period end and resumed', async (t) => {
   })
   await waitUntil(() => !subscription.cancel_at_period_end, 'the sync of the resumption')
   await shop.waitForJobs()
-  await happens(() => stripe.customer.cancel(subscription))
+  await changeAtStripe(() => stripe.customer.cancel(subscription))
   t.match(await get(bob, id), { cancel_at_period_end: true }, "customers can do it on a page of Stripe's")
   await bob.client.post(`/payments/subscriptions/${id}/resume`)
   await waitUntil(() => subscription.cancel_at === null, 'the sync of the second resumption')
@@ -184,7 +184,7 @@ t.test("Stripe's state is ignored while a cancellation is pending", async (t) =>
   await shop.waitForJobs()
   stripe.fail({ status: 500 }, { on: /^POST \/v1\/subscriptions/ })
   await bob.client.post(`/payments/subscriptions/${id}/cancel`)
-  await happens(() => stripe.billing.renew(subscription, true))
+  await changeAtStripe(() => stripe.billing.renew(subscription, true))
   t.match(await get(bob, id), { cancel_at_period_end: true }, "Stripe's older state changes nothing")
   t.equal((await orders(bob, id)).length, 2, 'but a payment is applied')
   stripe.clearFaults()
@@ -199,6 +199,23 @@ t.test("Stripe's state is ignored while a cancellation is pending", async (t) =>
   })
 })
 
+t.test('a job with the task name of an older version still runs', async (t) => {
+  const bob = await server.person()
+  const { checkout, subscription } = await shop.subscribe(bob)
+  const id = checkout.subscription_id
+  await shop.deliverFrom(0)
+  const { database, gatewayJobs } = server.services
+  await database.transaction(async (tx) => {
+    const text = `UPDATE subscriptions SET cancel_at_period_end = true, canceled_at = now(), sync_pending = true
+      WHERE id = $1`
+    await tx.sql({ text }, [id])
+    await gatewayJobs.add(tx, [{ data: { task: 'follow' as never, id, tries: 0 }, group: id }])
+  })
+  await waitUntil(() => subscription.cancel_at_period_end, 'the cancellation sync')
+  await shop.waitForJobs()
+  t.match(await get(bob, id), { cancel_at_period_end: true })
+})
+
 t.test('outdated state changes nothing except for payments', async (t) => {
   const bob = await server.person()
   const { checkout, subscription } = await shop.subscribe(bob)
@@ -208,7 +225,7 @@ t.test('outdated state changes nothing except for payments', async (t) => {
   const { received, release } = stripe.holdResponse(/^GET \/v1\/subscriptions/)
   const late = stripe.deliver(server.url, stripe.duplicateEvent(paid))
   await received
-  await happens(() => stripe.customer.cancel(subscription))
+  await changeAtStripe(() => stripe.customer.cancel(subscription))
   t.match(await get(bob, id), { cancel_at_period_end: true })
   release()
   t.equal((await late).status, 200)
@@ -243,10 +260,10 @@ t.test('a bank payment starts a subscription when it succeeds', async (t) => {
     mode: 'subscription',
     items: [{ price_id: shop.monthly }],
   })
-  await happens(() => stripe.customer.payByBank(session))
+  await changeAtStripe(() => stripe.customer.payByBank(session))
   t.match(await get(bob, checkout.subscription_id), { status: 'incomplete' })
   t.match(await shop.openPage(checkout), { status: 303, location: 'https://shop.example/thanks' })
-  await happens(() => stripe.billing.retry(stripe.invoices.get(session.invoice as string)!, true))
+  await changeAtStripe(() => stripe.billing.retry(stripe.invoices.get(session.invoice as string)!, true))
   t.match(await get(bob, checkout.subscription_id), { status: 'active' })
   t.equal((await shop.order(bob, checkout.order_id)).status, 'paid')
   t.match((await bob.client.get(`/payments/checkout/${checkout.id}`)).body, { status: 'complete' })
@@ -302,11 +319,11 @@ t.test('a void invoice cancels its order', async (t) => {
   const { checkout, subscription } = await shop.subscribe(bob)
   await shop.deliverFrom(0)
   let invoice: any
-  await happens(() => {
+  await changeAtStripe(() => {
     invoice = stripe.billing.renew(subscription, false)
   })
   t.equal((await get(bob, checkout.subscription_id)).status, 'past_due')
-  await happens(() => stripe.billing.void(invoice))
+  await changeAtStripe(() => stripe.billing.void(invoice))
   t.equal((await get(bob, checkout.subscription_id)).status, 'active')
   t.match(
     (await orders(bob, checkout.subscription_id)).map(({ status }) => status),
@@ -319,7 +336,7 @@ t.test('the subscription of a deleted project is canceled at Stripe', async (t) 
   const { subscription } = await shop.subscribe(bob)
   await shop.deliverFrom(0)
   t.equal((await server.admin.client.delete(`/users/${bob.id}`)).status, 204)
-  await happens(() => stripe.billing.renew(subscription, true))
+  await changeAtStripe(() => stripe.billing.renew(subscription, true))
   await waitUntil(() => subscription.status === 'canceled', 'the cancellation at Stripe')
 })
 
