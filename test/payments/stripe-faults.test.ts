@@ -194,7 +194,7 @@ t.test('a job that runs twice, or again after a crash, has one effect', async (t
     gateway.perform(database, { events, gateways }, job, { repeated, attempt: String(Math.random()) })
   // Stripe has created the refund, and the server has crashed before it recorded that.
   stripe.fail('reset after', { on: /^POST \/v1\/refunds$/ })
-  await t.rejects(perform(false), { message: /^Stripe failed/, retryable: true })
+  await t.rejects(perform(false), { message: /^Stripe request failed/, retryable: true })
   stripe.clearFaults()
   await Promise.all([perform(true), perform(true), perform(false)])
   await perform(true)
