@@ -1,6 +1,5 @@
-// Does what Stripe is to do, outside of the transactions that made it necessary. A job that fails is done
-// again, later and later, for three days; then it is given up and told of as an error. A process that dies
-// leaves its jobs to another.
+// Does what Stripe is to do, outside of the transactions that made it necessary. A job that fails is done again, later and later, for three days; then
+// it is given up and told of as an error. A process that dies leaves its jobs to another.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../../infra/database/database.ts'
 import type { Job, Queue } from '../../../infra/jobs/queue.ts'
