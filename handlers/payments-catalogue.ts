@@ -1,4 +1,4 @@
-// The catalogue: products and prices, which an operator writes and everybody reads.
+// The catalog of products and prices: operators write it, everyone may read it.
 import type { Handlers } from '../services/handler.ts'
 import {
   findPrice,

@@ -1,14 +1,14 @@
-// The time of the sandbox: read and moved forward.
+// The sandbox's test clock: get it and move it forward.
 import type { Handlers } from '../services/handler.ts'
 import { conflict, invalidField, notFound } from '../infra/errors.ts'
 import { advanceClock } from '../services/payments/worker.ts'
 import { paymentsNow, testClock } from '../services/payments/clock.ts'
 import type { Gateways } from '../services/payments/gateway.ts'
 
-/** At once, in ms. */
-const furthest = 2 * 366 * 86_400_000
-/** Timestamps and ids are written with years of four digits; what is begun then has its periods still before it. */
-const end = new Date('9900-01-01T00:00:00Z')
+/** The longest move of one request: two years. */
+const maxMoveMs = 2 * 366 * 86_400_000
+/** Timestamps and ids have four-digit years; the margin leaves room for the periods of subscriptions. */
+const maxTime = new Date('9900-01-01T00:00:00Z')
 
 export const paymentsClock = {
   async getTestClock(_request, { db, gateways }) {
@@ -22,10 +22,11 @@ export const paymentsClock = {
     requireSandbox(gateways)
     const now = await paymentsNow(database)
     const target = to === undefined ? new Date(now.getTime() + seconds! * 1000) : new Date(to)
-    if (target.getTime() > now.getTime() + furthest)
-      throw invalidField('to', 'maximum', 'At most two years at once.')
-    if (target > end) throw invalidField('to', 'maximum', `The clock ends at ${end.toISOString()}.`)
-    if (target < now) throw conflict('forward', 'The clock moves forward only.', 'to')
+    if (target.getTime() > now.getTime() + maxMoveMs)
+      throw invalidField('to', 'maximum', 'The clock can move at most two years at once.')
+    if (target > maxTime)
+      throw invalidField('to', 'maximum', `The clock cannot move past ${maxTime.toISOString()}.`)
+    if (target < now) throw conflict('forward', 'The clock can only move forward.', 'to')
     await advanceClock(database, { events, gateways }, target)
     return { status: 200, body: await testClock(database) }
   },

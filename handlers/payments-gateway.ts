@@ -1,4 +1,4 @@
-// What gateways tell.
+// Payment gateway webhooks.
 import type { Handlers } from '../services/handler.ts'
 import { notFound } from '../infra/errors.ts'
 
@@ -6,7 +6,7 @@ export const paymentsGateway = {
   async receiveStripeEvent({ body, headers }, { db, events, gateways }) {
     const { stripe } = gateways
     if (stripe === null) throw notFound('gateway')
-    await stripe.hear(db, { events, gateways }, body, headers['stripe-signature'])
+    await stripe.handleWebhook(db, { events, gateways }, body, headers['stripe-signature'])
     return { status: 200, body: { received: true } }
   },
 } satisfies Handlers<'payments-gateway'>

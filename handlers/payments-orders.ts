@@ -1,59 +1,54 @@
-// Orders: made, listed, inspected, cancelled, and their receipts.
+// Orders: create, list, get and cancel; and their receipts.
 import type { Handlers } from '../services/handler.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
-import { insertOrder, listOrders, openOrder, priceItems, requireOwnEnd } from '../services/payments/orders.ts'
-import { receiptOf } from '../services/payments/receipts/receipts.ts'
-import { cancelOrder, lockDeal } from '../services/payments/settle.ts'
+import {
+  findAuthorizedOrder,
+  insertOrder,
+  listOrders,
+  priceItems,
+  requireNotSubscriptionOrder,
+} from '../services/payments/orders.ts'
+import { createReceipt } from '../services/payments/receipts/receipts.ts'
+import { cancelOrder, lockOrder } from '../services/payments/settle.ts'
 import { openSpace } from '../services/storage/quota.ts'
 
 export const paymentsOrders = {
   async listOrders({ operation, principal, query }, { db }) {
-    return {
-      status: 200,
-      body: await listOrders(db, await openSpace(db, { operation, principal }, query.project_id), query),
-    }
+    const workspaceId = await openSpace(db, { operation, principal }, query.project_id)
+    return { status: 200, body: await listOrders(db, workspaceId, query) }
   },
 
   async createOrder({ operation, principal, body }, { db, events, gateways }) {
     const { project_id: projectId = null, items, metadata } = body
     return await db.transaction(async (tx) => {
       await openSpace(tx, { operation, principal }, projectId, { lock: true })
-      const basket = await priceItems(tx, items)
-      gateways.current.requireAmount(basket.total, basket.currency, 'items')
-      const { owner_id: userId, ...order } = await insertOrder(tx, basket, {
-        projectId,
-        ownerId: principal.userId,
-        metadata,
-      })
+      const priced = await priceItems(tx, items)
+      gateways.current.requireAmount(priced.total, priced.currency, 'items')
+      const { userId: ownerId } = principal
+      const { owner_id: userId, ...order } = await insertOrder(tx, priced, { projectId, ownerId, metadata })
       await events.emit(tx, 'order.created', order, { userId })
       return { status: 201, body: order, headers: { location: `/v1/payments/orders/${order.id}` } }
     })
   },
 
   async getOrder(request, { db }) {
-    const { owner_id: _owner, ...order } = await openOrder(db, request)
+    const { owner_id: _owner, ...order } = await findAuthorizedOrder(db, request)
     return { status: 200, body: order }
   },
 
   async cancelOrder(request, { db, events, gateways }) {
     return await db.transaction(async (tx) => {
-      requireOwnEnd(await openOrder(tx, request, { holdProject: true }))
-      const deal = await lockDeal(tx, request.params.id)
-      const { owner_id: _owner, ...order } = await cancelOrder(
-        tx,
-        { events, gateways },
-        deal,
-        await paymentsNow(tx),
-      )
+      requireNotSubscriptionOrder(await findAuthorizedOrder(tx, request, { lockProject: true }))
+      const locked = await lockOrder(tx, request.params.id)
+      const at = await paymentsNow(tx)
+      const { owner_id: _owner, ...order } = await cancelOrder(tx, { events, gateways }, locked, at)
       return { status: 200, body: order }
     })
   },
 
-  async getReceipt(request, { db, config }) {
-    const order = await openOrder(db, request)
-    return {
-      status: 200,
-      body: await receiptOf(db, order, { format: request.query.format ?? 'html', seller: config.sellerName }),
-    }
+  async getReceipt(request, { db, config: { sellerName: seller } }) {
+    const order = await findAuthorizedOrder(db, request)
+    const { format = 'html' } = request.query
+    return { status: 200, body: await createReceipt(db, order, { format, seller }) }
   },
 } satisfies Handlers<'payments-orders'>

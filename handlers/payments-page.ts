@@ -1,88 +1,87 @@
-// The pages by which a session is paid: plain HTML that works without scripts. Every form is answered by sending the browser on, so that
-// going back or loading again does nothing twice; what a page shows is what the database says.
+// The payment pages: plain HTML that works without scripts. Each form redirects after POST, so that reloading
+// or going back submits nothing twice. A page always shows the state in the database.
 import type { Handlers } from '../services/handler.ts'
 import { ApiError } from '../infra/errors.ts'
 import { pageHeaders as headers } from '../infra/html/layout.ts'
-import { addressFor } from '../services/payments/checkouts.ts'
-import { showCardForm } from '../services/payments/sandbox/page/card-form.ts'
+import { redirectUrl } from '../services/payments/checkouts.ts'
+import { renderCardPage } from '../services/payments/sandbox/page/card-form.ts'
 import {
-  showConfirmation,
-  showMissing,
-  showOver,
-  showPaid,
-  showWait,
+  renderConfirmationPage,
+  renderExpiredPage,
+  renderNotFoundPage,
+  renderPaidPage,
+  renderProcessingPage,
 } from '../services/payments/sandbox/page/status-pages.ts'
-import { readCard } from '../services/payments/sandbox/page/card-validation.ts'
-import { answerConfirmation, payByCard, tillOf } from '../services/payments/sandbox/checkout-state.ts'
+import { validateCard } from '../services/payments/sandbox/page/card-validation.ts'
+import { checkoutState, payByCard, resolveConfirmation } from '../services/payments/sandbox/checkout-state.ts'
 
-const sentTo = (location: string) => ({
+const redirectTo = (location: string) => ({
   status: 303 as const,
   headers: { location, 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' },
 })
-const missing = () => ({ status: 404 as const, body: showMissing(), headers })
+const notFoundPage = () => ({ status: 404 as const, body: renderNotFoundPage(), headers })
 
 export const paymentsPage = {
   async showPayPage({ params: { id } }, { db, gateways, config: { sellerName: seller } }) {
-    const till = await tillOf(db, id).catch(unlessMissing)
-    if (till === null) return missing()
-    if (till.shows === 'over') return { status: 410, body: showOver({ till, seller }), headers }
-    const page = gateways.of(till.checkout.gateway).page
-    // Where a gateway's own page is done, the customer is, too: also when a bank takes its time.
-    if (page !== null)
-      return sentTo(
-        till.shows === 'paid' || till.shows === 'wait'
-          ? addressFor(till.checkout, 'success')
-          : await page(db, till.checkout, till.order),
+    const state = await checkoutState(db, id).catch(nullIfNotFound)
+    if (state === null) return notFoundPage()
+    const { checkout, order } = state
+    if (state.page === 'expired') return { status: 410, body: renderExpiredPage({ state, seller }), headers }
+    const { paymentPageUrl } = gateways.of(checkout.gateway)
+    // Customers of a remote gateway are done as soon as its page is, even if the bank takes longer.
+    if (paymentPageUrl !== null)
+      return redirectTo(
+        state.page === 'paid' || state.page === 'processing'
+          ? redirectUrl(checkout, 'success')
+          : await paymentPageUrl(db, checkout, order),
       )
-    switch (till.shows) {
+    switch (state.page) {
       case 'paid':
-        return { status: 200, body: showPaid({ till, seller }), headers }
-      case 'wait':
-        return { status: 200, body: showWait({ till, seller }), headers }
+        return { status: 200, body: renderPaidPage({ state, seller }), headers }
+      case 'processing':
+        return { status: 200, body: renderProcessingPage({ state, seller }), headers }
       case 'confirmation':
-        return { status: 200, body: showConfirmation({ till, seller }), headers }
+        return { status: 200, body: renderConfirmationPage({ state, seller }), headers }
       case 'form':
-        return { status: 200, body: showCardForm({ till, seller }, { failure: till.failure }), headers }
+        return { status: 200, body: renderCardPage({ state, seller }, { failure: state.failure }), headers }
     }
   },
 
   async payCheckout({ params: { id }, body }, { db, events, gateways, config: { sellerName: seller } }) {
-    const till = await tillOf(db, id).catch(unlessMissing)
-    if (till === null) return missing()
-    if (till.shows === 'over') return { status: 410, body: showOver({ till, seller }), headers }
-    const isOurs = gateways.of(till.checkout.gateway).page === null
-    if (!isOurs || till.shows === 'paid' || till.shows === 'wait') return sentTo(id)
-    const card = readCard(body)
-    if ('problems' in card)
-      return {
-        status: 422,
-        body: showCardForm({ till, seller }, { typed: body, problems: card.problems }),
-        headers,
-      }
+    const state = await checkoutState(db, id).catch(nullIfNotFound)
+    if (state === null) return notFoundPage()
+    if (state.page === 'expired') return { status: 410, body: renderExpiredPage({ state, seller }), headers }
+    const isSandbox = gateways.of(state.checkout.gateway).paymentPageUrl === null
+    if (!isSandbox || state.page === 'paid' || state.page === 'processing') return redirectTo(id)
+    const card = validateCard(body)
+    if ('problems' in card) {
+      const { problems } = card
+      return { status: 422, body: renderCardPage({ state, seller }, { values: body, problems }), headers }
+    }
     await payByCard(db, { events, gateways }, id, card.number)
-    return sentTo(id)
+    return redirectTo(id)
   },
 
   async confirmPayment(
     { params: { id }, body: { payment, decision } },
     { db, events, gateways, config: { sellerName: seller } },
   ) {
-    const till = await tillOf(db, id).catch(unlessMissing)
-    if (till === null) return missing()
-    if (till.shows === 'over') return { status: 410, body: showOver({ till, seller }), headers }
-    await answerConfirmation(db, { events, gateways }, id, { payment, confirmed: decision === 'confirm' })
-    return sentTo(`../${id}`)
+    const state = await checkoutState(db, id).catch(nullIfNotFound)
+    if (state === null) return notFoundPage()
+    if (state.page === 'expired') return { status: 410, body: renderExpiredPage({ state, seller }), headers }
+    await resolveConfirmation(db, { events, gateways }, id, { payment, confirmed: decision === 'confirm' })
+    return redirectTo(`../${id}`)
   },
 
   async returnFromGateway({ params: { id } }, { db, events, gateways }) {
-    const till = await tillOf(db, id).catch(unlessMissing)
-    if (till === null) return missing()
-    await gateways.of(till.checkout.gateway).look?.(db, { events, gateways }, till.checkout)
-    return sentTo(`../${id}`)
+    const state = await checkoutState(db, id).catch(nullIfNotFound)
+    if (state === null) return notFoundPage()
+    await gateways.of(state.checkout.gateway).poll?.(db, { events, gateways }, state.checkout)
+    return redirectTo(`../${id}`)
   },
 } satisfies Handlers<'payments-page'>
 
-function unlessMissing(error: unknown): null {
+function nullIfNotFound(error: unknown): null {
   if (error instanceof ApiError && error.status === 404) return null
   throw error
 }

@@ -5,7 +5,7 @@ import { statement } from '../infra/database/statements.ts'
 import { deleteEach, type RetentionTask } from '../infra/jobs/retention.ts'
 import { removeDocumentsOfProject } from './ai/knowledge/knowledge-bases.ts'
 import { deleteProjectEvents } from './events/retention.ts'
-import { keepRecords } from './payments/detach-from-project.ts'
+import { detachFromProject } from './payments/detach-from-project.ts'
 import { restorableDays } from './projects/projects.ts'
 
 const filesPerStep = 1000
@@ -42,7 +42,7 @@ async function removeProject(tx: Db, { id }: OldProject): Promise<{ removed: num
   if (await removeDocumentsOfProject(tx, found.id)) return { removed: 0, more: true }
   const [{ n: files }] = await tx.sql(filesOfProject, [found.id, filesPerStep])
   if (files === filesPerStep) return { removed: 0, more: true }
-  if (await keepRecords(tx, found.id)) return { removed: 0, more: true }
+  if (await detachFromProject(tx, found.id)) return { removed: 0, more: true }
   await tx.sql(deleteUsage, [found.id])
   await tx.sql(deleteProject, [found.id])
   return { removed: 1, more: false }

@@ -1,4 +1,4 @@
-// Checkout sessions as the API shows them. An order has one that is open at a time.
+// Checkout sessions: reading and inserting them. An order has at most one open session.
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { violatedConstraint } from '../../infra/database/errors.ts'
@@ -12,7 +12,7 @@ import type { OwnedOrder } from './orders.ts'
 
 export type Checkout = components['schemas']['Checkout']
 
-/** A session with whose it is, whether its order ends with it, and what its gateway knows of it. */
+/** A checkout session with its owner, its gateway's data, and whether it created its order (`owns_order`). */
 export type OwnedCheckout = Checkout & {
   order_id: string
   owner_id: string
@@ -22,68 +22,75 @@ export type OwnedCheckout = Checkout & {
   gateway_url: string | null
 }
 
-const columns = `c.id, c.url, c.mode::text, c.status::text, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status, c.order_id,
-  c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata, c.created_at, c.owns_order, c.gateway,
-  c.gateway_reference, c.gateway_url`
-/** Of a row of checkouts whose alias is c. */
+const columns = `c.id, c.url, c.mode::text, c.status::text,
+  CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status, c.order_id,
+  c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
+  c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url`
+/** Columns of `checkouts`, under the alias c. */
 export const checkoutColumns = `${columns}, c.project_id, c.owner_id`
 
-const read = (holdProject: boolean) =>
+const read = (lockProject: boolean) =>
   statement<OwnedCheckout & WorkspaceResource>(
-    `SELECT ${columns}, ${accessColumns('c', '$2', { lock: holdProject })} FROM checkouts c WHERE c.id = $1`,
+    `SELECT ${columns}, ${accessColumns('c', '$2', { lock: lockProject })} FROM checkouts c WHERE c.id = $1`,
   )
 const readCheckout = read(false)
-const readInHeldProject = read(true)
+const readAndLockProject = read(true)
 
-/** The session of the request, when the caller may do with it what the operation does. `holdProject` holds its project, and nothing else. */
-export async function openCheckout(
+/**
+ * Reads the session that the request names, if the caller is authorized for the operation. One statement.
+ * @param options.lockProject locks the session's project, but not the session.
+ */
+export async function findAuthorizedCheckout(
   db: Db,
   request: { operation: OperationInfo; params: { id: string }; principal: Principal },
-  { holdProject = false } = {},
+  { lockProject = false } = {},
 ): Promise<OwnedCheckout> {
   const {
     params: { id },
     principal,
   } = request
-  const [row] = await db.sql(holdProject ? readInHeldProject : readCheckout, [id, principal.userId])
+  const [row] = await db.sql(lockProject ? readAndLockProject : readCheckout, [id, principal.userId])
   requireAccess(row, request, { name: 'checkout session', id })
   const { your_role: _role, project_status: _project, ...checkout } = row
   return checkout
 }
 
-/** As the API shows it. */
-export function shownCheckout({
+/** Removes the columns that the API does not return. */
+export function toCheckout({
   owner_id: _owner,
   owns_order: _owns,
   gateway: _gateway,
   gateway_reference: _reference,
   gateway_url: _url,
-  ...shown
+  ...checkout
 }: OwnedCheckout): Checkout {
-  return shown
+  return checkout
 }
 
 const byId = statement<OwnedCheckout>(`SELECT ${checkoutColumns} FROM checkouts c WHERE c.id = $1`)
-const held = statement<OwnedCheckout>(
+const lockById = statement<OwnedCheckout>(
   `SELECT ${checkoutColumns} FROM checkouts c WHERE c.id = $1 FOR NO KEY UPDATE`,
 )
-const openOf = statement<OwnedCheckout>(
+const lockOpenByOrder = statement<OwnedCheckout>(
   `SELECT ${checkoutColumns} FROM checkouts c WHERE c.order_id = $1 AND c.status = 'open' FOR NO KEY UPDATE`,
 )
 
-/** Any session, whoever asks; undefined when it is not there. */
+/**
+ * Reads a session without authorization; undefined if there is none. `lock` locks the row against other
+ * writers.
+ */
 export async function checkoutById(
   db: Db,
   id: string,
   { lock = false } = {},
 ): Promise<OwnedCheckout | undefined> {
-  const [checkout] = await db.sql(lock ? held : byId, [id])
+  const [checkout] = await db.sql(lock ? lockById : byId, [id])
   return checkout
 }
 
-/** The open session of an order, held against other writers. */
+/** Locks the open session of an order against other writers; null if there is none. */
 export async function lockOpenCheckout(tx: Db, orderId: string): Promise<OwnedCheckout | null> {
-  const [checkout] = await tx.sql(openOf, [orderId])
+  const [checkout] = await tx.sql(lockOpenByOrder, [orderId])
   return checkout ?? null
 }
 
@@ -91,7 +98,7 @@ export interface NewCheckout {
   order: OwnedOrder
   ownsOrder: boolean
   gateway: string
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   publicUrl: string
   successUrl: string
   cancelUrl: string
@@ -102,19 +109,24 @@ export interface NewCheckout {
 
 const insert = statement<OwnedCheckout>(`
   WITH c AS (
-    INSERT INTO checkouts (id, project_id, owner_id, mode, order_id, owns_order, subscription_id, amount_total, currency, url, success_url, cancel_url, gateway, metadata, expires_at, created_at)
+    INSERT INTO checkouts (id, project_id, owner_id, mode, order_id, owns_order, subscription_id,
+      amount_total, currency, url, success_url, cancel_url, gateway, metadata, expires_at, created_at)
     VALUES ($1, $2, $3, $4::"CheckoutMode", $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING *
   ), ordered AS (UPDATE orders SET checkout_id = $1 WHERE id = $5)
   SELECT ${checkoutColumns} FROM c`)
 
-/** An open session for a pending order that is held. Throws 409 when the order has one already. */
+/**
+ * Inserts an open session for a pending order, which is locked. Throws 409 when the order has an open
+ * session.
+ */
 export async function insertCheckout(
   tx: Db,
   { order, ownsOrder, gateway, publicUrl, successUrl, cancelUrl, seconds, metadata = {}, now }: NewCheckout,
 ): Promise<OwnedCheckout> {
   const id = newIdAt('chk', now)
   const createdAt = timeOf(id)
-  // A subscription begins with the order that was made for it; whatever else its customers pay are orders.
+  // A session is in mode `subscription` only for the order that it created. Payments of later orders are
+  // one-time.
   const subscriptionId = ownsOrder ? order.subscription_id : null
   try {
     const [checkout] = await tx.sql(insert, [
@@ -140,27 +152,27 @@ export async function insertCheckout(
     if (violatedConstraint(error) === 'checkouts_open_idx')
       throw conflict(
         'open_checkout',
-        'The order has an open checkout session: use or expire that.',
+        'The order already has an open checkout session. Use it or expire it.',
         'order_id',
       )
     throw error
   }
 }
 
-/** Throws 400 unless it is an address that a browser can be sent to. */
-export function requirePageUrl(url: string, field: string): void {
+/** Throws 400 unless `url` is valid and has no user name or password. */
+export function requireRedirectUrl(url: string, field: string): void {
   if (!URL.canParse(url) || new URL(url).username !== '' || new URL(url).password !== '')
-    throw invalidField(field, 'format', `${field} must be an address of a page.`)
+    throw invalidField(field, 'format', `${field} must be a valid URL without a user name or password.`)
 }
 
-/** Where a customer goes who has paid, or has given up, as it may stand in a header field. */
-export function addressFor(
+/** The URL to send the customer to, with the session id filled in; normalized for use in a header. */
+export function redirectUrl(
   { id, success_url: success, cancel_url: cancel }: OwnedCheckout,
   outcome: 'success' | 'cancel',
 ): string {
   return new URL((outcome === 'success' ? success : cancel).replaceAll('{CHECKOUT_SESSION_ID}', id)).href
 }
 
-export function noCheckout(id: string): Error {
+export function checkoutNotFound(id: string): Error {
   return notFound('checkout session', id)
 }

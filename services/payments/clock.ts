@@ -1,10 +1,13 @@
-// The time of payments: what is due, and when something was paid, goes by it. The sandbox's can be moved forward, and never back.
+// The payment clock: due dates and payment times use it. The sandbox can move it forward, never back.
 import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 
 const read = statement<{ now: string }>('SELECT payments_now() AS now')
 
-/** Now, for payments: later than what was done by whoever held a lock that is held here. */
+/**
+ * The current time of the payment clock. Read it after taking locks, so that it is later than the previous
+ * holder's.
+ */
 export async function paymentsNow(db: Db): Promise<Date> {
   const [{ now }] = await db.sql(read, [])
   return new Date(now)
@@ -19,16 +22,19 @@ export interface TestClock {
   offset_seconds: number
 }
 
+/** The payment clock and how far it is ahead of real time. */
 export async function testClock(db: Db): Promise<TestClock> {
   const [{ now, offset }] = await db.sql(readClock, [])
   return { now, offset_seconds: Math.round(offset / 1000) }
 }
 
-// Rounded up: what is due at that time has to be due then.
-const move = statement(`
-  UPDATE payment_clock SET "offset" = greatest("offset", ceil(extract(epoch FROM $1::timestamptz - clock_timestamp()) * 1000)::bigint) WHERE id = 1`)
+// Rounds up, so that a task due at the target time is due once the clock has moved.
+const moveOffset = statement(`
+  UPDATE payment_clock SET "offset" =
+    greatest("offset", ceil(extract(epoch FROM $1::timestamptz - clock_timestamp()) * 1000)::bigint)
+  WHERE id = 1`)
 
-/** Moves the clock on to a time, unless it is past it already. */
+/** Moves the clock forward to a time. Does nothing if the clock is past it. */
 export async function moveClock(db: Db, to: Date): Promise<void> {
-  await db.sql(move, [to])
+  await db.sql(moveOffset, [to])
 }

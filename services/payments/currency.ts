@@ -1,18 +1,21 @@
-// Currencies: how many digits their minor unit has, and how an amount is written for people.
+// Currencies: the number of digits of the minor unit, and amounts formatted for people.
 import type { components } from '../../generated/types.ts'
 
 export type Currency = components['schemas']['Currency']
 
 // ISO 4217 as of 2024; all others have two digits.
-const withoutDigits = new Set('bif clp djf gnf isk jpy kmf krw pyg rwf ugx vnd vuv xaf xof xpf'.split(' '))
-const withThreeDigits = new Set('bhd iqd jod kwd lyd omr tnd'.split(' '))
+const zeroDecimal = new Set('bif clp djf gnf isk jpy kmf krw pyg rwf ugx vnd vuv xaf xof xpf'.split(' '))
+const threeDecimal = new Set('bhd iqd jod kwd lyd omr tnd'.split(' '))
 
-/** The digits after the point: 1999 minor units are 19.99 EUR, 1999 JPY and 1.999 KWD. */
+/** The digits after the decimal point: 1999 minor units are 19.99 EUR, 1999 JPY and 1.999 KWD. */
 export function exponentOf(currency: string): 0 | 2 | 3 {
-  return withoutDigits.has(currency) ? 0 : withThreeDigits.has(currency) ? 3 : 2
+  return zeroDecimal.has(currency) ? 0 : threeDecimal.has(currency) ? 3 : 2
 }
 
-/** An amount of minor units as text, such as `€19.99`. Exact: no amount is ever a floating-point number. */
+/**
+ * Formats an amount in minor units, e.g. `€19.99`. Exact: never converts the amount to a floating-point
+ * number.
+ */
 export function formatAmount(amount: number, currency: string, locale = 'en'): string {
   const digits = exponentOf(currency)
   const padded = String(amount).padStart(digits + 1, '0')

@@ -1,6 +1,6 @@
-// What a gateway owes the platform: to take money for checkout sessions and to give it back. It tells of what has happened by way
-// of settle.ts. What is asked of it inside of a transaction it only notes there when it is reached over a network, and does it later, until it
-// is done.
+// The payment gateway interface. A gateway takes payments for checkout sessions, refunds them, and reports
+// outcomes through settle.ts. Methods that take a transaction must not call the network: a remote gateway
+// enqueues a job instead.
 import type { Db } from '../../infra/database/database.ts'
 import type { OwnedCheckout } from './checkouts.ts'
 import type { OwnedOrder } from './orders.ts'
@@ -8,95 +8,118 @@ import type { Emitter } from '../events/emit.ts'
 
 export interface GatewayPayment {
   id: string
-  /** What the gateway calls it. */
+  /** The gateway's id of the payment. */
   reference: string | null
 }
 
 export interface Gateway {
   readonly name: string
-  /** Whether subscriptions are renewed by this platform (renewals.ts), and not by the gateway itself. */
+  /** True if this platform renews subscriptions (renewals.ts); false if the gateway renews them itself. */
   readonly renews: boolean
-  /** Throws 400 for an amount that it does not take. `field` is what the request calls it. */
+  /**
+   * Throws 400 for an amount that the gateway does not support. `field` is the request field to name in the
+   * error.
+   */
   requireAmount(amount: number, currency: string, field: string): void
-  /** Gives a part of a payment back, in a transaction. @returns whether it is done, or will be told of. */
+  /**
+   * Refunds a part of a payment, in a transaction. `pending` means that the gateway reports the outcome
+   * later.
+   */
   refund(
     tx: Db,
     refund: { id: string; amount: number; currency: string },
     payment: GatewayPayment,
   ): Promise<'succeeded' | 'pending'>
-  /** Gives a whole payment back that came too late to pay anything, in a transaction. @returns whether it is done, or will be told of. */
-  giveBack(tx: Db, payment: GatewayPayment): Promise<'returned' | 'returning'>
-  /** Nobody is to pay by the session any more; in a transaction. Where somebody already has, `settlePayment` hears of it. */
-  close(tx: Db, checkout: { id: string }): Promise<void>
-  /** Whether a subscription ends with its period, or has ended, is not what it was; in a transaction. */
-  follow(tx: Db, subscription: { id: string }): Promise<void>
   /**
-   * The address of the gateway's own page for an open session, outside of transactions; the same for the same session. Throws 503 when the
-   * gateway cannot be reached. null where this server's own page is the gateway's.
+   * Refunds a late payment in full, in a transaction. A payment is late if its order is no longer payable.
+   * `returning` means that the gateway reports the outcome later.
    */
-  readonly page: ((db: Db, checkout: OwnedCheckout, order: OwnedOrder) => Promise<string>) | null
-  /** Asks the gateway how a session went, and settles what it says; outside of transactions. */
-  look?(db: Db, services: SettleServices, checkout: OwnedCheckout): Promise<void>
+  refundLatePayment(tx: Db, payment: GatewayPayment): Promise<'returned' | 'returning'>
+  /**
+   * Makes a session unpayable, in a transaction. If it was paid already, the gateway calls `applyPayment`.
+   */
+  closeCheckout(tx: Db, checkout: { id: string }): Promise<void>
+  /**
+   * Sends the cancellation state of a subscription (now, at period end, or none) to the gateway, in a
+   * transaction.
+   */
+  syncCancellation(tx: Db, subscription: { id: string }): Promise<void>
+  /**
+   * Returns the URL of the gateway's own payment page for an open session, the same URL on each call. Called
+   * outside of transactions. Throws 503 when the gateway cannot be reached. null if the gateway uses this
+   * server's page.
+   */
+  readonly paymentPageUrl: ((db: Db, checkout: OwnedCheckout, order: OwnedOrder) => Promise<string>) | null
+  /** Fetches the state of a session from the gateway and applies it. Called outside of transactions. */
+  poll?(db: Db, services: PaymentServices, checkout: OwnedCheckout): Promise<void>
 }
 
-/** What a gateway was asked inside of a transaction and has to do outside. */
+/** A request to a remote gateway, enqueued in a transaction and performed outside of it. */
 export interface GatewayJob {
-  /** To give back a refund, or a payment that came too late; to let nobody pay by a session any more; to have a subscription end as it does here. */
-  task: 'refund' | 'return' | 'close' | 'follow'
-  /** Of the refund, the payment, the session or the subscription. */
+  task: 'refund' | 'refund_late_payment' | 'close' | 'sync_cancellation'
+  /**
+   * The id of the refund, the payment, the checkout session or the subscription, in the order of the tasks.
+   */
   id: string
-  /** What the gateway calls the session, where its row does not say it. */
+  /** The gateway's id of the session to close, if the session's row does not hold it. */
   reference?: string
-  /** How often it has failed. */
+  /** Number of failed attempts. */
   tries: number
 }
 
-/** A gateway behind a network, that tells of what happened by signed requests. */
-export interface TellingGateway extends Gateway {
-  /** Throws 400 unless the signature is of these bytes, and 503 when the gateway cannot be asked. What was heard before has no effect. */
-  hear(db: Db, services: SettleServices, body: Buffer, signature: string): Promise<void>
+/** A gateway behind a network, which reports outcomes by signed webhooks. */
+export interface RemoteGateway extends Gateway {
   /**
-   * Does a job, outside of transactions. Done twice, or by two at once, it has one effect. `repeated` says whether it may have been begun before,
-   * and `attempt` is unlike that of any other job.
-   * @returns when it is to be looked at again; null when it is done.
+   * Verifies a webhook and applies the state that it announces. Idempotent. Throws 400 for an invalid
+   * signature and 503 when the gateway cannot be reached.
+   */
+  handleWebhook(db: Db, services: PaymentServices, body: Buffer, signature: string): Promise<void>
+  /**
+   * Performs a job outside of transactions. A job has one effect even if it runs twice or twice at the same
+   * time.
+   * @param options.repeated true if an earlier attempt may have reached the gateway.
+   * @param options.attempt a unique id of this attempt.
+   * @returns when to check the outcome again; null when the job is done.
    */
   perform(
     db: Db,
-    services: SettleServices,
+    services: PaymentServices,
     job: GatewayJob,
     options: { repeated: boolean; attempt: string },
   ): Promise<Date | null>
-  /** Nobody tries the job any more; in the transaction that ends it. */
-  giveUp(tx: Db, services: SettleServices, job: GatewayJob): Promise<void>
-  /** Ends the connections, and with them what is under way. */
+  /** Called when the retries of a job are exhausted, in the transaction that removes it. */
+  giveUp(tx: Db, services: PaymentServices, job: GatewayJob): Promise<void>
+  /** Closes all connections and aborts requests in progress. */
   disconnect(): void
 }
 
 export interface Gateways {
-  /** The one in use. What was begun with another is finished with that. */
+  /**
+   * The gateway for new sessions and subscriptions. Existing ones stay with the gateway that created them.
+   */
   current: Gateway
-  /** null unless it is configured. */
-  stripe: TellingGateway | null
-  /** Throws when it is not configured any more. */
+  /** null unless Stripe is configured. */
+  stripe: RemoteGateway | null
+  /** The gateway with this name. Throws when it is not configured. */
   of(name: string): Gateway
 }
 
-/** @param stripe is the one in use where it is configured. */
-export function createGateways(sandbox: Gateway, stripe: TellingGateway | null): Gateways {
-  const known = [sandbox, ...(stripe === null ? [] : [stripe])]
+/** Stripe is the current gateway if it is configured, else the sandbox. */
+export function createGateways(sandbox: Gateway, stripe: RemoteGateway | null): Gateways {
+  const configured = [sandbox, ...(stripe === null ? [] : [stripe])]
   return {
     current: stripe ?? sandbox,
     stripe,
     of(name) {
-      const found = known.find((gateway) => gateway.name === name)
-      if (found === undefined) throw new Error(`the gateway ${name} is not configured any more`)
+      const found = configured.find((gateway) => gateway.name === name)
+      if (found === undefined) throw new Error(`The payment gateway ${name} is not configured.`)
       return found
     },
   }
 }
 
-/** What is needed to settle what a gateway tells of. */
-export interface SettleServices {
+/** The services that payment functions take. */
+export interface PaymentServices {
   events: Emitter
   gateways: Gateways
 }

@@ -1,4 +1,4 @@
-// Orders as the API shows them. What they cost is computed here, from prices, when they are made, and never again.
+// Orders: pricing, inserting and reading them. The server computes the total from prices once, at creation.
 import { randomInt } from 'node:crypto'
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
@@ -13,26 +13,27 @@ import type { Principal } from '../users/authentication.ts'
 export type Order = components['schemas']['Order']
 type OrderItems = components['schemas']['OrderItems']
 
-/** An order with whose it is. */
+/** An order with its owner. */
 export type OwnedOrder = Order & { owner_id: string }
 
-/** The most that an order may come to. */
-const mostAmount = 999_999_999_999
+/** The maximum total of an order, in minor units. */
+const maxOrderAmount = 999_999_999_999
 
 const columns = (items = 'order_items'): string => `o.id, o.number, o.status::text,
-  (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description, 'quantity', i.quantity, 'unit_amount', i.unit_amount,
-    'amount', i.amount) ORDER BY i.position) FROM ${items} i WHERE i.order_id = o.id) AS items,
-  o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id, o.subscription_id, o.metadata, o.paid_at,
-  o.created_at, o.updated_at`
-/** Of a row of orders whose alias is o, and of its items, whose table may be another. */
+  (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
+    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
+    FROM ${items} i WHERE i.order_id = o.id) AS items,
+  o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
+  o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at`
+/** Columns of `orders`, under the alias o, with the items from the table or CTE `items`. */
 export const orderColumns = (items?: string): string => `${columns(items)}, o.project_id, o.owner_id`
 
-const read = (holdProject: boolean) =>
+const read = (lockProject: boolean) =>
   statement<Order & WorkspaceResource>(
-    `SELECT ${columns()}, ${accessColumns('o', '$2', { lock: holdProject })} FROM orders o WHERE o.id = $1`,
+    `SELECT ${columns()}, ${accessColumns('o', '$2', { lock: lockProject })} FROM orders o WHERE o.id = $1`,
   )
 const readOrder = read(false)
-const readInHeldProject = read(true)
+const readAndLockProject = read(true)
 
 export interface OrderRequest {
   operation: OperationInfo
@@ -41,36 +42,42 @@ export interface OrderRequest {
 }
 
 /**
- * The order of the request, when the caller may do with it what the operation does. One statement; `holdProject` holds its project, and nothing
- * else: `lockDeal` holds the order, after its subscription.
+ * Reads the order that the request names, if the caller is authorized for the operation. One statement.
+ * @param options.lockProject locks the order's project, but not the order: `lockOrder` locks it after its
+ * subscription.
  */
-export async function openOrder(
+export async function findAuthorizedOrder(
   db: Db,
   request: OrderRequest,
-  { holdProject = false } = {},
+  { lockProject = false } = {},
 ): Promise<OwnedOrder> {
   const {
     params: { id },
     principal,
   } = request
-  const [row] = await db.sql(holdProject ? readInHeldProject : readOrder, [id, principal.userId])
+  const [row] = await db.sql(lockProject ? readAndLockProject : readOrder, [id, principal.userId])
   requireAccess(row, request, { name: 'order', id })
   const { your_role: _role, project_status: _project, ...order } = row
   return order
 }
 
 const byId = statement<OwnedOrder>(`SELECT ${orderColumns()} FROM orders o WHERE o.id = $1`)
-const held = statement<OwnedOrder>(`SELECT ${orderColumns()} FROM orders o WHERE o.id = $1 FOR NO KEY UPDATE`)
+const lockById = statement<OwnedOrder>(
+  `SELECT ${orderColumns()} FROM orders o WHERE o.id = $1 FOR NO KEY UPDATE`,
+)
 
-/** Any order, whoever asks. Throws 404 when it is not there. `lock` holds it against other writers. */
+/**
+ * Reads an order without authorization. Throws 404 if there is none. `lock` locks the row against other
+ * writers.
+ */
 export async function findOrder(db: Db, id: string, { lock = false } = {}): Promise<OwnedOrder> {
-  const [order] = await db.sql(lock ? held : byId, [id])
+  const [order] = await db.sql(lock ? lockById : byId, [id])
   if (order === undefined) throw notFound('order', id)
   return order
 }
 
-/** What is bought of what. `amount` is what it comes to. */
-export interface Line {
+/** A line of an order. `amount` is `unitAmount` times `quantity`, in minor units. */
+export interface OrderLine {
   priceId: string
   productName: string
   quantity: number
@@ -78,8 +85,8 @@ export interface Line {
   amount: number
 }
 
-export interface Basket {
-  lines: Line[]
+export interface PricedItems {
+  lines: OrderLine[]
   currency: string
   total: number
   now: Date
@@ -95,37 +102,44 @@ interface PriceRow {
   now: string
 }
 
-// Not held: under a steady stream of orders nobody would ever get to archive a price. What is ordered at that moment is ordered.
+// Takes no row locks: otherwise a steady stream of orders would keep operators from archiving a price. An
+// order that is created at the same moment as the price is archived is valid.
 const readPrices = statement<PriceRow>(`
-  SELECT p.id, p.unit_amount, p.currency, p.interval IS NOT NULL AS recurring, p.active AND d.active AS active, d.name, payments_now() AS now
+  SELECT p.id, p.unit_amount, p.currency, p.interval IS NOT NULL AS recurring,
+    p.active AND d.active AS active, d.name, payments_now() AS now
   FROM prices p JOIN products d ON d.id = p.product_id WHERE p.id = ANY($1)`)
 
 /**
- * What the items come to. Throws 404 for a price that is not there, and 400 naming the item whose price is not active, is of another currency,
- * or recurring where it must not be, or for a sum that is too large.
+ * Computes the lines and the total of an order. Throws 404 for an unknown price. Throws 400, naming the item,
+ * for an inactive price, mixed currencies or the wrong price type, and 400 for a total above the maximum.
+ * @param options.recurring true if the prices must be recurring, false if they must be one-time.
  */
-export async function priceItems(tx: Db, items: OrderItems, { recurring = false } = {}): Promise<Basket> {
+export async function priceItems(
+  tx: Db,
+  items: OrderItems,
+  { recurring = false } = {},
+): Promise<PricedItems> {
   const prices = new Map(
     (await tx.sql(readPrices, [[...new Set(items.map((item) => item.price_id))]])).map((price) => [
       price.id,
       price,
     ]),
   )
-  const lines = items.map(({ price_id: id, quantity = 1 }, i): Line => {
+  const lines = items.map(({ price_id: id, quantity = 1 }, i): OrderLine => {
     const field = `items[${i}].price_id`
     const price = prices.get(id)
     if (price === undefined) throw notFound('price', id)
-    if (!price.active) throw invalidField(field, 'active', `${id} is not sold any more.`)
+    if (!price.active) throw invalidField(field, 'active', `The price ${id} is not active.`)
     if (price.recurring !== recurring)
       throw invalidField(
         field,
         'recurring',
         recurring
-          ? `${id} is paid once: it is no price of a subscription.`
-          : `${id} is recurring: it is subscribed to by a checkout.`,
+          ? `The price ${id} is not recurring; a subscription requires a recurring price.`
+          : `The price ${id} is recurring; use a checkout session with mode "subscription".`,
       )
     if (price.currency !== prices.get(items[0].price_id)!.currency)
-      throw invalidField(field, 'currency', 'All prices of an order are in one currency.')
+      throw invalidField(field, 'currency', 'All prices of an order must have the same currency.')
     return {
       priceId: id,
       productName: price.name,
@@ -135,12 +149,8 @@ export async function priceItems(tx: Db, items: OrderItems, { recurring = false 
     }
   })
   const total = lines.reduce((sum, { amount }) => sum + amount, 0)
-  if (total > mostAmount)
-    throw invalidField(
-      'items',
-      'max_total',
-      `This would come to ${total}; an order comes to ${mostAmount} at most.`,
-    )
+  if (total > maxOrderAmount)
+    throw invalidField('items', 'max_total', `The order total is ${total}; the maximum is ${maxOrderAmount}.`)
   const [{ currency, now }] = prices.values()
   return { lines, currency, total, now: new Date(now) }
 }
@@ -154,24 +164,27 @@ export interface NewOrder {
 
 const insert = statement<OwnedOrder>(`
   WITH o AS (
-    INSERT INTO orders (id, number, project_id, owner_id, space_id, currency, total_amount, subscription_id, period, metadata, created_at, updated_at)
+    INSERT INTO orders (id, number, project_id, owner_id, space_id, currency, total_amount, subscription_id,
+      period, metadata, created_at, updated_at)
     VALUES ($1, $2, $3, $4, coalesce($3, $4), $5, $6, $7, $8, $9, $10, $10) RETURNING *
   ), i AS (
     INSERT INTO order_items (order_id, position, price_id, description, quantity, unit_amount, amount)
-    SELECT $1, line.position, line.price_id, line.description, line.quantity, line.unit_amount, line.quantity * line.unit_amount
-    FROM unnest($11::text[], $12::text[], $13::int[], $14::bigint[]) WITH ORDINALITY AS line (price_id, description, quantity, unit_amount, position) RETURNING *
+    SELECT $1, line.position, line.price_id, line.description, line.quantity, line.unit_amount,
+      line.quantity * line.unit_amount
+    FROM unnest($11::text[], $12::text[], $13::int[], $14::bigint[])
+      WITH ORDINALITY AS line (price_id, description, quantity, unit_amount, position) RETURNING *
   ) SELECT ${orderColumns('i')} FROM o`)
 
-/** A pending order. */
+/** Inserts a pending order. */
 export async function insertOrder(
   tx: Db,
-  { lines, currency, total, now }: Basket,
+  { lines, currency, total, now }: PricedItems,
   { projectId, ownerId, metadata = {}, subscription }: NewOrder,
 ): Promise<OwnedOrder> {
   const id = newIdAt('ord', now)
   const [order] = await tx.sql(insert, [
     id,
-    newNumber(now),
+    newOrderNumber(now),
     projectId,
     ownerId,
     currency,
@@ -188,12 +201,15 @@ export async function insertOrder(
   return order
 }
 
-const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const crockfordBase32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
-/** The day and 50 random bits, which say nothing about how much is sold: 261121-7K3M9-QX2FT. */
-function newNumber(at: Date): string {
-  const five = (): string => Array.from({ length: 5 }, () => digits[randomInt(32)]).join('')
-  return `${at.toISOString().slice(2, 10).replaceAll('-', '')}-${five()}-${five()}`
+/**
+ * The date and 50 random bits, e.g. 261121-7K3M9-QX2FT. Not sequential, so that it does not reveal the sales
+ * volume.
+ */
+function newOrderNumber(at: Date): string {
+  const group = (): string => Array.from({ length: 5 }, () => crockfordBase32[randomInt(32)]).join('')
+  return `${at.toISOString().slice(2, 10).replaceAll('-', '')}-${group()}-${group()}`
 }
 
 export interface OrderListQuery extends PageQuery {
@@ -203,9 +219,9 @@ export interface OrderListQuery extends PageQuery {
   subscription_id?: string
 }
 
-/** A page of the orders of a space: one statement, total included. */
-export async function listOrders(db: Db, spaceId: string, query: OrderListQuery): Promise<Page<Order>> {
-  const values: unknown[] = [spaceId]
+/** A page of the orders of a workspace. One statement, including the total. */
+export async function listOrders(db: Db, workspaceId: string, query: OrderListQuery): Promise<Page<Order>> {
+  const values: unknown[] = [workspaceId]
   const filters = ['o.space_id = $1']
   if (query.status !== undefined) filters.push(`o.status = $${values.push(query.status)}::"OrderStatus"`)
   if (query.subscription_id !== undefined)
@@ -218,8 +234,12 @@ export async function listOrders(db: Db, spaceId: string, query: OrderListQuery)
   )
 }
 
-/** 409 for an order that lives and ends with its subscription. */
-export function requireOwnEnd({ subscription_id: subscription }: Order): void {
+/** Throws 409 for an order of a subscription: it is canceled only together with its subscription. */
+export function requireNotSubscriptionOrder({ subscription_id: subscription }: Order): void {
   if (subscription !== null)
-    throw conflict('subscription', 'This order belongs to a subscription: cancel that.', 'subscription_id')
+    throw conflict(
+      'subscription',
+      'This order belongs to a subscription. Cancel the subscription instead.',
+      'subscription_id',
+    )
 }

@@ -1,4 +1,4 @@
-// The catalogue: products and their prices, as the API shows them. A price never changes but for being archived.
+// Products and prices: inserting, reading and listing them. A price is immutable except for `active`.
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
@@ -17,15 +17,18 @@ const lockProduct = statement<Product>(
   `SELECT ${productColumns} FROM products p WHERE p.id = $1 FOR NO KEY UPDATE`,
 )
 
-/** Throws 404 when it is not there. `lock` holds it against other writers. */
+/** Throws 404 for an unknown product. `lock` locks the row against other writers. */
 export async function findProduct(db: Db, id: string, { lock = false } = {}): Promise<Product> {
   const [product] = await db.sql(lock ? lockProduct : readProduct, [id])
   if (product === undefined) throw notFound('product', id)
   return product
 }
 
-const insertedProduct = statement<Product>(`
-  WITH p AS (INSERT INTO products (id, name, description, metadata, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5) RETURNING *)
+const insertProductRow = statement<Product>(`
+  WITH p AS (
+    INSERT INTO products (id, name, description, metadata, created_at, updated_at)
+    VALUES ($1, $2, $3, $4, $5, $5) RETURNING *
+  )
   SELECT ${productColumns} FROM p`)
 
 export async function insertProduct(
@@ -33,7 +36,7 @@ export async function insertProduct(
   { name, description, metadata = {} }: Schemas['ProductCreate'],
 ): Promise<Product> {
   const id = newIdAt('prod', await paymentsNow(tx))
-  const [product] = await tx.sql(insertedProduct, [id, name, description ?? null, metadata, timeOf(id)])
+  const [product] = await tx.sql(insertProductRow, [id, name, description ?? null, metadata, timeOf(id)])
   return product
 }
 
@@ -44,7 +47,7 @@ export interface ProductListQuery extends PageQuery {
   q?: string
 }
 
-/** A page of products: one statement, total included. */
+/** A page of products. One statement, including the total. */
 export async function listProducts(db: Db, query: ProductListQuery): Promise<Page<Product>> {
   const values: unknown[] = []
   const filters: string[] = []
@@ -65,41 +68,42 @@ export async function listProducts(db: Db, query: ProductListQuery): Promise<Pag
   )
 }
 
-const recurring = `CASE WHEN p.interval IS NOT NULL THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring`
+const recurring = `CASE WHEN p.interval IS NOT NULL
+  THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring`
 const priceColumns = `p.id, p.product_id, p.unit_amount, p.currency, ${recurring}, p.active, p.created_at`
 const readPrice = statement<Price>(`SELECT ${priceColumns} FROM prices p WHERE p.id = $1`)
 const lockPrice = statement<Price>(`SELECT ${priceColumns} FROM prices p WHERE p.id = $1 FOR NO KEY UPDATE`)
 
-/** Throws 404 when it is not there. `lock` holds it against other writers. */
+/** Throws 404 for an unknown price. `lock` locks the row against other writers. */
 export async function findPrice(db: Db, id: string, { lock = false } = {}): Promise<Price> {
   const [price] = await db.sql(lock ? lockPrice : readPrice, [id])
   if (price === undefined) throw notFound('price', id)
   return price
 }
 
-const insertedPrice = statement<Price>(`
+const insertPriceRow = statement<Price>(`
   WITH p AS (
     INSERT INTO prices (id, product_id, unit_amount, currency, interval, interval_count, created_at)
     VALUES ($1, $2, $3, $4, $5::"PriceInterval", $6, $7) RETURNING *
   ) SELECT ${priceColumns} FROM p`)
 
-/** The most of each interval that a period may have: three years. */
-const longest = { day: 1095, week: 156, month: 36, year: 3 }
+/** The maximum `interval_count` of each interval: a period lasts at most three years. */
+const maxIntervalCount = { day: 1095, week: 156, month: 36, year: 3 }
 
 export async function insertPrice(
   tx: Db,
   { product_id: productId, unit_amount: amount, currency, recurring }: Schemas['PriceCreate'],
 ): Promise<Price> {
-  if (recurring !== undefined && recurring.interval_count > longest[recurring.interval]) {
+  if (recurring !== undefined && recurring.interval_count > maxIntervalCount[recurring.interval]) {
     throw invalidField(
       'recurring.interval_count',
       'maximum',
-      `A period has at most ${longest[recurring.interval]} of the interval ${recurring.interval}.`,
+      `The maximum for the interval ${recurring.interval} is ${maxIntervalCount[recurring.interval]}.`,
     )
   }
   await findProduct(tx, productId)
   const id = newIdAt('prc', await paymentsNow(tx))
-  const [price] = await tx.sql(insertedPrice, [
+  const [price] = await tx.sql(insertPriceRow, [
     id,
     productId,
     amount,
@@ -119,7 +123,9 @@ export interface PriceListQuery extends PageQuery {
   active?: boolean
 }
 
-/** A page of prices: one statement, total included; another asks for the product, where one is named. */
+/**
+ * A page of prices. One statement, including the total; one more checks the product if the query names one.
+ */
 export async function listPrices(db: Db, query: PriceListQuery): Promise<Page<Price>> {
   if (query.product_id !== undefined) await findProduct(db, query.product_id)
   const values: unknown[] = []

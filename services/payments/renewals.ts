@@ -1,128 +1,150 @@
-// What time brings about: renewals and their retries, sessions that expire, slow payments that come to their end. One thing after the other, each
-// in its own transaction and found by an index, in the order in which it is due, by the clock of payments. Any number of processes may do it at
-// once: who comes second to a thing waits for the first, and finds that it is not due any more.
+// Scheduled payment tasks: renewals and their retries, expiring sessions, and slow payments. Tasks run one at
+// a time in the order of their due time on the payment clock, each found by an index and in its own
+// transaction. Several processes may run at once: the second one to lock a task finds that it is no longer
+// due.
 import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { paymentsNow } from './clock.ts'
 import { insertOrder } from './orders.ts'
 import {
+  applyPayment,
   cancelOrder,
-  endSubscription,
-  endWithOrder,
+  cancelSubscriptionAndOrder,
+  cancelSubscriptionNow,
+  emitSubscriptionUpdated,
   expireCheckout,
-  keepPayment,
-  lockDeal,
-  settlePayment,
-  tellSubscription,
-  type Deal,
+  lockOrder,
+  recordPaymentAttempt,
+  type LockedOrder,
 } from './settle.ts'
-import type { SettleServices } from './gateway.ts'
+import type { PaymentServices } from './gateway.ts'
 import {
-  beginPeriod,
+  startNextPeriod,
   subscriptionById,
   subscriptionColumns,
-  type Card,
   type OwnedSubscription,
+  type SandboxCard,
 } from './subscriptions.ts'
 
-/** Days after the beginning of a period on which an unpaid renewal is tried again; after the last it ends. */
+/**
+ * Days after the start of a period on which a failed renewal is retried. After the last one it is canceled.
+ */
 export const retryDays = [1, 3, 5, 9, 14]
 
-export interface Due {
+export interface DueTask {
   kind: 'payment' | 'checkout' | 'subscription'
   id: string
   at: Date
 }
 
-// A session whose gateway knows it is over when that says so; one with a slow payment when that is done.
+// A session with a page at a remote gateway expires when the gateway says so. A session with a slow payment
+// stays open until that payment finishes.
 const mayExpire = `c.status = 'open' AND c.gateway_reference IS NULL
   AND NOT EXISTS (SELECT FROM payments p WHERE p.checkout_id = c.id AND p.status = 'processing')`
 const until = 'coalesce($1::timestamptz, payments_now())'
-// Of what is due at the same time the kinds come in this order.
-const first = statement<{ kind: Due['kind']; id: string; at: string }>(`
+// Tasks that are due at the same time run in the order of `rank`.
+const firstTask = statement<{ kind: DueTask['kind']; id: string; at: string }>(`
   SELECT kind, id, at FROM (
-    (SELECT 1 AS rank, 'payment' AS kind, p.id, p.due_at AS at FROM payments p WHERE p.due_at <= ${until} AND p.id <> ALL($2) ORDER BY p.due_at, p.id LIMIT 1)
+    (SELECT 1 AS rank, 'payment' AS kind, p.id, p.due_at AS at FROM payments p
+      WHERE p.due_at <= ${until} AND p.id <> ALL($2) ORDER BY p.due_at, p.id LIMIT 1)
     UNION ALL
-    (SELECT 2, 'checkout', c.id, c.expires_at FROM checkouts c WHERE ${mayExpire} AND c.expires_at <= ${until} AND c.id <> ALL($2) ORDER BY c.expires_at, c.id LIMIT 1)
+    (SELECT 2, 'checkout', c.id, c.expires_at FROM checkouts c
+      WHERE ${mayExpire} AND c.expires_at <= ${until} AND c.id <> ALL($2) ORDER BY c.expires_at, c.id LIMIT 1)
     UNION ALL
-    (SELECT 3, 'subscription', s.id, s.due_at FROM subscriptions s WHERE s.due_at <= ${until} AND s.id <> ALL($2) ORDER BY s.due_at, s.id LIMIT 1)
+    (SELECT 3, 'subscription', s.id, s.due_at FROM subscriptions s
+      WHERE s.due_at <= ${until} AND s.id <> ALL($2) ORDER BY s.due_at, s.id LIMIT 1)
   ) due ORDER BY at, rank LIMIT 1`)
 
-/** What is due first, now or at the given time, but for these ids; null when nothing is. One statement. */
-export async function firstDue(
+/**
+ * The first task that is due now, or at `at`, excluding the ids in `except`; null if none is. One statement.
+ */
+export async function nextDueTask(
   db: Db,
   { at, except = [] }: { at?: Date; except?: string[] } = {},
-): Promise<Due | null> {
-  const [due] = await db.sql(first, [at ?? null, except])
+): Promise<DueTask | null> {
+  const [due] = await db.sql(firstTask, [at ?? null, except])
   return due === undefined ? null : { ...due, at: new Date(due.at) }
 }
 
-/** Does what is due, unless somebody else has. */
-export async function doDue(db: Db, services: SettleServices, { kind, id }: Due): Promise<void> {
-  const work = { payment: finishPayment, checkout: expireOne, subscription: renewOne }[kind]
-  await db.transaction((tx) => work(tx, services, id))
+/** Runs a task in a transaction. Does nothing if the task is no longer due. */
+export async function runDueTask(db: Db, services: PaymentServices, { kind, id }: DueTask): Promise<void> {
+  const run = { payment: finishSlowPayment, checkout: expireDueCheckout, subscription: renewOrCancel }[kind]
+  await db.transaction((tx) => run(tx, services, id))
 }
 
-const slowPayment = statement<{ order_id: string; checkout_id: string; gateway: string; card: Card }>(`
-  SELECT order_id, checkout_id, gateway, card FROM payments WHERE id = $1 AND due_at <= payments_now()`)
+const slowPayment = statement<{
+  order_id: string
+  checkout_id: string
+  gateway: string
+  card: SandboxCard
+}>(`SELECT order_id, checkout_id, gateway, card FROM payments WHERE id = $1 AND due_at <= payments_now()`)
 
-async function finishPayment(tx: Db, services: SettleServices, id: string): Promise<void> {
-  const [due] = await tx.sql(slowPayment, [id])
-  if (due === undefined) return
-  const { order_id: orderId, checkout_id: checkoutId, gateway, card } = due
-  const deal = await lockDeal(tx, orderId)
-  await settlePayment(
+async function finishSlowPayment(tx: Db, services: PaymentServices, id: string): Promise<void> {
+  const [payment] = await tx.sql(slowPayment, [id])
+  if (payment === undefined) return
+  const { order_id: orderId, checkout_id: checkoutId, gateway, card } = payment
+  const locked = await lockOrder(tx, orderId)
+  await applyPayment(
     tx,
     services,
-    deal,
+    locked,
     { id, gateway, reference: null, checkoutId, card, at: await paymentsNow(tx) },
     card,
   )
 }
 
-const orderOf = statement<{ order_id: string }>('SELECT order_id FROM checkouts WHERE id = $1')
-const isOver = statement<{ now: string }>(
-  `SELECT payments_now() AS now FROM checkouts c WHERE c.id = $1 AND ${mayExpire} AND c.expires_at <= payments_now()`,
-)
+const orderOfCheckout = statement<{ order_id: string }>('SELECT order_id FROM checkouts WHERE id = $1')
+const dueCheckout = statement<{ now: string }>(`
+  SELECT payments_now() AS now FROM checkouts c
+  WHERE c.id = $1 AND ${mayExpire} AND c.expires_at <= payments_now()`)
 
-async function expireOne(tx: Db, services: SettleServices, id: string): Promise<void> {
-  const [{ order_id: orderId }] = await tx.sql(orderOf, [id])
-  const deal = await lockDeal(tx, orderId)
-  // It may have been paid, or its gateway begun with it, while we waited.
-  const [over] = await tx.sql(isOver, [id])
-  if (over !== undefined) await expireCheckout(tx, services, deal, id, new Date(over.now))
+async function expireDueCheckout(tx: Db, services: PaymentServices, id: string): Promise<void> {
+  const [{ order_id: orderId }] = await tx.sql(orderOfCheckout, [id])
+  const locked = await lockOrder(tx, orderId)
+  // While this transaction waited for the locks, the session may have been paid or got a page at its gateway.
+  const [due] = await tx.sql(dueCheckout, [id])
+  if (due !== undefined) await expireCheckout(tx, services, locked, id, new Date(due.now))
 }
 
-async function renewOne(tx: Db, services: SettleServices, id: string): Promise<void> {
+async function renewOrCancel(tx: Db, services: PaymentServices, id: string): Promise<void> {
   const subscription = (await subscriptionById(tx, id, { lock: true }))!
-  const { status, due_at: dueAt, cancel_at_period_end: ends } = subscription
+  const { status, due_at: dueAt, cancel_at_period_end: cancelAtPeriodEnd } = subscription
   const at = await paymentsNow(tx)
   if (dueAt === null || new Date(dueAt) > at) return
-  if (ends || (await isAbandoned(tx, id))) await endWithOrder(tx, services, subscription, at)
-  else if (status === 'past_due') await retry(tx, services, subscription, at)
+  if (cancelAtPeriodEnd || (await isAbandoned(tx, id)))
+    await cancelSubscriptionAndOrder(tx, services, subscription, at)
+  else if (status === 'past_due') await retryRenewal(tx, services, subscription, at)
   else await renew(tx, services, subscription, at)
 }
 
 const abandoned = statement<{ abandoned: boolean }>(`
   SELECT s.abandoned OR u.status = 'deleted' OR coalesce(p.status = 'deleted', false) AS abandoned
-  FROM subscriptions s JOIN users u ON u.id = s.owner_id LEFT JOIN projects p ON p.id = s.project_id WHERE s.id = $1`)
+  FROM subscriptions s JOIN users u ON u.id = s.owner_id LEFT JOIN projects p ON p.id = s.project_id
+  WHERE s.id = $1`)
 
-/** Nobody pays for what is deleted. Whoever left a project has left the subscription to it. */
+/**
+ * True if the subscription's owner or project is deleted. An owner who only left the project does not count:
+ * the subscription stays with the project.
+ */
 export async function isAbandoned(tx: Db, id: string): Promise<boolean> {
   const [found] = await tx.sql(abandoned, [id])
   return found.abandoned
 }
 
-const priceOf = statement<{ unit_amount: number; currency: string; name: string }>(`
-  SELECT p.unit_amount, p.currency, d.name FROM prices p JOIN products d ON d.id = p.product_id WHERE p.id = $1`)
-const paidInTime = statement<OwnedSubscription>(
+const findPriceAndProduct = statement<{ unit_amount: number; currency: string; name: string }>(`
+  SELECT p.unit_amount, p.currency, d.name FROM prices p JOIN products d ON d.id = p.product_id
+    WHERE p.id = $1`)
+const setDueAtPeriodEnd = statement<OwnedSubscription>(
   `UPDATE subscriptions s SET due_at = period_end WHERE id = $1 RETURNING ${subscriptionColumns}`,
 )
 
-/** The order of the period that begins, and a try to have it paid. What is archived goes on for those who have it. */
-async function renew(tx: Db, services: SettleServices, before: OwnedSubscription, at: Date): Promise<void> {
+/**
+ * Creates the order of the next period and charges the card. Archived prices still renew for existing
+ * subscribers.
+ */
+async function renew(tx: Db, services: PaymentServices, before: OwnedSubscription, at: Date): Promise<void> {
   const { id, price_id: priceId, quantity, project_id: projectId, owner_id: ownerId, metadata } = before
-  const [price] = await tx.sql(priceOf, [priceId])
+  const [price] = await tx.sql(findPriceAndProduct, [priceId])
   const amount = price.unit_amount * quantity
   const line = { priceId, productName: price.name, quantity, unitAmount: price.unit_amount, amount }
   const order = await insertOrder(
@@ -131,54 +153,60 @@ async function renew(tx: Db, services: SettleServices, before: OwnedSubscription
     { projectId, ownerId, metadata, subscription: { id, period: before.period + 1 } },
   )
   await services.events.emit(tx, 'order.created', order, { userId: ownerId })
-  const subscription = await beginPeriod(tx, id, order.id)
-  const deal = { order, subscription, checkout: null }
-  const [changed] = (await charge(tx, services, deal, before.card, at))
-    ? await tx.sql(paidInTime, [id])
-    : await postpone(tx, subscription)
-  await tellSubscription(tx, services.events, before, changed)
+  const subscription = await startNextPeriod(tx, id, order.id)
+  const locked = { order, subscription, checkout: null }
+  const [changed] = (await charge(tx, services, locked, before.card, at))
+    ? await tx.sql(setDueAtPeriodEnd, [id])
+    : await scheduleRetry(tx, subscription)
+  await emitSubscriptionUpdated(tx, services.events, before, changed)
 }
 
-/** What could not be paid so far is tried once more, or ends. */
-async function retry(
+/** Charges a past-due order again. Cancels the subscription and the order after the last retry. */
+async function retryRenewal(
   tx: Db,
-  services: SettleServices,
+  services: PaymentServices,
   subscription: OwnedSubscription,
   at: Date,
 ): Promise<void> {
-  const deal = await lockDeal(tx, subscription.latest_order_id)
-  if (await charge(tx, services, deal, subscription.card, at)) return
+  const locked = await lockOrder(tx, subscription.latest_order_id)
+  if (await charge(tx, services, locked, subscription.card, at)) return
   if (subscription.tries < retryDays.length) {
-    await postpone(tx, subscription)
+    await scheduleRetry(tx, subscription)
     return
   }
-  await endSubscription(tx, services, subscription, at)
-  await cancelOrder(tx, services, deal, at)
+  await cancelSubscriptionNow(tx, services, subscription, at)
+  await cancelOrder(tx, services, locked, at)
 }
 
-/** Tries the card. @returns whether it paid. */
+/** Charges the stored card for an order. @returns true if the payment succeeded. */
 async function charge(
   tx: Db,
-  services: SettleServices,
-  deal: Deal,
-  card: Card | null,
+  services: PaymentServices,
+  locked: LockedOrder,
+  card: SandboxCard | null,
   at: Date,
 ): Promise<boolean> {
-  const told = { gateway: deal.subscription!.gateway, reference: null, checkoutId: null, card, at }
+  const { order, subscription } = locked
+  const { gateway, id } = subscription!
+  const notification = { gateway, reference: null, checkoutId: null, card, at }
   if (card?.renews !== true) {
-    await keepPayment(tx, deal.order, told, { status: 'failed', code: 'card_declined' })
+    await recordPaymentAttempt(tx, order, notification, { status: 'failed', code: 'card_declined' })
     return false
   }
-  // Otherwise it would stay due, and be given back again and again.
-  if (!(await settlePayment(tx, services, deal, told)))
-    throw new Error(`${deal.order.id} of ${deal.subscription!.id} is ${deal.order.status} and cannot be paid`)
+  // Roll back: otherwise the subscription would stay due and be charged and refunded again and again.
+  if (!(await applyPayment(tx, services, locked, notification)))
+    throw new Error(
+      `Cannot charge the order ${order.id} of the subscription ${id}: the order is ${order.status}.`,
+    )
   return true
 }
 
-const overdue = statement<OwnedSubscription>(`
-  UPDATE subscriptions s SET status = 'past_due', tries = tries + 1, due_at = period_start + $2 * interval '1 day' WHERE id = $1 RETURNING ${subscriptionColumns}`)
+const setPastDue = statement<OwnedSubscription>(`
+  UPDATE subscriptions s SET status = 'past_due', tries = tries + 1,
+    due_at = period_start + $2 * interval '1 day'
+  WHERE id = $1 RETURNING ${subscriptionColumns}`)
 
-/** It is overdue until the next try. */
-async function postpone(tx: Db, { id, tries }: OwnedSubscription): Promise<OwnedSubscription[]> {
-  return await tx.sql(overdue, [id, retryDays[tries]])
+/** Marks a subscription as past due until its next retry. */
+async function scheduleRetry(tx: Db, { id, tries }: OwnedSubscription): Promise<OwnedSubscription[]> {
+  return await tx.sql(setPastDue, [id, retryDays[tries]])
 }

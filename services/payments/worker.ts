@@ -2,8 +2,8 @@
 // nothing from being done that is due after it.
 import type { Database } from '../../infra/database/database.ts'
 import { moveClock } from './clock.ts'
-import { doDue, firstDue, type Due } from './renewals.ts'
-import type { SettleServices } from './gateway.ts'
+import { runDueTask, nextDueTask, type DueTask } from './renewals.ts'
+import type { PaymentServices } from './gateway.ts'
 
 export interface Billing {
   start(): void
@@ -11,7 +11,7 @@ export interface Billing {
   close(): Promise<void>
 }
 
-export interface BillingOptions extends SettleServices {
+export interface BillingOptions extends PaymentServices {
   database: Database
   onError: (error: Error) => void
   /** How often it is looked for what is due, in ms. Default 1,000. */
@@ -37,9 +37,9 @@ export function createBilling({
   async function run(): Promise<void> {
     for (const [id, until] of resting) if (until <= Date.now()) resting.delete(id)
     while (!closed) {
-      const due = await firstDue(database, { except: [...resting.keys()] })
+      const due = await nextDueTask(database, { except: [...resting.keys()] })
       if (due === null) return
-      await doDue(database, { events, gateways }, due).catch((cause) => {
+      await runDueTask(database, { events, gateways }, due).catch((cause) => {
         resting.set(due.id, Date.now() + rest)
         onError(undone(due, cause))
       })
@@ -72,19 +72,19 @@ const most = 1_000
  * Moves the clock to a time, by way of everything that is due until then, each at its own time. Where there is more than may happen in one call it
  * stops there. Throws, when it is there, the first error of what could not be done.
  */
-export async function advanceClock(db: Database, services: SettleServices, to: Date): Promise<void> {
+export async function advanceClock(db: Database, services: PaymentServices, to: Date): Promise<void> {
   const failures = new Map<string, Error>()
   for (let done = 0; done < most; done++) {
-    const due = await firstDue(db, { at: to, except: [...failures.keys()] })
+    const due = await nextDueTask(db, { at: to, except: [...failures.keys()] })
     await moveClock(db, due?.at ?? to)
     if (due === null) break
-    await doDue(db, services, due).catch((cause) => {
+    await runDueTask(db, services, due).catch((cause) => {
       failures.set(due.id, undone(due, cause))
     })
   }
   for (const failure of failures.values()) throw failure
 }
 
-function undone({ kind, id, at }: Due, cause: unknown): Error {
+function undone({ kind, id, at }: DueTask, cause: unknown): Error {
   return new Error(`the ${kind} ${id}, due at ${at.toISOString()}, could not be dealt with`, { cause })
 }

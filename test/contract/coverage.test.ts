@@ -9,20 +9,8 @@ import type { Operations, HandlerServices } from '../../services/handler.ts'
 import { newId } from '../../infra/ids.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { codes, unseen } from '../support/contract-statuses.ts'
-import { stripeEnv, unserved } from '../support/operation-fixtures-payments.ts'
-import {
-  askFor,
-  beside,
-  contentOf,
-  fixtures,
-  infos,
-  nobodys,
-  operationIds,
-  otherScope,
-  pathOf,
-  send,
-  successOf,
-} from '../support/operation-fixtures.ts'
+import { stripeEnv, unconfiguredOperations } from '../support/operation-fixtures-payments.ts'
+import { askFor, beside, contentOf, fixtures, infos, nobodys, operationIds, otherScope, pathOf, send, successOf } from '../support/operation-fixtures.ts'
 import { type Ask, type Fixture } from '../support/operation-fixture.ts'
 import { insertedKey } from '../support/db-fixtures.ts'
 import { createWire } from '../support/contract-proxy.ts'
@@ -37,7 +25,7 @@ const declares = (status: number) => infos.filter((info) => info.replies[status]
 /** A request that is right, of a server that has what it is about. */
 async function rightFor(id: OperationId): Promise<Ask> {
   const ask = await askFor(server, id)
-  return unserved.includes(id) ? { ...ask, server: byStripe } : ask
+  return unconfiguredOperations.includes(id) ? { ...ask, server: byStripe } : ask
 }
 
 /** One subtest a status: what `produce` gets for each operation that declares it is that status in the one error shape. */
@@ -344,7 +332,7 @@ t.test('503: the database is gone', async (t) => {
   const wire = await createWire(t, apart.databaseUrl)
   const cutOff = await startServer(t, { ...beside(apart), databaseUrl: wire.url })
   const asks = new Map<OperationId, Ask>()
-  for (const { id } of declares(503).filter(({ id }) => !unserved.includes(id)))
+  for (const { id } of declares(503).filter(({ id }) => !unconfiguredOperations.includes(id)))
     asks.set(id, { ...(await askFor(apart, id)), server: cutOff })
   await wire.cut()
   for (const [id, ask] of asks) {
@@ -365,7 +353,7 @@ t.test('503: the database is gone', async (t) => {
 })
 
 t.test('503: the gateway is not to be asked', async (t) => {
-  for (const id of unserved) {
+  for (const id of unconfiguredOperations) {
     const reply = await send({ ...(await askFor(server, id, { other: 503 })), server: byStripe })
     t.equal(reply.status, 503, `${id} ${reply.text}`)
     t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} says when to come back`)

@@ -2,7 +2,7 @@
 import pg from 'pg'
 import t from 'tap'
 import { askFor, send, successOf } from '../support/operation-fixtures.ts'
-import { catalogueOf, pages } from '../support/db-fixtures-payments.ts'
+import { catalogFor, pages } from '../support/db-fixtures-payments.ts'
 import {
   createDump,
   insertedInvitation,
@@ -122,7 +122,7 @@ t.test(
   'what is wrong with a session by its shape is said before its project and its prices are looked at',
   async (t) => {
     const caller = await server.person()
-    const { monthly } = await catalogueOf(server)
+    const { monthly } = await catalogFor(server)
     const items = [{ price_id: monthly }, { price_id: monthly }]
     const before = await dump()
     for (const [body, field, constraint] of [

@@ -3,7 +3,7 @@ import t from 'tap'
 import { ranks } from '../../services/projects/access.ts'
 import { askFor, fixtures, infos, projectOf, send, successOf } from '../support/operation-fixtures.ts'
 import { type Ask, type Fixture, type Rank } from '../support/operation-fixture.ts'
-import { catalogueOf, pages } from '../support/db-fixtures-payments.ts'
+import { catalogFor, pages } from '../support/db-fixtures-payments.ts'
 import { createDump, insertedKey, insertedProject } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
@@ -78,7 +78,7 @@ t.test(
 )
 
 t.test('a session of items is begun by who may order in its project', async (t) => {
-  const { price, monthly } = await catalogueOf(server)
+  const { price, monthly } = await catalogFor(server)
   for (const [mode, id] of [
     ['payment', price],
     ['subscription', monthly],

@@ -22,7 +22,7 @@ import {
   successOf,
 } from '../support/operation-fixtures.ts'
 import { type Ask, type Fixture } from '../support/operation-fixture.ts'
-import { catalogueOf, insertedSubscription, pages } from '../support/db-fixtures-payments.ts'
+import { catalogFor, insertedSubscription, pages } from '../support/db-fixtures-payments.ts'
 import {
   createDump,
   insertedKey,
@@ -211,7 +211,7 @@ const severalThings: Array<{
 ]
 
 async function sessionOf(mode: 'payment' | 'subscription'): Promise<Pick<Ask, 'id' | 'body'>> {
-  const { price, monthly } = await catalogueOf(server)
+  const { price, monthly } = await catalogFor(server)
   return {
     id: 'createCheckout',
     body: { mode, items: [{ price_id: mode === 'payment' ? price : monthly }], ...pages },

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import type { EventType } from '../../generated/events.ts'
 import type { Scope } from '../../services/users/api-keys.ts'
 import { createClient } from '../support/client.ts'
-import { catalogueOf, insertedOrder, pages } from '../support/db-fixtures-payments.ts'
+import { catalogFor, insertedOrder, pages } from '../support/db-fixtures-payments.ts'
 import { insertedKey, insertedMember } from '../support/db-fixtures.ts'
 import { openStream, type OpenStream, type StreamEvent } from '../support/event-stream.ts'
 import { startServer } from '../support/server.ts'
@@ -177,7 +177,7 @@ t.test('each reader gets exactly the events that the role and the API key allow'
   await client.delete(`/ai/sessions/${session}`)
   const {
     body: { id: order },
-  } = await client.post('/payments/orders', { items: [{ price_id: (await catalogueOf(server)).price }] })
+  } = await client.post('/payments/orders', { items: [{ price_id: (await catalogFor(server)).price }] })
   await client.post(`/payments/orders/${order}/cancel`)
   const {
     body: { id: product },

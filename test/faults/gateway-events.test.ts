@@ -1,9 +1,9 @@
-// What Stripe tells comes in any order, at any time, and any number of times: the end is the same. `npm test` tells a story 36 times over 12 shuffles,
-// with FAULTS=long 1,000 times over 100.
+// Webhooks arrive in any order, late and repeated, and lead to the same final state. `npm test` runs a
+// scenario 36 times in 12 shuffles, with FAULTS=long 1,000 times in 100.
 import t from 'tap'
 import { createStripeWorker } from '../../services/payments/stripe/worker.ts'
 import type { Person } from '../support/server.ts'
-import { openStripeShop, type StripeShop } from '../support/stripe-fixtures.ts'
+import { startStripeFixture, type StripeFixture } from '../support/stripe-fixtures.ts'
 import type { StripeEvent } from '../support/stripe.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -11,7 +11,7 @@ const long = process.env.FAULTS === 'long'
 const shuffles = long ? 100 : 12
 const replays = long ? 10 : 3
 
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+/** A seeded generator of numbers from 0 to 1 (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed
   return () => {
@@ -31,37 +31,43 @@ function shuffled<T>(items: T[], random: () => number): T[] {
   return all
 }
 
-/** Delivers some at a time. */
-async function deliver({ server, stripe }: StripeShop, events: StripeEvent[]): Promise<void> {
+/** Delivers events, six at a time. */
+async function deliver({ server, stripe }: StripeFixture, events: StripeEvent[]): Promise<void> {
   const waiting = [...events]
   await Promise.all(
     Array.from({ length: 6 }, async () => {
       for (let event = waiting.pop(); event !== undefined; event = waiting.pop()) {
         const { status } = await stripe.deliver(server.url, event)
-        if (status !== 200) throw new Error(`${event.type} was answered with ${status}`)
+        if (status !== 200) throw new Error(`${event.type} returned ${status}`)
       }
     }),
   )
 }
 
-type Listen = (events: StripeEvent[]) => Promise<void>
+type OnEvents = (events: StripeEvent[]) => Promise<void>
 
-/** An order that is paid, refunded in part, and once in vain; and a subscription that is renewed, fails, recovers and ends. */
-async function live(shop: StripeShop, person: Person, listen: Listen): Promise<StripeEvent[]> {
+/**
+ * Runs the scenario: an order that is paid and refunded, with one failing refund, and a subscription that
+ * renews, fails, recovers and is canceled. Calls `onEvents` with all events so far after each step.
+ */
+async function runScenario(shop: StripeFixture, person: Person, onEvents: OnEvents): Promise<StripeEvent[]> {
   const { server, stripe } = shop
   const first = stripe.events.length
-  let told = first
-  const happens = async (work: () => void): Promise<void> => {
+  let delivered = first
+  const step = async (work: () => void): Promise<void> => {
     work()
-    await listen(stripe.events.slice(first, (told = stripe.events.length)))
+    await onEvents(stripe.events.slice(first, (delivered = stripe.events.length)))
   }
-  const bought = await shop.begin(person)
-  const subscribed = await shop.begin(person, { mode: 'subscription', items: [{ price_id: shop.monthly }] })
-  await happens(() => stripe.customer.pay(subscribed.session))
-  await happens(() => stripe.customer.pay(bought.session))
+  const bought = await shop.openCheckout(person)
+  const subscribed = await shop.openCheckout(person, {
+    mode: 'subscription',
+    items: [{ price_id: shop.monthly }],
+  })
+  await step(() => stripe.customer.pay(subscribed.session))
+  await step(() => stripe.customer.pay(bought.session))
   const subscription = stripe.subscriptions.get(subscribed.session.subscription as string)!
-  await happens(() => stripe.calendar.renew(subscription, true))
-  await shop.visit(bought.checkout, '/return')
+  await step(() => stripe.billing.renew(subscription, true))
+  await shop.openPage(bought.checkout, '/return')
   const refunds = [300, 500].map((amount) =>
     server.admin.client.post(`/payments/orders/${bought.checkout.order_id}/refunds`, { amount }),
   )
@@ -71,37 +77,42 @@ async function live(shop: StripeShop, person: Person, listen: Listen): Promise<S
       () => [...stripe.refunds.values()].some(({ metadata }) => metadata!.refund_id === id),
       'the refund',
     )
-    const given = [...stripe.refunds.values()].find(({ metadata }) => metadata!.refund_id === id)!
-    await happens(() => stripe.calendar.concludeRefund(given, amount === 300 ? 'succeeded' : 'failed'))
+    const refundAtStripe = [...stripe.refunds.values()].find(({ metadata }) => metadata!.refund_id === id)!
+    await step(() => stripe.billing.completeRefund(refundAtStripe, amount === 300 ? 'succeeded' : 'failed'))
   }
   let unpaid: any
-  await happens(() => {
-    unpaid = stripe.calendar.renew(subscription, false)
+  await step(() => {
+    unpaid = stripe.billing.renew(subscription, false)
   })
-  await happens(() => stripe.calendar.retry(unpaid, false))
-  await happens(() => stripe.calendar.retry(unpaid, true))
-  await happens(() => {
-    stripe.calendar.renew(subscription, true)
+  await step(() => stripe.billing.retry(unpaid, false))
+  await step(() => stripe.billing.retry(unpaid, true))
+  await step(() => {
+    stripe.billing.renew(subscription, true)
   })
-  await happens(() => stripe.customer.cancel(subscription))
-  await happens(() => stripe.calendar.end(subscription))
-  return stripe.events.slice(first, told)
+  await step(() => stripe.customer.cancel(subscription))
+  await step(() => stripe.billing.end(subscription))
+  return stripe.events.slice(first, delivered)
 }
 
 const queries = {
-  orders: `SELECT status, total_amount, refunded_amount, refunding_amount, period, currency, paid_at IS NOT NULL AS paid, checkout_id IS NOT NULL AS by_checkout
+  orders: `SELECT status, total_amount, refunded_amount, refunding_amount, period, currency,
+    paid_at IS NOT NULL AS paid, checkout_id IS NOT NULL AS by_checkout
     FROM orders WHERE owner_id = $1 ORDER BY period NULLS FIRST`,
-  payments: `SELECT p.status, p.amount, left(p.gateway_reference, 3) AS reference, o.period FROM payments p JOIN orders o ON o.id = p.order_id
+  payments: `SELECT p.status, p.amount, left(p.gateway_reference, 3) AS reference, o.period FROM payments p
+    JOIN orders o ON o.id = p.order_id
     WHERE o.owner_id = $1 ORDER BY o.period NULLS FIRST, p.status`,
-  refunds:
-    'SELECT r.status, r.amount, r.gateway_reference IS NOT NULL AS known FROM refunds r JOIN orders o ON o.id = r.order_id WHERE o.owner_id = $1 ORDER BY r.amount',
+  refunds: `SELECT r.status, r.amount, r.gateway_reference IS NOT NULL AS known FROM refunds r
+      JOIN orders o ON o.id = r.order_id WHERE o.owner_id = $1 ORDER BY r.amount`,
   checkouts: 'SELECT mode, status FROM checkouts WHERE owner_id = $1 ORDER BY mode',
-  subscriptions: `SELECT s.status, s.period, s.cancel_at_period_end, s.ended_at IS NOT NULL AS ended, s.canceled_at IS NOT NULL AS canceled, o.period AS latest,
-    extract(epoch FROM s.period_end - s.period_start) BETWEEN 27 * 86400 AND 32 * 86400 AS a_month FROM subscriptions s JOIN orders o ON o.id = s.latest_order_id WHERE s.owner_id = $1`,
-  told: `SELECT type, count(*)::int AS n FROM events WHERE user_id = $1 AND type NOT IN ('subscription.updated') GROUP BY type ORDER BY type`,
+  subscriptions: `SELECT s.status, s.period, s.cancel_at_period_end, s.ended_at IS NOT NULL AS ended,
+    s.canceled_at IS NOT NULL AS canceled, o.period AS latest,
+    extract(epoch FROM s.period_end - s.period_start) BETWEEN 27 * 86400 AND 32 * 86400 AS a_month
+      FROM subscriptions s JOIN orders o ON o.id = s.latest_order_id WHERE s.owner_id = $1`,
+  events: `SELECT type, count(*)::int AS n FROM events WHERE user_id = $1
+    AND type NOT IN ('subscription.updated') GROUP BY type ORDER BY type`,
 }
 
-async function endOf({ server }: StripeShop, { id }: Person): Promise<Record<string, unknown[]>> {
+async function finalState({ server }: StripeFixture, { id }: Person): Promise<Record<string, unknown[]>> {
   return Object.fromEntries(
     await Promise.all(
       Object.entries(queries).map(async ([name, query]) => [
@@ -113,10 +124,10 @@ async function endOf({ server }: StripeShop, { id }: Person): Promise<Record<str
 }
 
 t.test(
-  `a story told ${shuffles * replays} times in ${shuffles} shuffles has one end`,
+  `${shuffles * replays} runs in ${shuffles} shuffles reach the same final state`,
   { timeout: 1_800_000 },
   async (t) => {
-    const shop = await openStripeShop(t, { sends: false })
+    const shop = await startStripeFixture(t, { sends: false })
     const { server, stripe } = shop
     const { database, events, gateways, gatewayJobs: jobs } = server.services
     const worker = createStripeWorker({
@@ -130,13 +141,13 @@ t.test(
     })
     worker.start()
     t.teardown(() => worker.close())
-    stripe.refundsBecome = 'pending'
+    stripe.refundOutcome = 'pending'
     const straight = await server.person()
-    let heard = 0
-    const story = await live(shop, straight, async (events) => {
-      for (; heard < events.length; heard++) await deliver(shop, [events[heard]])
+    let delivered = 0
+    const scenario = await runScenario(shop, straight, async (events) => {
+      for (; delivered < events.length; delivered++) await deliver(shop, [events[delivered]])
     })
-    const expected = await endOf(shop, straight)
+    const expected = await finalState(shop, straight)
     t.match(expected.orders, [
       { status: 'partially_refunded', refunded_amount: '300', refunding_amount: '0', period: null },
       { status: 'paid', period: 1, by_checkout: true },
@@ -156,7 +167,7 @@ t.test(
       { mode: 'subscription', status: 'complete' },
     ])
     t.same(
-      expected.told,
+      expected.events,
       [
         ['checkout.completed', 2],
         ['checkout.created', 2],
@@ -178,22 +189,22 @@ t.test(
         deliveries += events.length
         await deliver(shop, events)
       }
-      // While it happens some of what has happened so far is told, old or new, once or twice, by an event or its twin.
-      const some: Listen = (events) =>
+      // During the run deliver random earlier events, some of them twice or as duplicates with another id.
+      const deliverSome: OnEvents = (events) =>
         count(
           shuffled(events, random)
             .slice(0, Math.floor(random() * 4))
-            .map((event) => (random() < 0.5 ? event : stripe.twin(event))),
+            .map((event) => (random() < 0.5 ? event : stripe.duplicateEvent(event))),
         )
-      const events = await live(shop, person, random() < 0.5 ? some : async () => {})
+      const events = await runScenario(shop, person, random() < 0.5 ? deliverSome : async () => {})
       const all = Array.from({ length: replays }, (_, i) =>
-        i === 1 ? events.map(stripe.twin) : events,
+        i === 1 ? events.map(stripe.duplicateEvent) : events,
       ).flat()
       await count(shuffled(all, random))
-      await shop.settled()
-      t.strictSame(await endOf(shop, person), expected, `seed ${seed}`)
+      await shop.waitForJobs()
+      t.strictSame(await finalState(shop, person), expected, `seed ${seed}`)
     }
     t.same(server.errors, [])
-    t.comment(`${deliveries} deliveries of a story of ${story.length} events in ${shuffles} shuffles`)
+    t.comment(`${deliveries} deliveries of a scenario of ${scenario.length} events in ${shuffles} shuffles`)
   },
 )

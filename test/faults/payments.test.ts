@@ -1,14 +1,14 @@
-// Calls that make, pay, complete, give back and cancel in random order, twice and at once, while the server is killed again and again: what has
-// been done is what the Idempotency-Keys say, each once, and the ledger balances. `npm run faults` makes 10,000 calls with 20 kills, `npm test` 400
-// with 2.
+// Random concurrent and repeated calls that create, pay, refund and cancel, while the server is killed
+// repeatedly. Each Idempotency-Key has one effect, and the ledger balances. `npm run faults` makes 10,000
+// calls with 20 kills, `npm test` 400 with 2.
 import t from 'tap'
 import { openDatabase } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { createClient, type Client, type Reply } from '../support/client.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { unbalanced } from '../support/ledger-invariants.ts'
+import { ledgerViolations } from '../support/ledger-invariants.ts'
 import { bootstrapKey, spawnServer, type ServerProcess } from '../support/process.ts'
-import { answerQuestion, cards, openShop, pages, payBy } from '../support/catalog-fixtures.ts'
+import { answerConfirmation, cards, createCatalog, pages, payWithCard } from '../support/catalog-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const long = process.env['FAULTS'] === 'long'
@@ -17,19 +17,19 @@ const callers = 12
 
 type Kind = 'order' | 'session' | 'purchase' | 'refund' | 'cancel' | 'expire'
 
-/** Something that is to be done once, however often it is asked for. */
-interface Intent {
+/** A request that must have one effect, however often it is sent. */
+interface RepeatableRequest {
   key: string
   kind: Kind
   path: string
   body: object
-  /** The answers that had an effect. */
+  /** The successful replies. */
   done: any[]
-  /** Whether every time that it was asked for it was answered. */
-  known: boolean
+  /** Whether every call got a final reply. */
+  answered: boolean
 }
 
-t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, async (t) => {
+t.test(`${calls} calls with ${kills} times kill -9`, { timeout: 2_400_000 }, async (t) => {
   const { url: databaseUrl } = await createTestDatabase(t)
   const database = openDatabase({ url: databaseUrl })
   t.teardown(() => database.close())
@@ -42,23 +42,23 @@ t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, asy
   let server: ServerProcess = await start()
   let client: Client = createClient(server.url, bootstrapKey)
   let up: Promise<void> = Promise.resolve()
-  const shop = await openShop({ admin: { client } as never })
+  const catalog = await createCatalog({ admin: { client } as never })
 
-  const intents: Intent[] = []
+  const requests: RepeatableRequest[] = []
   const orders: string[] = []
   const sessions: string[] = []
   const orderOf = new Map<string, string>()
-  /** Orders by whose sessions somebody may have paid. */
+  /** Orders that may be paid. */
   const touched: string[] = []
   const statuses: Record<string, number> = {}
   let made = 0
-  let cut = 0
+  let broken = 0
   const any = <T>(things: T[]): T => things[Math.floor(Math.random() * things.length)]
-  // Mostly what is new: what is old is over.
+  // Prefers recent objects: older ones are in final states.
   const recent = (things: string[]): string =>
     things[Math.max(0, things.length - 1 - Math.floor(Math.random() * 30))]
 
-  /** A call that the end of the server may cut off, then undefined. */
+  /** Makes a call; undefined if the connection broke because the server was killed. */
   async function attempt(what: string, call: () => Promise<Reply>): Promise<Reply | undefined> {
     await up
     made++
@@ -68,24 +68,24 @@ t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, asy
       statuses[gist] = (statuses[gist] ?? 0) + 1
       return reply
     } catch (error) {
-      // Everything but a broken connection is an answer that the contract does not know.
+      // Only a broken connection is expected.
       if (!(error instanceof TypeError)) throw error
-      cut++
+      broken++
       return undefined
     }
   }
 
-  async function ask(intent: Intent): Promise<void> {
-    const { kind, path, body, key } = intent
+  async function send(request: RepeatableRequest): Promise<void> {
+    const { kind, path, body, key } = request
     const reply = await attempt(kind, () => client.post(path, body, { headers: { 'idempotency-key': key } }))
     if (
       reply === undefined ||
       reply.status === 503 ||
       (reply.status === 409 && reply.body.error.details.constraint === 'in_progress')
     )
-      intent.known = false
+      request.answered = false
     else if (reply.status < 300) {
-      if (intent.done.push(reply.body) > 1) return
+      if (request.done.push(reply.body) > 1) return
       if (kind === 'order') orders.push(reply.body.id)
       if (kind === 'purchase') orders.push(reply.body.order_id)
       if (kind === 'session' || kind === 'purchase') {
@@ -93,50 +93,53 @@ t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, asy
         orderOf.set(reply.body.id, reply.body.order_id)
       }
     } else if (![400, 409].includes(reply.status))
-      throw new Error(`${kind} was answered ${reply.status}: ${reply.text}`)
+      throw new Error(`${kind} returned ${reply.status}: ${reply.text}`)
   }
 
-  function intend(kind: Kind, path: string, body: object): Intent {
-    const intent: Intent = {
-      key: `${kind}-${intents.length}`,
+  function newRequest(kind: Kind, path: string, body: object): RepeatableRequest {
+    const request: RepeatableRequest = {
+      key: `${kind}-${requests.length}`,
       kind,
       path: `/payments/${path}`,
       body,
       done: [],
-      known: true,
+      answered: true,
     }
-    intents.push(intent)
-    return intent
+    requests.push(request)
+    return request
   }
 
   async function step(): Promise<void> {
     const dice = Math.random()
     if (dice < 0.12 || orders.length === 0)
-      return await ask(
-        intend('order', 'orders', {
-          items: [{ price_id: shop.price, quantity: 1 + Math.floor(Math.random() * 3) }],
+      return await send(
+        newRequest('order', 'orders', {
+          items: [{ price_id: catalog.price, quantity: 1 + Math.floor(Math.random() * 3) }],
         }),
       )
     if (dice < 0.24 || sessions.length === 0)
-      return await ask(intend('purchase', 'checkout', { items: [{ price_id: shop.price }], ...pages }))
-    if (dice < 0.34) return await ask(intend('session', 'checkout', { order_id: recent(orders), ...pages }))
+      return await send(
+        newRequest('purchase', 'checkout', { items: [{ price_id: catalog.price }], ...pages }),
+      )
+    if (dice < 0.34)
+      return await send(newRequest('session', 'checkout', { order_id: recent(orders), ...pages }))
     if (dice < 0.56) return await times(1 + Math.floor(Math.random() * 3), payRecent)
     if (dice < 0.62) return await confirmRecent()
     if (dice < 0.76) {
       const order = recent(touched.length > 0 && Math.random() < 0.9 ? touched : orders)
-      return await ask(
-        intend(
+      return await send(
+        newRequest(
           'refund',
           `orders/${order}/refunds`,
           Math.random() < 0.3 ? {} : { amount: 1 + Math.floor(Math.random() * 1500) },
         ),
       )
     }
-    if (dice < 0.81) return await ask(intend('cancel', `orders/${recent(orders)}/cancel`, {}))
-    if (dice < 0.85) return await ask(intend('expire', `checkout/${recent(sessions)}/expire`, {}))
-    // Again, what was asked for before, and at the same time.
-    const again = any(intents.slice(-200))
-    await times(1 + Math.floor(Math.random() * 3), () => ask(again))
+    if (dice < 0.81) return await send(newRequest('cancel', `orders/${recent(orders)}/cancel`, {}))
+    if (dice < 0.85) return await send(newRequest('expire', `checkout/${recent(sessions)}/expire`, {}))
+    // Repeat an earlier request, several times at once.
+    const again = any(requests.slice(-200))
+    await times(1 + Math.floor(Math.random() * 3), () => send(again))
   }
 
   async function times(count: number, work: () => Promise<unknown>): Promise<void> {
@@ -146,17 +149,18 @@ t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, asy
   async function payRecent(): Promise<void> {
     const session = recent(sessions)
     const card = any(Object.values(cards))
-    await attempt('pay', () => payBy(server, session, card))
-    if (card === cards.pays) touched.push(orderOf.get(session)!)
+    await attempt('pay', () => payWithCard(server, session, card))
+    if (card === cards.succeeds) touched.push(orderOf.get(session)!)
   }
 
-  /** Asks a session for a confirmation, and gives it; both may be cut off, or come too late. */
+  /** Pays with a card that needs confirmation, then confirms. Both calls may break or come too late. */
   async function confirmRecent(): Promise<void> {
     const session = recent(sessions)
-    if ((await attempt('pay', () => payBy(server, session, cards.asks))) === undefined) return
+    if ((await attempt('pay', () => payWithCard(server, session, cards.needsConfirmation))) === undefined)
+      return
     if (!/name="payment"/.test((await attempt('look', () => client.get(`/pay/${session}`)))?.text ?? ''))
       return
-    await attempt('confirm', () => answerQuestion(server, session, 'confirm'))
+    await attempt('confirm', () => answerConfirmation(server, session, 'confirm'))
   }
 
   const began = Date.now()
@@ -175,15 +179,15 @@ t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, asy
   await Promise.all(working)
   const seconds = (Date.now() - began) / 1000
 
-  // Whoever was cut off asks again, until it is answered.
+  // Repeat every request without a final reply.
   for (
-    let left = intents.filter(({ known }) => !known);
+    let left = requests.filter(({ answered }) => !answered);
     left.length > 0;
-    left = left.filter(({ known }) => !known)
+    left = left.filter(({ answered }) => !answered)
   ) {
-    for (const intent of left) {
-      intent.known = true
-      await ask(intent)
+    for (const request of left) {
+      request.answered = true
+      await send(request)
     }
   }
   const underWay = statement<{ n: number }>(
@@ -191,29 +195,29 @@ t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, asy
   )
   await waitUntil(async () => (await database.sql(underWay, []))[0].n === 0, 'the slow payments')
 
-  const effects = (kind: Kind): Intent[] =>
-    intents.filter((intent) => intent.kind === kind && intent.done.length > 0)
+  const effects = (kind: Kind): RepeatableRequest[] =>
+    requests.filter((request) => request.kind === kind && request.done.length > 0)
   const count = async (text: string, what = 'count(*)::int'): Promise<number> =>
     (await database.sql<{ n: number }>({ text: `SELECT ${what} AS n FROM ${text}` }, []))[0].n
-  for (const { key, done } of intents)
+  for (const { key, done } of requests)
     t.same(new Set(done.map(({ id }) => id)).size, Math.min(1, done.length), `${key} has one effect`)
   for (const { key, done } of effects('refund'))
     t.same(
       done.slice(1),
       done.slice(1).map(() => done[0]),
-      `${key} is answered alike`,
+      `${key} always gets the same reply`,
     )
   t.equal(
     await count('orders'),
     effects('order').length + effects('purchase').length,
-    'orders are as many as keys by which some were made',
+    'one order per successful Idempotency-Key',
   )
   t.equal(await count('checkouts'), effects('session').length + effects('purchase').length)
   t.equal(await count('refunds'), effects('refund').length)
   t.equal(
     await count('refunds', 'coalesce(sum(amount), 0)::bigint'),
     effects('refund').reduce((sum, { done }) => sum + done[0].amount, 0),
-    'and so much was given back',
+    'the refunded amount',
   )
   const own = new Set(effects('purchase').map(({ done }) => done[0].id))
   t.equal(
@@ -222,14 +226,16 @@ t.test(`${calls} calls, and ${kills} times kill -9`, { timeout: 2_400_000 }, asy
   )
   t.equal(
     await count('idempotency_records'),
-    intents.filter(({ done }) => done.length > 0).length,
-    'what had an effect is remembered, and nothing else',
+    requests.filter(({ done }) => done.length > 0).length,
+    'one idempotency record per effect',
   )
-  t.same(await unbalanced(database), [], 'the ledger balances')
+  t.same(await ledgerViolations(database), [], 'the ledger balances')
   const paid = await count("orders WHERE status NOT IN ('pending', 'canceled')")
   t.ok(paid > calls / 50, `${paid} orders were paid`)
   t.comment(
-    `${made} calls in ${Math.round(seconds)} s, ${cut} cut off by ${kills} kills; ${orders.length} orders, ${paid} paid, ${effects('refund').length} refunds; ${JSON.stringify(statuses)}`,
+    `${made} calls in ${Math.round(seconds)} s, ${broken} broken by ${kills} kills; ` +
+      `${orders.length} orders, ${paid} paid, ${effects('refund').length} refunds; ` +
+      JSON.stringify(statuses),
   )
   await server.end('SIGTERM')
 })

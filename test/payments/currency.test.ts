@@ -1,4 +1,4 @@
-// Amounts for people: exact in every currency there is, whatever the language.
+// Formatted amounts are exact in every currency and locale.
 import fc from 'fast-check'
 import t from 'tap'
 import { exponentOf, formatAmount } from '../../services/payments/currency.ts'
@@ -7,7 +7,7 @@ import spec from '../../generated/openapi.json' with { type: 'json' }
 const currencies: string[] = spec.components.schemas.Currency.enum
 const digitsOf = (text: string): string => text.replace(/\D/g, '')
 
-t.test('a minor unit is what ISO 4217 says', async (t) => {
+t.test('minor units follow ISO 4217', async (t) => {
   // ISO 4217:2015, table A.1, minor unit.
   const digits: Record<number, string> = {
     0: 'bif clp djf gnf isk jpy kmf krw pyg rwf ugx vnd vuv xaf xof xpf',
@@ -20,11 +20,11 @@ t.test('a minor unit is what ISO 4217 says', async (t) => {
   t.same(
     currencies.filter((code) => !Intl.supportedValuesOf('currency').includes(code.toUpperCase())),
     [],
-    'each is known by name',
+    'the test covers every currency of the spec',
   )
 })
 
-t.test('an amount is written as people expect', async (t) => {
+t.test('amounts are formatted for people', async (t) => {
   const plain = (text: string): string => text.replace(/\s/g, ' ')
   const written: Array<[number, string, string | undefined, string]> = [
     [1999, 'eur', undefined, '€19.99'],
@@ -41,7 +41,7 @@ t.test('an amount is written as people expect', async (t) => {
     t.equal(plain(formatAmount(amount, currency, locale)), text)
 })
 
-t.test('no digit is ever lost or made up', async () => {
+t.test('formatting keeps every digit', async () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 999_999_999_999 }),

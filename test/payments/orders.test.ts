@@ -1,29 +1,30 @@
-// Orders, checkout sessions and refunds over the sandbox, from the first call to the last state, and what keeps their books.
+// Orders, checkout sessions and refunds with the sandbox gateway, and the constraints that protect the
+// ledger.
 import t from 'tap'
 import { RolledBack } from '../../infra/errors.ts'
 import { payByCard } from '../../services/payments/sandbox/checkout-state.ts'
-import { unbalanced } from '../support/ledger-invariants.ts'
+import { ledgerViolations } from '../support/ledger-invariants.ts'
 import { startServer } from '../support/server.ts'
 import {
   addPrice,
   advance,
-  answerQuestion,
-  beginCheckout,
+  answerConfirmation,
+  createCheckout,
   cards,
-  eventsAbout,
-  openShop,
+  eventTypesOf,
+  createCatalog,
   pages,
-  payBy,
+  payWithCard,
   subscribe,
 } from '../support/catalog-fixtures.ts'
 
 const server = await startServer(t)
-const shop = await openShop(server)
+const catalog = await createCatalog(server)
 const ada = await server.person()
 const { admin } = server
 const { database } = server.services
 
-const order = async (items: object[] = [{ price_id: shop.price }], fields: object = {}): Promise<any> =>
+const order = async (items: object[] = [{ price_id: catalog.price }], fields: object = {}): Promise<any> =>
   (await ada.client.post('/payments/orders', { items, ...fields })).body
 const get = async (path: string): Promise<any> => (await ada.client.get(`/payments/${path}`)).body
 const cancel = (id: string) => ada.client.post(`/payments/orders/${id}/cancel`)
@@ -31,10 +32,10 @@ const refund = (id: string, body: object = {}, person = admin) =>
   person.client.post(`/payments/orders/${id}/refunds`, body)
 const paidOrder = async (items?: object[]): Promise<any> => {
   const { id } = await order(items)
-  await payBy(server, (await beginCheckout(ada, { order_id: id })).id, cards.pays)
+  await payWithCard(server, (await createCheckout(ada, { order_id: id })).id, cards.succeeds)
   return await get(`orders/${id}`)
 }
-const triesOf = async (id: string): Promise<string[]> => {
+const attemptsOf = async (id: string): Promise<string[]> => {
   const { rows } = await database.pool.query(
     "SELECT concat_ws(' ', status::text, failure_code) AS text FROM payments WHERE order_id = $1 ORDER BY id",
     [id],
@@ -43,12 +44,12 @@ const triesOf = async (id: string): Promise<string[]> => {
 }
 
 t.afterEach(async () => {
-  t.same(await unbalanced(database), [], 'the ledger balances')
+  t.same(await ledgerViolations(database), [], 'the ledger balances')
 })
 
-t.test('an order is made, paid by a session, and given back in two parts', async (t) => {
-  const made = await order([{ price_id: shop.price, quantity: 3 }], { metadata: { cart: '7' } })
-  t.match(made, {
+t.test('an order is created, paid by a session and refunded in two parts', async (t) => {
+  const created = await order([{ price_id: catalog.price, quantity: 3 }], { metadata: { cart: '7' } })
+  t.match(created, {
     status: 'pending',
     project_id: null,
     subtotal_amount: 5997,
@@ -61,60 +62,66 @@ t.test('an order is made, paid by a session, and given back in two parts', async
     metadata: { cart: '7' },
     number: /^\d{6}-\w{5}-\w{5}$/,
   })
-  t.same(made.items, [
-    { price_id: shop.price, description: 'Team plan', quantity: 3, unit_amount: 1999, amount: 5997 },
+  t.same(created.items, [
+    { price_id: catalog.price, description: 'Team plan', quantity: 3, unit_amount: 1999, amount: 5997 },
   ])
-  const checkout = await beginCheckout(ada, { order_id: made.id })
+  const checkout = await createCheckout(ada, { order_id: created.id })
   t.match(checkout, {
     status: 'open',
     payment_status: 'unpaid',
     mode: 'payment',
     amount_total: 5997,
-    order_id: made.id,
+    order_id: created.id,
     subscription_id: null,
   })
   t.equal(
-    (await ada.client.post('/payments/checkout', { order_id: made.id, ...pages })).body.error.details
+    (await ada.client.post('/payments/checkout', { order_id: created.id, ...pages })).body.error.details
       .constraint,
     'open_checkout',
   )
-  await payBy(server, checkout.id, cards.declined)
-  await payBy(server, checkout.id, cards.asks)
-  await answerQuestion(server, checkout.id, 'reject')
-  t.equal((await get(`orders/${made.id}`)).status, 'pending')
-  await payBy(server, checkout.id, cards.pays)
-  const paid = await get(`orders/${made.id}`)
+  await payWithCard(server, checkout.id, cards.declined)
+  await payWithCard(server, checkout.id, cards.needsConfirmation)
+  await answerConfirmation(server, checkout.id, 'reject')
+  t.equal((await get(`orders/${created.id}`)).status, 'pending')
+  await payWithCard(server, checkout.id, cards.succeeds)
+  const paid = await get(`orders/${created.id}`)
   t.match(paid, { status: 'paid', checkout_id: checkout.id })
-  t.ok(paid.paid_at >= made.created_at && paid.updated_at > made.updated_at)
+  t.ok(paid.paid_at >= created.created_at && paid.updated_at > created.updated_at)
   t.match(await get(`checkout/${checkout.id}`), { status: 'complete', payment_status: 'paid' })
-  t.same(await triesOf(made.id), ['failed card_declined', 'failed not_confirmed', 'succeeded'])
+  t.same(await attemptsOf(created.id), ['failed card_declined', 'failed not_confirmed', 'succeeded'])
 
-  const first = await refund(made.id, { amount: 1000, reason: 'One was broken' })
+  const first = await refund(created.id, { amount: 1000, reason: 'One was broken' })
   t.match(first, {
     status: 201,
-    body: { status: 'succeeded', amount: 1000, currency: 'eur', order_id: made.id, reason: 'One was broken' },
+    body: {
+      status: 'succeeded',
+      amount: 1000,
+      currency: 'eur',
+      order_id: created.id,
+      reason: 'One was broken',
+    },
   })
-  t.match(await get(`orders/${made.id}`), {
+  t.match(await get(`orders/${created.id}`), {
     status: 'partially_refunded',
     refunded_amount: 1000,
     total_amount: 5997,
   })
-  t.match(await refund(made.id, { amount: 4998 }), {
+  t.match(await refund(created.id, { amount: 4998 }), {
     status: 400,
     body: { error: { message: /4997/, details: { field: 'amount', constraint: 'maximum' } } },
   })
-  t.equal((await refund(made.id)).body.amount, 4997)
-  t.match(await get(`orders/${made.id}`), { status: 'refunded', refunded_amount: 5997 })
-  t.match(await refund(made.id), {
+  t.equal((await refund(created.id)).body.amount, 4997)
+  t.match(await get(`orders/${created.id}`), { status: 'refunded', refunded_amount: 5997 })
+  t.match(await refund(created.id), {
     status: 409,
     body: { error: { code: 'INVALID_STATE', details: { constraint: 'refunded' } } },
   })
   t.same(
-    (await get(`orders/${made.id}/refunds?order=asc`)).data.map(({ amount }: any) => amount),
+    (await get(`orders/${created.id}/refunds?order=asc`)).data.map(({ amount }: any) => amount),
     [1000, 4997],
   )
-  const ids = (await get(`orders/${made.id}/refunds?order=asc`)).data.map(({ id }: any) => id)
-  t.same(await eventsAbout(server, made.id, checkout.id, ...ids), [
+  const ids = (await get(`orders/${created.id}/refunds?order=asc`)).data.map(({ id }: any) => id)
+  t.same(await eventTypesOf(server, created.id, checkout.id, ...ids), [
     'order.created',
     'checkout.created',
     'order.paid',
@@ -126,13 +133,13 @@ t.test('an order is made, paid by a session, and given back in two parts', async
   ])
 })
 
-t.test('what an order comes to is computed from its prices', async (t) => {
-  const most = await addPrice(admin.client, shop.product, { unit_amount: 999_999_999 })
-  const cent = await addPrice(admin.client, shop.product, { unit_amount: 1 })
+t.test('the total of an order is computed from its prices', async (t) => {
+  const highest = await addPrice(admin.client, catalog.product, { unit_amount: 999_999_999 })
+  const cent = await addPrice(admin.client, catalog.product, { unit_amount: 1 })
   const mixed = await order([
-    { price_id: shop.price, quantity: 2 },
+    { price_id: catalog.price, quantity: 2 },
     { price_id: cent, quantity: 1_000_000 },
-    { price_id: shop.price },
+    { price_id: catalog.price },
   ])
   t.same(
     mixed.items.map(({ amount }: any) => amount),
@@ -142,52 +149,65 @@ t.test('what an order comes to is computed from its prices', async (t) => {
   t.equal(
     (
       await order([
-        { price_id: most, quantity: 1000 },
+        { price_id: highest, quantity: 1000 },
         { price_id: cent, quantity: 999 },
       ])
     ).total_amount,
     999_999_999_999,
-    'the most that there may be',
+    'the maximum total',
   )
-  const name = (await admin.client.put(`/payments/products/${shop.product}`, { name: 'Renamed plan' })).body
+  const name = (await admin.client.put(`/payments/products/${catalog.product}`, { name: 'Renamed plan' }))
+    .body
   t.equal(
     (await get(`orders/${mixed.id}`)).items[0].description,
     'Team plan',
-    'what is ordered keeps its name',
+    'an order keeps the product name',
   )
   t.ok(name.updated_at > name.created_at)
-  await admin.client.put(`/payments/products/${shop.product}`, { name: 'Team plan' })
+  await admin.client.put(`/payments/products/${catalog.product}`, { name: 'Team plan' })
 })
 
-t.test('an order that is not paid can be cancelled, with its session', async (t) => {
-  const made = await order()
-  const checkout = await beginCheckout(ada, { order_id: made.id })
-  await payBy(server, checkout.id, cards.asks)
-  t.match(await cancel(made.id), { status: 200, body: { status: 'canceled', paid_at: null } })
+t.test('an unpaid order can be canceled with its session', async (t) => {
+  const created = await order()
+  const checkout = await createCheckout(ada, { order_id: created.id })
+  await payWithCard(server, checkout.id, cards.needsConfirmation)
+  t.match(await cancel(created.id), { status: 200, body: { status: 'canceled', paid_at: null } })
   t.equal((await get(`checkout/${checkout.id}`)).status, 'expired')
-  t.same(await triesOf(made.id), ['failed expired'])
-  t.same(await eventsAbout(server, made.id, checkout.id), [
+  t.same(await attemptsOf(created.id), ['failed expired'])
+  t.same(await eventTypesOf(server, created.id, checkout.id), [
     'order.created',
     'checkout.created',
     'order.canceled',
     'checkout.expired',
   ])
   const refused: Array<[string, () => Promise<any>, string]> = [
-    ['cancel it again', () => cancel(made.id), 'canceled'],
-    ['pay it', () => ada.client.post('/payments/checkout', { order_id: made.id, ...pages }), 'canceled'],
-    ['give it back', () => refund(made.id), 'canceled'],
-    ['expire its session', () => ada.client.post(`/payments/checkout/${checkout.id}/expire`), 'expired'],
+    ['cancel the order again', () => cancel(created.id), 'canceled'],
+    [
+      'pay the canceled order',
+      () => ada.client.post('/payments/checkout', { order_id: created.id, ...pages }),
+      'canceled',
+    ],
+    ['refund the canceled order', () => refund(created.id), 'canceled'],
+    [
+      'expire the session again',
+      () => ada.client.post(`/payments/checkout/${checkout.id}/expire`),
+      'expired',
+    ],
   ]
   const paid = await paidOrder()
   refused.push(
-    ['cancel one that is paid', () => cancel(paid.id), 'paid'],
-    ['pay it twice', () => ada.client.post('/payments/checkout', { order_id: paid.id, ...pages }), 'paid'],
+    ['cancel a paid order', () => cancel(paid.id), 'paid'],
     [
-      'expire a session by which somebody paid',
+      'pay an order twice',
+      () => ada.client.post('/payments/checkout', { order_id: paid.id, ...pages }),
+      'paid',
+    ],
+    [
+      'expire a complete session',
       () => ada.client.post(`/payments/checkout/${paid.checkout_id}/expire`),
       'complete',
     ],
-    ['give back what is pending', async () => await refund((await order()).id), 'pending'],
+    ['refund a pending order', async () => await refund((await order()).id), 'pending'],
   )
   for (const [what, ask, state] of refused)
     t.match(
@@ -198,57 +218,57 @@ t.test('an order that is not paid can be cancelled, with its session', async (t)
       },
       what,
     )
-  t.equal((await payBy(server, checkout.id, cards.pays)).status, 410)
-  t.equal((await get(`orders/${made.id}`)).status, 'canceled')
+  t.equal((await payWithCard(server, checkout.id, cards.succeeds)).status, 410)
+  t.equal((await get(`orders/${created.id}`)).status, 'canceled')
 })
 
-t.test('a payment that comes too late is given back', async (t) => {
+t.test('a late payment is refunded', async (t) => {
   const canceled = await order()
-  const checkout = await beginCheckout(ada, { order_id: canceled.id })
-  await payBy(server, checkout.id, cards.slow)
-  await payBy(server, checkout.id, cards.pays)
-  t.same(await triesOf(canceled.id), ['processing'], 'while one is under way there is no other')
+  const checkout = await createCheckout(ada, { order_id: canceled.id })
+  await payWithCard(server, checkout.id, cards.slow)
+  await payWithCard(server, checkout.id, cards.succeeds)
+  t.same(await attemptsOf(canceled.id), ['processing'], 'no second payment while one is processing')
   await cancel(canceled.id)
   await advance(server, { seconds: 5 })
-  t.same(await triesOf(canceled.id), ['returned'])
+  t.same(await attemptsOf(canceled.id), ['returned'])
   t.equal((await get(`orders/${canceled.id}`)).status, 'canceled')
 
   const elsewhere = await order()
-  const first = await beginCheckout(ada, { order_id: elsewhere.id })
-  await payBy(server, first.id, cards.slow)
+  const first = await createCheckout(ada, { order_id: elsewhere.id })
+  await payWithCard(server, first.id, cards.slow)
   t.equal((await ada.client.post(`/payments/checkout/${first.id}/expire`)).body.status, 'expired')
   t.equal(
     (await get(`orders/${elsewhere.id}`)).status,
     'pending',
-    'an order that was there before its session stays',
+    'an order that existed before its session stays pending',
   )
-  const second = await beginCheckout(ada, { order_id: elsewhere.id })
-  await payBy(server, second.id, cards.pays)
+  const second = await createCheckout(ada, { order_id: elsewhere.id })
+  await payWithCard(server, second.id, cards.succeeds)
   await advance(server, { seconds: 5 })
-  t.same(await triesOf(elsewhere.id), ['returned', 'succeeded'])
+  t.same(await attemptsOf(elsewhere.id), ['returned', 'succeeded'])
   t.match(await get(`orders/${elsewhere.id}`), { status: 'paid', checkout_id: second.id })
 })
 
-t.test('what is archived is not sold, and can be archived while it is', async (t) => {
-  const price = await addPrice(admin.client, shop.product, { unit_amount: 5 })
-  let selling = true
+t.test('an archived price cannot be ordered, and a price can be archived during orders', async (t) => {
+  const price = await addPrice(admin.client, catalog.product, { unit_amount: 5 })
+  let ordering = true
   let sold = 0
   const buyers = Array.from({ length: 4 }, async () => {
-    while (selling)
+    while (ordering)
       if ((await ada.client.post('/payments/orders', { items: [{ price_id: price }] })).status === 201) sold++
   })
   t.equal(
     (
-      await admin.client.put(`/payments/products/${shop.product}`, {
-        description: 'Sold while it is changed',
+      await admin.client.put(`/payments/products/${catalog.product}`, {
+        description: 'Changed during orders',
       })
     ).status,
     200,
   )
   t.equal((await admin.client.put(`/payments/prices/${price}`, { active: false })).status, 200)
-  selling = false
+  ordering = false
   await Promise.all(buyers)
-  t.comment(`${sold} sold meanwhile`)
+  t.comment(`${sold} orders during the change`)
   const refused = {
     status: 400,
     body: { error: { details: { field: 'items[0].price_id', constraint: 'active' } } },
@@ -257,13 +277,13 @@ t.test('what is archived is not sold, and can be archived while it is', async (t
   t.match(await ada.client.post('/payments/checkout', { items: [{ price_id: price }], ...pages }), refused)
 })
 
-t.test('a key for some projects gives back what was paid in these', async (t) => {
+t.test('an API key for some projects can refund only their orders', async (t) => {
   const project = (await ada.client.post('/projects', { name: 'shop' })).body.id
-  const made = await order(undefined, { project_id: project })
-  await payBy(server, (await beginCheckout(ada, { order_id: made.id })).id, cards.pays)
+  const created = await order(undefined, { project_id: project })
+  await payWithCard(server, (await createCheckout(ada, { order_id: created.id })).id, cards.succeeds)
   const here = await server.person({ role: 'admin', projectIds: [project] })
   const elsewhere = await server.person({ role: 'admin', projectIds: ['prj_01jd6y8m5qe8btc4y5w1r0n3fz'] })
-  t.match(await refund(made.id, {}, elsewhere), {
+  t.match(await refund(created.id, {}, elsewhere), {
     status: 403,
     body: { error: { details: { constraint: 'project_ids' } } },
   })
@@ -271,102 +291,115 @@ t.test('a key for some projects gives back what was paid in these', async (t) =>
     status: 403,
     body: { error: { details: { constraint: 'project_ids' } } },
   })
-  t.equal((await refund(made.id, {}, here)).status, 201)
+  t.equal((await refund(created.id, {}, here)).status, 201)
 })
 
-t.test('a session of another gateway is not paid by a test card', async (t) => {
-  const made = await order()
-  const { id } = await beginCheckout(ada, { order_id: made.id })
+t.test('a test card cannot pay a session of another gateway', async (t) => {
+  const created = await order()
+  const { id } = await createCheckout(ada, { order_id: created.id })
   await database.pool.query("UPDATE checkouts SET gateway = 'stripe' WHERE id = $1", [id])
-  await payByCard(database, server.services, id, cards.pays)
-  t.same(await triesOf(made.id), [])
-  t.equal((await get(`orders/${made.id}`)).status, 'pending')
+  await payByCard(database, server.services, id, cards.succeeds)
+  t.same(await attemptsOf(created.id), [])
+  t.equal((await get(`orders/${created.id}`)).status, 'pending')
   await database.pool.query("UPDATE checkouts SET gateway = 'sandbox' WHERE id = $1", [id])
 })
 
-t.test('the database itself refuses what must never be', async (t) => {
+t.test('database constraints reject invalid changes', async (t) => {
   const paid = await paidOrder()
   const pending = await order()
-  const { id: open } = await beginCheckout(ada, { order_id: pending.id })
-  const { id: subscription } = await subscribe(server, ada, shop.monthly)
-  const given = (await refund(paid.id, { amount: 1 })).body.id
+  const { id: open } = await createCheckout(ada, { order_id: pending.id })
+  const { id: subscription } = await subscribe(server, ada, catalog.monthly)
+  const refundId = (await refund(paid.id, { amount: 1 })).body.id
   const refused: Array<[string, string, string]> = [
     [
       `UPDATE orders SET status = 'pending', paid_at = NULL, refunded_amount = 0 WHERE id = '${paid.id}'`,
       'orders_transition',
-      'what is paid is not pending again',
+      'a paid order cannot become pending',
     ],
     [
       `UPDATE orders SET status = 'canceled' WHERE id = '${paid.id}'`,
       'orders_transition',
-      'what is paid is not cancelled',
+      'a paid order cannot be canceled',
     ],
     [
-      `UPDATE orders SET status = 'refunded', paid_at = now(), refunded_amount = total_amount WHERE id = '${pending.id}'`,
+      `UPDATE orders SET status = 'refunded', paid_at = now(), refunded_amount = total_amount
+        WHERE id = '${pending.id}'`,
       'orders_transition',
-      'what is not paid is not given back',
+      'an unpaid order cannot be refunded',
     ],
     [
       `UPDATE orders SET status = 'paid' WHERE id = '${pending.id}'`,
       'orders_paid',
-      'what is paid was paid at some time',
+      'a paid order has paid_at',
     ],
     [
       `UPDATE orders SET total_amount = 1 WHERE id = '${pending.id}'`,
       'orders_fixed',
-      'no order changes its amount',
+      'the amount of an order is immutable',
     ],
     [
       `UPDATE orders SET refunding_amount = total_amount WHERE id = '${paid.id}'`,
       'orders_amounts',
-      'no more is given back than was paid',
+      'refunds cannot exceed the total',
     ],
     [
       `UPDATE order_items SET quantity = 2 WHERE order_id = '${pending.id}'`,
       'order_items_fixed',
-      'no item changes',
+      'order items are immutable',
     ],
-    [`UPDATE prices SET unit_amount = 1 WHERE id = '${shop.price}'`, 'prices_fixed', 'no price changes'],
+    [
+      `UPDATE prices SET unit_amount = 1 WHERE id = '${catalog.price}'`,
+      'prices_fixed',
+      'prices are immutable',
+    ],
     [
       `UPDATE payments SET amount = 1 WHERE order_id = '${paid.id}'`,
       'payments_fixed',
-      'no payment changes its amount',
+      'the amount of a payment is immutable',
     ],
     [
       `UPDATE payments SET status = 'failed' WHERE order_id = '${paid.id}'`,
       'payments_transition',
-      'no payment fails that has succeeded',
+      'a succeeded payment cannot fail',
     ],
     [
-      `INSERT INTO payments SELECT 'pay_x', order_id, NULL, status, amount, currency, gateway, NULL, card, NULL, NULL, created_at, updated_at FROM payments WHERE order_id = '${paid.id}'`,
+      `INSERT INTO payments SELECT 'pay_x', order_id, NULL, status, amount,
+        currency, gateway, NULL, card, NULL, NULL, created_at, updated_at FROM payments
+        WHERE order_id = '${paid.id}'`,
       'payments_succeeded_idx',
-      'no order is paid twice',
+      'an order has one succeeded payment',
     ],
-    [`UPDATE refunds SET amount = 2 WHERE id = '${given}'`, 'refunds_fixed', 'no refund changes its amount'],
     [
-      `UPDATE refunds SET status = 'failed' WHERE id = '${given}'`,
+      `UPDATE refunds SET amount = 2 WHERE id = '${refundId}'`,
+      'refunds_fixed',
+      'the amount of a refund is immutable',
+    ],
+    [
+      `UPDATE refunds SET status = 'failed' WHERE id = '${refundId}'`,
       'refunds_transition',
-      'no refund fails that has succeeded',
+      'a succeeded refund cannot fail',
     ],
     [
       `UPDATE checkouts SET status = 'open' WHERE id = '${paid.checkout_id}'`,
       'checkouts_transition',
-      'no session opens again',
+      'a complete session cannot reopen',
     ],
     [
-      `INSERT INTO checkouts SELECT (jsonb_populate_record(c, '{"id":"chk_x"}')).* FROM checkouts c WHERE id = '${open}'`,
+      `INSERT INTO checkouts SELECT (jsonb_populate_record(c, '{"id":"chk_x"}')).* FROM checkouts c
+        WHERE id = '${open}'`,
       'checkouts_open_idx',
-      'no order has two open sessions',
+      'an order has one open session',
     ],
     [
       `UPDATE subscriptions SET status = 'incomplete' WHERE id = '${subscription}'`,
       'subscriptions_transition',
-      'no subscription begins again',
+      'an active subscription cannot become incomplete',
     ],
     [
-      `INSERT INTO orders SELECT (jsonb_populate_record(o, '{"id":"ord_x","number":"x"}')).* FROM orders o WHERE subscription_id = '${subscription}'`,
+      `INSERT INTO orders SELECT (jsonb_populate_record(o, '{"id":"ord_x","number":"x"}')).* FROM orders o
+        WHERE subscription_id = '${subscription}'`,
       'orders_subscription_id_period_key',
-      'no period is ordered twice',
+      'a period has one order',
     ],
   ]
   for (const [text, constraint, what] of refused)
@@ -380,7 +413,7 @@ t.test('the database itself refuses what must never be', async (t) => {
     )
 })
 
-t.test('each request sends no more statements than its work needs', async (t) => {
+t.test('each request runs a known number of statements', async (t) => {
   const count = async (work: () => Promise<unknown>): Promise<string[]> => {
     server.statements.length = 0
     await work()
@@ -388,10 +421,10 @@ t.test('each request sends no more statements than its work needs', async (t) =>
       .filter((text) => !/last_used_at|^SELECT 1$|LISTEN|number_events|api_keys/.test(text))
       .map((text) => text.trim().replace(/\s+/g, ' ').slice(0, 80))
   }
-  const made = await order()
+  const created = await order()
   const other = await order()
-  const { id: session } = await beginCheckout(ada, { order_id: made.id })
-  const begun = await subscribe(server, ada, shop.monthly, { card: null })
+  const { id: session } = await createCheckout(ada, { order_id: created.id })
+  const started = await subscribe(server, ada, catalog.monthly, { card: null })
   const project = (await ada.client.post('/projects', { name: 'shop' })).body.id
   const costs: Array<[string, number, () => Promise<unknown>]> = [
     ['an order', 5, () => order()],
@@ -400,33 +433,37 @@ t.test('each request sends no more statements than its work needs', async (t) =>
       6,
       () =>
         order(
-          Array.from({ length: 100 }, () => ({ price_id: shop.price })),
+          Array.from({ length: 100 }, () => ({ price_id: catalog.price })),
           { project_id: project },
         ),
     ],
-    ['reading an order', 1, () => get(`orders/${made.id}`)],
+    ['reading an order', 1, () => get(`orders/${created.id}`)],
     ['a list of orders', 1, () => get('orders?limit=100')],
     ['reading a session', 1, () => get(`checkout/${session}`)],
-    ['a session of items', 8, () => beginCheckout(ada, { items: [{ price_id: shop.price }] })],
+    ['a session with a new order', 8, () => createCheckout(ada, { items: [{ price_id: catalog.price }] })],
     [
-      'a session of a subscription',
+      'a session with a new subscription',
       11,
-      () => beginCheckout(ada, { mode: 'subscription', items: [{ price_id: shop.monthly }] }),
+      () => createCheckout(ada, { mode: 'subscription', items: [{ price_id: catalog.monthly }] }),
     ],
-    ['a session of an order', 9, () => beginCheckout(ada, { order_id: other.id })],
-    ['paying an order', 14, () => payByCard(database, server.services, session, cards.pays)],
+    ['a session of an existing order', 9, () => createCheckout(ada, { order_id: other.id })],
+    ['paying an order', 14, () => payByCard(database, server.services, session, cards.succeeds)],
     [
       'paying the first order of a subscription',
       16,
-      () => payByCard(database, server.services, begun.session, cards.pays),
+      () => payByCard(database, server.services, started.session, cards.succeeds),
     ],
-    ['a refund', 11, () => refund(made.id, { amount: 1 })],
-    ['reading a subscription', 1, () => get(`subscriptions/${begun.id}`)],
-    ['cancelling a subscription', 6, () => ada.client.post(`/payments/subscriptions/${begun.id}/cancel`)],
+    ['a refund', 11, () => refund(created.id, { amount: 1 })],
+    ['reading a subscription', 1, () => get(`subscriptions/${started.id}`)],
     [
-      'cancelling it at once',
+      'canceling a subscription at period end',
+      6,
+      () => ada.client.post(`/payments/subscriptions/${started.id}/cancel`),
+    ],
+    [
+      'canceling a subscription immediately',
       9,
-      () => ada.client.post(`/payments/subscriptions/${begun.id}/cancel`, { at_period_end: false }),
+      () => ada.client.post(`/payments/subscriptions/${started.id}/cancel`, { at_period_end: false }),
     ],
   ]
   for (const [what, statements, work] of costs) {
@@ -435,12 +472,12 @@ t.test('each request sends no more statements than its work needs', async (t) =>
   }
 })
 
-t.test('the ledger finds every kind of damage', async (t) => {
+t.test('the ledger check finds every kind of damage', async (t) => {
   const paid = await paidOrder()
   await refund(paid.id, { amount: 5 })
   const pending = await order()
-  const { id: open } = await beginCheckout(ada, { order_id: pending.id })
-  const { id: subscription } = await subscribe(server, ada, shop.monthly)
+  const { id: open } = await createCheckout(ada, { order_id: pending.id })
+  const { id: subscription } = await subscribe(server, ada, catalog.monthly)
   const damage: Array<[string, RegExp]> = [
     [
       `UPDATE order_items SET quantity = 2, amount = 3998 WHERE order_id = '${pending.id}'`,
@@ -453,26 +490,31 @@ t.test('the ledger finds every kind of damage', async (t) => {
     ],
     [`UPDATE payments SET amount = 1 WHERE order_id = '${paid.id}'`, /another amount than its order/],
     [
-      `INSERT INTO payments (id, order_id, status, amount, currency, gateway, created_at, updated_at) VALUES ('pay_x', '${pending.id}', 'succeeded', 1999, 'eur', 'sandbox', now(), now())`,
-      /succeeded payment that is not paid/,
+      `INSERT INTO payments (id, order_id, status, amount, currency, gateway, created_at, updated_at)
+        VALUES ('pay_x', '${pending.id}', 'succeeded', 1999, 'eur', 'sandbox', now(), now())`,
+      /unpaid order with a succeeded payment/,
     ],
     [`UPDATE orders SET refunded_amount = 6 WHERE id = '${paid.id}'`, /sum of its succeeded refunds/],
     [`UPDATE orders SET refunding_amount = 6 WHERE id = '${paid.id}'`, /sum of its pending refunds/],
     [
       `UPDATE checkouts SET status = 'complete' WHERE id = '${open}'`,
-      /complete session by which nobody paid/,
+      /complete session without a succeeded payment/,
     ],
     [
       `UPDATE orders SET status = 'canceled' WHERE id = '${pending.id}'`,
       /open session of an order that is not pending/,
     ],
-    [`UPDATE checkouts SET amount_total = 1 WHERE id = '${open}'`, /session of another amount/],
+    [`UPDATE checkouts SET amount_total = 1 WHERE id = '${open}'`, /session with another amount/],
     [`UPDATE subscriptions SET due_at = NULL WHERE id = '${subscription}'`, /never renewed/],
     [
       `UPDATE subscriptions SET period_end = period_end + interval '1 ms' WHERE id = '${subscription}'`,
       /not counted from its first/,
     ],
-    [`UPDATE subscriptions SET status = 'past_due' WHERE id = '${subscription}'`, /latest order contradicts/],
+    [
+      `UPDATE subscriptions SET status = 'past_due'
+      WHERE id = '${subscription}'`,
+      /contradicts its latest order/,
+    ],
     [
       `DELETE FROM events WHERE type = 'order.paid' AND data->'object'->>'id' = '${paid.id}'`,
       /order without exactly the events/,
@@ -486,16 +528,19 @@ t.test('the ledger finds every kind of damage', async (t) => {
       /subscription without exactly the events/,
     ],
     [
-      `INSERT INTO events SELECT 'evt_x', nextval('events_position_seq'), NULL, type, project_id, user_id, scope, role, request_id, data, now() FROM events WHERE type = 'order.refunded' AND data->'object'->>'id' = '${paid.id}'`,
+      `INSERT INTO events SELECT 'evt_x', nextval('events_position_seq'), NULL, type,
+        project_id, user_id, scope, role, request_id, data, now() FROM events WHERE type = 'order.refunded'
+        AND data->'object'->>'id' = '${paid.id}'`,
       /order without exactly the events/,
     ],
     [
-      `UPDATE events SET data = jsonb_set(data::jsonb, '{previous_attributes}', '{}')::json WHERE type = 'order.paid' AND data->'object'->>'id' = '${paid.id}'`,
-      /tells of no change/,
+      `UPDATE events SET data = jsonb_set(data::jsonb, '{previous_attributes}', '{}')::json
+        WHERE type = 'order.paid' AND data->'object'->>'id' = '${paid.id}'`,
+      /event without a change/,
     ],
     [
       `DELETE FROM events WHERE type = 'order.refunded' AND data->'object'->>'id' = '${paid.id}'`,
-      /last told of as something/,
+      /differs from the object of its last event/,
     ],
   ]
   for (const [text, sentence] of damage) {
@@ -503,7 +548,7 @@ t.test('the ledger finds every kind of damage', async (t) => {
       for (const table of ['orders', 'order_items', 'payments', 'checkouts', 'subscriptions'])
         await tx.sql({ text: `ALTER TABLE ${table} DISABLE TRIGGER USER` }, [])
       await tx.sql({ text }, [])
-      t.match((await unbalanced(tx)).join('\n'), sentence, text)
+      t.match((await ledgerViolations(tx)).join('\n'), sentence, text)
       throw new RolledBack()
     })
     await damaged.catch((error) => {

@@ -1,4 +1,5 @@
-// Receipts: what they say as a page and as a PDF, to whom, and that the same order has the same bytes.
+// Receipts: their content as HTML and as PDF, who may read them, and that they are byte-identical for the
+// same order.
 import { hash } from 'node:crypto'
 import t from 'tap'
 import { extractText, getDocumentProxy, getMeta } from 'unpdf'
@@ -7,16 +8,16 @@ import { startServer, type Person } from '../support/server.ts'
 import {
   addPrice,
   advance,
-  answerQuestion,
-  beginCheckout,
+  answerConfirmation,
+  createCheckout,
   cards,
-  openShop,
-  payBy,
+  createCatalog,
+  payWithCard,
 } from '../support/catalog-fixtures.ts'
 
 const seller = 'Ecke & <i>Söhne</i>'
 const server = await startServer(t, { env: { SELLER_NAME: seller } })
-const shop = await openShop(server)
+const catalog = await createCatalog(server)
 const ada = await server.person()
 
 function receipt(
@@ -41,27 +42,27 @@ async function named(
   return await addPrice(server.admin.client, product, price)
 }
 
-/** A paid order. */
+/** Creates a paid order. */
 async function bought(
   items: object[],
   {
-    card = cards.pays,
+    card = cards.succeeds,
     person = ada,
     ...fields
   }: { card?: string; person?: Person; project_id?: string } = {},
 ): Promise<any> {
-  const { id, order_id: order } = await beginCheckout(person, { items, ...fields })
-  await payBy(server, id, card)
+  const { id, order_id: order } = await createCheckout(person, { items, ...fields })
+  await payWithCard(server, id, card)
   return (await person.client.get(`/payments/orders/${order}`)).body
 }
 
-/** The text of a PDF, page by page, with a blank between its pieces. */
+/** The text of each page of a PDF, with a space between its parts. */
 async function textOf({ bytes }: Reply): Promise<string[]> {
   const { text } = await extractText(await getDocumentProxy(new Uint8Array(bytes)))
   return text.map((page) => page.replace(/\s+/g, ' '))
 }
 
-/** What a person reads of a page. */
+/** The visible text of a page. */
 function wordsOf({ text }: Reply): string {
   return text
     .replace(/<style>[^]*<\/style>/, '')
@@ -71,8 +72,8 @@ function wordsOf({ text }: Reply): string {
 
 const today = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
 
-t.test('an order that is not paid has none', async (t) => {
-  const { id, order_id: order } = await beginCheckout(ada, { items: [{ price_id: shop.price }] })
+t.test('an unpaid order has no receipt', async (t) => {
+  const { id, order_id: order } = await createCheckout(ada, { items: [{ price_id: catalog.price }] })
   const refused = await receipt(order)
   t.equal(refused.status, 409)
   t.match(refused.body.error, { code: 'INVALID_STATE', details: { constraint: 'pending' } })
@@ -81,14 +82,14 @@ t.test('an order that is not paid has none', async (t) => {
   t.equal((await receipt(order)).body.error.details.constraint, 'canceled')
 })
 
-t.test('it says who sold what, when, for how much, and how it was paid', async (t) => {
+t.test('the receipt shows the seller, the items, the dates, the amounts and the card', async (t) => {
   const order = await bought(
-    [{ price_id: shop.price, quantity: 3 }, { price_id: await named('Support', { unit_amount: 129900 }) }],
+    [{ price_id: catalog.price, quantity: 3 }, { price_id: await named('Support', { unit_amount: 129900 }) }],
     { card: '5555 5555 5555 4444' },
   )
   const said = [
     'Ecke',
-    'Paid in a sandbox: no money has moved.',
+    'Paid in a sandbox. No money has moved.',
     `Order ${order.number}`,
     `Ordered on ${today.format(new Date(order.created_at))}`,
     `Paid on ${today.format(new Date(order.paid_at))}`,
@@ -114,8 +115,8 @@ t.test('it says who sold what, when, for how much, and how it was paid', async (
   })
 })
 
-t.test('what was given back stands in it, and what remains', async (t) => {
-  const order = await bought([{ price_id: shop.price, quantity: 2 }])
+t.test('the receipt shows refunds and the net amount', async (t) => {
+  const order = await bought([{ price_id: catalog.price, quantity: 2 }])
   const before = await receipt(order.id)
   await server.admin.client.post(`/payments/orders/${order.id}/refunds`, { amount: 500 })
   await advance(server, { seconds: 86_400 })
@@ -127,30 +128,27 @@ t.test('what was given back stands in it, and what remains', async (t) => {
   const part = await receipt(order.id)
   t.match(
     wordsOf(part),
-    `Total paid €39.98 Given back on ${first} −€5.00 Given back on ${second} −€10.00 Remains paid €24.98`,
+    `Total paid €39.98 Refunded on ${first} −€5.00 Refunded on ${second} −€10.00 Net paid €24.98`,
   )
   const [text] = await textOf(await receipt(order.id, { format: 'pdf' }))
-  t.match(
-    text,
-    `Total paid €39.98 Given back on ${first} −€5.00 Given back on ${second} −€10.00 Remains paid €24.98`,
-  )
+  t.match(text, `Total paid €39.98 Refunded on ${first} −€5.00 Refunded on ${second} −€10.00 Net paid €24.98`)
   t.not(part.headers.get('etag'), before.headers.get('etag'))
   t.ok(Date.parse(part.headers.get('last-modified')!) > Date.parse(before.headers.get('last-modified')!))
   await server.admin.client.post(`/payments/orders/${order.id}/refunds`, {})
-  t.match(wordsOf(await receipt(order.id)), 'Remains paid €0.00')
+  t.match(wordsOf(await receipt(order.id)), 'Net paid €0.00')
 })
 
-t.test('it names the card that paid, and none that did not', async (t) => {
-  const { id, order_id: order } = await beginCheckout(ada, { items: [{ price_id: shop.price }] })
-  await payBy(server, id, cards.declined)
-  await payBy(server, id, cards.asks)
-  await answerQuestion(server, id, 'confirm')
+t.test('the receipt names only the card that paid', async (t) => {
+  const { id, order_id: order } = await createCheckout(ada, { items: [{ price_id: catalog.price }] })
+  await payWithCard(server, id, cards.declined)
+  await payWithCard(server, id, cards.needsConfirmation)
+  await answerConfirmation(server, id, 'confirm')
   const { text } = await receipt(order)
   t.match(text, 'Visa ending in 3155')
   t.notMatch(text, '0002')
 })
 
-t.test('amounts have as many digits as their currency', async (t) => {
+t.test('amounts have the digits of their currency', async (t) => {
   const yen = await bought([
     { price_id: await named('Tee', { unit_amount: 1980, currency: 'jpy' }), quantity: 2 },
   ])
@@ -170,8 +168,8 @@ t.test('amounts have as many digits as their currency', async (t) => {
   }
 })
 
-t.test('the same order has the same bytes, and asking again for them costs none', async (t) => {
-  const order = await bought([{ price_id: shop.price }])
+t.test('the receipt of an unchanged order is byte-identical, and conditional requests are 304', async (t) => {
+  const order = await bought([{ price_id: catalog.price }])
   for (const format of ['html', 'pdf'] as const) {
     const [first, second] = [await receipt(order.id, { format }), await receipt(order.id, { format })]
     t.ok(first.bytes.equals(second.bytes), format)
@@ -202,8 +200,8 @@ t.test('the same order has the same bytes, and asking again for them costs none'
   )
 })
 
-t.test('the page may show its own style, and nothing else', async (t) => {
-  const { text, headers } = await receipt((await bought([{ price_id: shop.price }])).id)
+t.test('the CSP of the page allows only its inline style', async (t) => {
+  const { text, headers } = await receipt((await bought([{ price_id: catalog.price }])).id)
   const [, style] = /<style>([^]*)<\/style>/.exec(text)!
   t.equal(
     headers.get('content-security-policy'),
@@ -212,14 +210,14 @@ t.test('the page may show its own style, and nothing else', async (t) => {
   t.notMatch(text, /<script|\son\w+=|\ssrc=|\sstyle=|url\(/i)
 })
 
-t.test('only what is asked for is given', async (t) => {
-  const order = await bought([{ price_id: shop.price }])
+t.test('range requests return only the requested bytes', async (t) => {
+  const order = await bought([{ price_id: catalog.price }])
   t.equal((await receipt(order.id, { headers: { accept: 'application/pdf' } })).status, 406)
   t.equal((await receipt(order.id, { format: 'pdf', headers: { accept: 'application/pdf' } })).status, 200)
   t.equal((await ada.client.get(`/payments/orders/${order.id}/receipt?format=docx`)).status, 400)
 })
 
-t.test('names are text, whatever is in them', async (t) => {
+t.test('names are escaped', async (t) => {
   const name = `</td><script>alert(1)</script>"'& \u202egnp.\u0001 (\\)`
   const order = await bought([{ price_id: await named(name) }])
   const { text } = await receipt(order.id)
@@ -229,7 +227,7 @@ t.test('names are text, whatever is in them', async (t) => {
   t.match(pdf, '</td><script>alert(1)</script>"\'& gnp. (\\)')
 })
 
-t.test('a PDF has the letters of Europe, and boxes for what its font lacks, which it says', async (t) => {
+t.test('a PDF shows European letters, and boxes with a note for missing characters', async (t) => {
   const european = 'Übergröße çà İstanbul ậ Καλημέρα κόσμε Ёлки Їжак — “½”'
   const readable = await bought([{ price_id: await named(european) }])
   const [text] = await textOf(await receipt(readable.id, { format: 'pdf' }))
@@ -250,12 +248,12 @@ t.test('a PDF has the letters of Europe, and boxes for what its font lacks, whic
   )
   const [boxes] = await textOf(await receipt(order.id, { format: 'pdf' }))
   t.match(boxes, '□□□ end')
-  t.match(boxes, 'Where a box □ stands, the font of this file lacks a letter.')
+  t.match(boxes, 'A box □ is a character that the font of this PDF lacks.')
   const { text: page } = await receipt(order.id)
   for (const name of foreign) t.match(page, name)
 })
 
-t.test('what is long goes on over the line, and over the page', async (t) => {
+t.test('long names wrap and long orders continue on the next page', async (t) => {
   const items = [
     { price_id: await named('Ω'.repeat(200), { unit_amount: 999_999_999 }), quantity: 10 },
     { price_id: await named('word '.repeat(39), { unit_amount: 1 }) },
@@ -265,7 +263,7 @@ t.test('what is long goes on over the line, and over the page', async (t) => {
   t.ok(texts.length > 5, `${texts.length} pages`)
   texts.forEach((text, i) => {
     t.match(text, `Page ${i + 1} of ${texts.length}`)
-    if (/€/.test(text)) t.match(text, /Unit price/, 'each page of items says what its columns are')
+    if (/€/.test(text)) t.match(text, /Unit price/, 'each page of items has column headings')
   })
   const all = texts.join(' ')
   t.equal(all.match(/€99,999,999\.90/g)!.length, 50)
@@ -273,11 +271,11 @@ t.test('what is long goes on over the line, and over the page', async (t) => {
   t.match(texts.at(-1)!, 'Total paid')
 })
 
-t.test('who may see the order has its receipt, and nobody else', async (t) => {
+t.test('only users who may read the order may read its receipt', async (t) => {
   const [owner, viewer, stranger] = await Promise.all([server.person(), server.person(), server.person()])
   const project = (await owner.client.post('/projects', { name: 'Buying' })).body.id
   await owner.client.post(`/projects/${project}/members`, { user_id: viewer.id, role: 'viewer' })
-  const order = await bought([{ price_id: shop.price }], { person: owner, project_id: project })
+  const order = await bought([{ price_id: catalog.price }], { person: owner, project_id: project })
   for (const format of ['html', 'pdf'] as const) {
     t.equal((await receipt(order.id, { format, person: viewer })).status, 200)
     t.equal((await receipt(order.id, { format, person: stranger })).status, 403)

@@ -1,26 +1,26 @@
-// Subscriptions in time: they are renewed when they are due, to the millisecond, fail, are tried again, recover and end.
+// Renewals of subscriptions on the payment clock: due times, failures, retries, recovery and cancellation.
 import t, { type Test } from 'tap'
 import { runRetention } from '../support/retention.ts'
 import { createBilling } from '../../services/payments/worker.ts'
 import { moveClock } from '../../services/payments/clock.ts'
-import { unbalanced } from '../support/ledger-invariants.ts'
+import { ledgerViolations } from '../support/ledger-invariants.ts'
 import { startServer, type Person } from '../support/server.ts'
 import {
   addPrice,
   advance,
   advanceTo,
-  answerQuestion,
-  beginCheckout,
+  answerConfirmation,
+  createCheckout,
   cards,
-  eventsAbout,
-  openShop,
-  payBy,
+  eventTypesOf,
+  createCatalog,
+  payWithCard,
   subscribe,
 } from '../support/catalog-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t)
-const shop = await openShop(server)
+const catalog = await createCatalog(server)
 const ada = await server.person()
 const { database } = server.services
 const day = 86_400_000
@@ -34,15 +34,16 @@ const cancel = (id: string, body?: object) => ada.client.post(`/payments/subscri
 const resume = (id: string) => ada.client.post(`/payments/subscriptions/${id}/resume`)
 const clockNow = async (): Promise<Date> => new Date((await get('test-clock', server.admin)).now)
 const recurringAt = async (interval: string, count: number): Promise<string> =>
-  await addPrice(server.admin.client, shop.product, {
+  await addPrice(server.admin.client, catalog.product, {
     unit_amount: 700,
     recurring: { interval, interval_count: count },
   })
 
-/** Every period of a subscription as it was told of, once each. */
+/** The distinct periods of a subscription, from its events. */
 async function periodsOf(id: string): Promise<Array<[string, string]>> {
   const { rows } = await database.pool.query(
-    "SELECT data->'object' AS object FROM events WHERE data->'object'->>'id' = $1 AND type = 'subscription.updated' ORDER BY position",
+    `SELECT data->'object' AS object FROM events WHERE data->'object'->>'id' = $1
+      AND type = 'subscription.updated' ORDER BY position`,
     [id],
   )
   const periods = rows.map(({ object }): [string, string] => [
@@ -52,8 +53,8 @@ async function periodsOf(id: string): Promise<Array<[string, string]>> {
   return periods.filter(([start], i) => i === 0 || start !== periods[i - 1][0])
 }
 
-/** When each try to pay an order was, in days after a time, and what became of it. */
-async function triesOf(order: string, since: string): Promise<string[]> {
+/** The status of each payment attempt of an order, and its day after `since`. */
+async function attemptsOf(order: string, since: string): Promise<string[]> {
   const { rows } = await database.pool.query(
     'SELECT status::text, created_at FROM payments WHERE order_id = $1 ORDER BY id',
     [order],
@@ -64,7 +65,7 @@ async function triesOf(order: string, since: string): Promise<string[]> {
   )
 }
 
-/** So many months later, on the same day or the last one of a shorter month. */
+/** Adds months; a day that the month lacks becomes its last day. */
 function monthsAfter(from: string, months: number): string {
   const date = new Date(from)
   const dayOfMonth = date.getUTCDate()
@@ -79,22 +80,22 @@ function monthsAfter(from: string, months: number): string {
 const daysAfter = (from: string, days: number): string =>
   new Date(Date.parse(from) + days * day).toISOString()
 
-/** What was paid in projects that are removed for good, and their events with them. */
-const forgotten: string[] = []
+/** Ids whose project was purged together with its events; the ledger check skips them. */
+const purged: string[] = []
 t.afterEach(async () => {
-  const sentences = await unbalanced(database)
+  const sentences = await ledgerViolations(database)
   t.same(
-    sentences.filter((sentence) => !forgotten.some((id) => sentence.startsWith(id))),
+    sentences.filter((sentence) => !purged.some((id) => sentence.startsWith(id))),
     [],
     'the ledger balances',
   )
 })
 
-t.test('a monthly subscription is renewed twelve times in a year', async (t) => {
-  const { id, order: first } = await subscribe(server, ada, shop.monthly, { quantity: 3 })
-  const begun = await subscriptionNow(id)
-  const anchor = begun.current_period_start
-  t.match(begun, {
+t.test('a monthly subscription renews twelve times in a year', async (t) => {
+  const { id, order: first } = await subscribe(server, ada, catalog.monthly, { quantity: 3 })
+  const started = await subscriptionNow(id)
+  const anchor = started.current_period_start
+  t.match(started, {
     status: 'active',
     quantity: 3,
     current_period_end: monthsAfter(anchor, 1),
@@ -106,14 +107,15 @@ t.test('a monthly subscription is renewed twelve times in a year', async (t) => 
   t.equal(
     (await get(`orders/${first}`)).paid_at,
     anchor,
-    'the first period begins when the first order is paid',
+    'the first period starts when the first order is paid',
   )
 
   t.equal(
-    (await advance(server, { to: new Date(Date.parse(begun.current_period_end) - 1).toISOString() })).status,
+    (await advance(server, { to: new Date(Date.parse(started.current_period_end) - 1).toISOString() }))
+      .status,
     200,
   )
-  t.same(await subscriptionNow(id), begun, 'a millisecond before its end nothing has happened')
+  t.same(await subscriptionNow(id), started, 'nothing happens a millisecond before the end of the period')
   t.equal((await advance(server, { to: monthsAfter(anchor, 12) })).status, 200)
   const orders = await ordersOf(id)
   t.equal(orders.length, 13)
@@ -122,11 +124,11 @@ t.test('a monthly subscription is renewed twelve times in a year', async (t) => 
       status: 'paid',
       total_amount: 3000,
       refunded_amount: 0,
-      items: [{ price_id: shop.monthly, quantity: 3 }],
+      items: [{ price_id: catalog.monthly, quantity: 3 }],
       subscription_id: id,
     })
     const late = Date.parse(order.paid_at) - Date.parse(monthsAfter(anchor, i))
-    t.ok(late >= 0 && late < 20_000, `order ${i} is paid when its period begins, ${late} ms after`)
+    t.ok(late >= 0 && late < 20_000, `order ${i} is paid ${late} ms after the start of its period`)
   }
   t.equal(new Set(orders.map((order) => order.number)).size, 13)
   t.same(
@@ -138,7 +140,7 @@ t.test('a monthly subscription is renewed twelve times in a year', async (t) => 
     current_period_start: monthsAfter(anchor, 12),
     latest_order_id: orders[12].id,
   })
-  t.same((await eventsAbout(server, id, ...orders.map((order) => order.id))).slice(0, 10), [
+  t.same((await eventTypesOf(server, id, ...orders.map((order) => order.id))).slice(0, 10), [
     'subscription.created',
     'order.created',
     'order.paid',
@@ -152,10 +154,10 @@ t.test('a monthly subscription is renewed twelve times in a year', async (t) => 
   ])
   await cancel(id, { at_period_end: false })
   await advance(server, { seconds: 40 * 86_400 })
-  t.equal((await ordersOf(id)).length, 13, 'and no more once it has ended')
+  t.equal((await ordersOf(id)).length, 13, 'no renewals after the cancellation')
 })
 
-/** The next time after the clock's that is on this day of the year, where there is one. */
+/** The next occurrence of this date after the current time of the clock. */
 async function nextOf(month: number, dayOfMonth: number): Promise<Date> {
   const now = await clockNow()
   for (let year = now.getUTCFullYear(); ; year++) {
@@ -164,7 +166,7 @@ async function nextOf(month: number, dayOfMonth: number): Promise<Date> {
   }
 }
 
-t.test('periods are counted from the first, whatever day it was and however long they are', async (t) => {
+t.test('periods of any length are counted from the start of the first period', async (t) => {
   const prices: Array<[string, number, (from: string, n: number) => string]> = [
     ['month', 1, monthsAfter],
     ['month', 2, (from, n) => monthsAfter(from, 2 * n)],
@@ -178,7 +180,7 @@ t.test('periods are counted from the first, whatever day it was and however long
     await Promise.all(
       which.map(async (i) => ({ id: (await subscribe(server, ada, priceIds[i])).id, which: i })),
     )
-  const hold = async (
+  const checkPeriods = async (
     t: Test,
     { id, which }: { id: string; which: number },
     least: number,
@@ -198,85 +200,88 @@ t.test('periods are counted from the first, whatever day it was and however long
     await cancel(id, { at_period_end: false })
   }
 
-  await t.test('from a 31st of January', async (t) => {
+  await t.test('from January 31', async (t) => {
     const from = await nextOf(1, 31)
     await advanceTo(server, from)
     const daily = (await begin([4]))[0]
-    const begun = await begin([0, 1, 3, 5])
+    const started = await begin([0, 1, 3, 5])
     await advanceTo(server, daysAfter(from.toISOString(), 4))
-    await hold(t, daily, 4)
+    await checkPeriods(t, daily, 4)
     await advanceTo(server, daysAfter(from.toISOString(), 400))
-    const [monthly] = begun
+    const [monthly] = started
     const ends = (await periodsOf(monthly.id)).map(([, end]) => Number(end.slice(8, 10)))
-    t.match(ends.slice(1, 6), [31, 30, 31, 30, 31], 'the last day of short months, and the 31st of long ones')
-    for (const [i, one] of begun.entries()) await hold(t, one, [13, 6, 28, 10][i])
+    t.match(ends.slice(1, 6), [31, 30, 31, 30, 31], 'the last day of short months, the 31st of long ones')
+    for (const [i, one] of started.entries()) await checkPeriods(t, one, [13, 6, 28, 10][i])
   })
-  await t.test('from a 29th of February', async (t) => {
+  await t.test('from February 29', async (t) => {
     const from = await nextOf(2, 29)
     await advanceTo(server, from)
-    const begun = await begin([0, 2])
+    const started = await begin([0, 2])
     await advanceTo(server, daysAfter(from.toISOString(), 4 * 365 + 2))
     t.match(
-      (await periodsOf(begun[1].id)).map(([, end]) => end.slice(5, 10)),
+      (await periodsOf(started[1].id)).map(([, end]) => end.slice(5, 10)),
       ['02-28', '02-28', '02-28', '02-29'],
-      'four years later it is that day again',
+      'February 29 again after four years',
     )
-    for (const one of begun) await hold(t, one, 5)
+    for (const one of started) await checkPeriods(t, one, 5)
   })
 })
 
-t.test('a renewal that is not paid is tried on days 1, 3, 5, 9 and 14, and then it ends', async (t) => {
-  const { id } = await subscribe(server, ada, shop.monthly, { card: cards.paysOnce })
-  const { current_period_end: start } = await subscriptionNow(id)
-  await advanceTo(server, start)
-  const [, order] = await ordersOf(id)
-  t.match(order, { status: 'pending', paid_at: null, total_amount: 1000 })
-  t.match(await subscriptionNow(id), {
-    status: 'past_due',
-    current_period_start: start,
-    latest_order_id: order.id,
-    canceled_at: null,
-  })
-  const tries = ['failed on day 0']
-  for (const on of [1, 3, 5, 9]) {
-    await advance(server, { to: new Date(Date.parse(start) + on * day - 60_000).toISOString() })
-    t.same(await triesOf(order.id, start), tries, `nothing new just before day ${on}`)
-    await advance(server, { to: daysAfter(start, on) })
-    tries.push(`failed on day ${on}`)
-    t.same(await triesOf(order.id, start), tries)
-    t.equal((await subscriptionNow(id)).status, 'past_due')
-  }
-  t.same(
-    await eventsAbout(server, id, order.id),
-    ['subscription.created', 'subscription.updated', 'order.created', 'subscription.updated'],
-    'a try that fails again is no event',
-  )
-  await advance(server, { to: daysAfter(start, 14) })
-  t.same(await triesOf(order.id, start), [...tries, 'failed on day 14'])
-  const ended = await subscriptionNow(id)
-  t.match(ended, { status: 'canceled', ended_at: ended.canceled_at, latest_order_id: order.id })
-  t.match(await get(`orders/${order.id}`), { status: 'canceled' })
-  t.same((await eventsAbout(server, id, order.id)).slice(4), ['subscription.canceled', 'order.canceled'])
-  await advance(server, { seconds: 60 * 86_400 })
-  t.equal((await ordersOf(id)).length, 2)
-})
+t.test(
+  'a failed renewal is retried on days 1, 3, 5, 9 and 14, then the subscription is canceled',
+  async (t) => {
+    const { id } = await subscribe(server, ada, catalog.monthly, { card: cards.renewalDeclined })
+    const { current_period_end: start } = await subscriptionNow(id)
+    await advanceTo(server, start)
+    const [, order] = await ordersOf(id)
+    t.match(order, { status: 'pending', paid_at: null, total_amount: 1000 })
+    t.match(await subscriptionNow(id), {
+      status: 'past_due',
+      current_period_start: start,
+      latest_order_id: order.id,
+      canceled_at: null,
+    })
+    const tries = ['failed on day 0']
+    for (const on of [1, 3, 5, 9]) {
+      await advance(server, { to: new Date(Date.parse(start) + on * day - 60_000).toISOString() })
+      t.same(await attemptsOf(order.id, start), tries, `no attempt just before day ${on}`)
+      await advance(server, { to: daysAfter(start, on) })
+      tries.push(`failed on day ${on}`)
+      t.same(await attemptsOf(order.id, start), tries)
+      t.equal((await subscriptionNow(id)).status, 'past_due')
+    }
+    t.same(
+      await eventTypesOf(server, id, order.id),
+      ['subscription.created', 'subscription.updated', 'order.created', 'subscription.updated'],
+      'a retry that fails emits no event',
+    )
+    await advance(server, { to: daysAfter(start, 14) })
+    t.same(await attemptsOf(order.id, start), [...tries, 'failed on day 14'])
+    const ended = await subscriptionNow(id)
+    t.match(ended, { status: 'canceled', ended_at: ended.canceled_at, latest_order_id: order.id })
+    t.match(await get(`orders/${order.id}`), { status: 'canceled' })
+    t.same((await eventTypesOf(server, id, order.id)).slice(4), ['subscription.canceled', 'order.canceled'])
+    await advance(server, { seconds: 60 * 86_400 })
+    t.equal((await ordersOf(id)).length, 2)
+  },
+)
 
-t.test('who pays the overdue order has the subscription back, and later renewals by that card', async (t) => {
-  const { id } = await subscribe(server, ada, shop.monthly, { card: cards.paysOnce })
+t.test('paying the past-due order reactivates the subscription, which then uses the new card', async (t) => {
+  const { id } = await subscribe(server, ada, catalog.monthly, { card: cards.renewalDeclined })
   const anchor = (await subscriptionNow(id)).current_period_start
   await advanceTo(server, monthsAfter(anchor, 1))
   await advance(server, { seconds: 2 * 86_400 })
   const [, order] = await ordersOf(id)
-  const checkout = await beginCheckout(ada, { order_id: order.id })
+  const checkout = await createCheckout(ada, { order_id: order.id })
   t.match(
     checkout,
     { mode: 'payment', subscription_id: null, amount_total: 1000 },
-    'what is paid is an order, and no subscription begins',
+    'the session pays an order and starts no subscription',
   )
-  await payBy(server, checkout.id, cards.declined)
+  await payWithCard(server, checkout.id, cards.declined)
   t.equal((await subscriptionNow(id)).status, 'past_due')
-  await payBy(server, checkout.id, cards.asks)
-  await answerQuestion(server, checkout.id, 'confirm')
+  await payWithCard(server, checkout.id, cards.needsConfirmation)
+  await answerConfirmation(server, checkout.id, 'confirm')
   t.match(
     await subscriptionNow(id),
     {
@@ -284,9 +289,9 @@ t.test('who pays the overdue order has the subscription back, and later renewals
       current_period_start: monthsAfter(anchor, 1),
       current_period_end: monthsAfter(anchor, 2),
     },
-    'its period is the one that it was',
+    'the period is unchanged',
   )
-  t.same(await eventsAbout(server, id, order.id, checkout.id), [
+  t.same(await eventTypesOf(server, id, order.id, checkout.id), [
     'subscription.created',
     'subscription.updated',
     'order.created',
@@ -305,25 +310,25 @@ t.test('who pays the overdue order has the subscription back, and later renewals
   await cancel(id, { at_period_end: false })
 })
 
-t.test('an open session for an overdue order expires when the subscription ends', async (t) => {
-  const { id } = await subscribe(server, ada, shop.monthly, { card: cards.paysOnce })
+t.test('the open session of a past-due order expires when the subscription is canceled', async (t) => {
+  const { id } = await subscribe(server, ada, catalog.monthly, { card: cards.renewalDeclined })
   const { current_period_end: start } = await subscriptionNow(id)
   await advanceTo(server, daysAfter(start, 13.5))
-  const checkout = await beginCheckout(ada, { order_id: (await subscriptionNow(id)).latest_order_id })
-  await payBy(server, checkout.id, cards.asks)
+  const checkout = await createCheckout(ada, { order_id: (await subscriptionNow(id)).latest_order_id })
+  await payWithCard(server, checkout.id, cards.needsConfirmation)
   await advanceTo(server, daysAfter(start, 14))
   t.equal((await subscriptionNow(id)).status, 'canceled')
   t.equal((await get(`checkout/${checkout.id}`)).status, 'expired')
-  t.equal((await payBy(server, checkout.id, cards.pays)).status, 410)
+  t.equal((await payWithCard(server, checkout.id, cards.succeeds)).status, 410)
 })
 
-t.test('one that recovers late is renewed at once for the periods that began meanwhile', async (t) => {
+t.test('a subscription that recovers late immediately renews for the missed periods', async (t) => {
   const weekly = await recurringAt('week', 1)
-  const { id } = await subscribe(server, ada, weekly, { card: cards.paysOnce })
+  const { id } = await subscribe(server, ada, weekly, { card: cards.renewalDeclined })
   const anchor = (await subscriptionNow(id)).current_period_start
   await advanceTo(server, daysAfter(anchor, 7 + 10))
   const { latest_order_id: order } = await subscriptionNow(id)
-  await payBy(server, (await beginCheckout(ada, { order_id: order })).id, cards.pays)
+  await payWithCard(server, (await createCheckout(ada, { order_id: order })).id, cards.succeeds)
   t.match(await subscriptionNow(id), { status: 'active', current_period_end: daysAfter(anchor, 14) })
   await advance(server, { seconds: 1 })
   t.match(await subscriptionNow(id), {
@@ -338,29 +343,29 @@ t.test('one that recovers late is renewed at once for the periods that began mea
   await cancel(id, { at_period_end: false })
 })
 
-t.test('it can be cancelled at the end of its period, and that be taken back', async (t) => {
-  const { id } = await subscribe(server, ada, shop.monthly)
-  const begun = await subscriptionNow(id)
+t.test('a subscription can be canceled at period end and resumed', async (t) => {
+  const { id } = await subscribe(server, ada, catalog.monthly)
+  const started = await subscriptionNow(id)
   const canceled = await cancel(id)
   t.match(canceled.body, {
     status: 'active',
     cancel_at_period_end: true,
     ended_at: null,
-    current_period_end: begun.current_period_end,
+    current_period_end: started.current_period_end,
   })
-  t.ok(canceled.body.canceled_at >= begun.current_period_start)
-  t.same((await resume(id)).body, begun)
+  t.ok(canceled.body.canceled_at >= started.current_period_start)
+  t.same((await resume(id)).body, started)
   await cancel(id, { at_period_end: true })
-  await advanceTo(server, begun.current_period_end)
+  await advanceTo(server, started.current_period_end)
   const ended = await subscriptionNow(id)
   t.match(ended, {
     status: 'canceled',
     cancel_at_period_end: true,
-    current_period_end: begun.current_period_end,
+    current_period_end: started.current_period_end,
   })
-  t.ok(ended.ended_at >= begun.current_period_end && ended.canceled_at < ended.ended_at)
+  t.ok(ended.ended_at >= started.current_period_end && ended.canceled_at < ended.ended_at)
   t.equal((await ordersOf(id)).length, 1)
-  t.same(await eventsAbout(server, id), [
+  t.same(await eventTypesOf(server, id), [
     'subscription.created',
     'subscription.updated',
     'subscription.updated',
@@ -370,46 +375,52 @@ t.test('it can be cancelled at the end of its period, and that be taken back', a
   ])
 })
 
-t.test('what is cancelled while it is not paid ends at once, with its order and session', async (t) => {
-  const incomplete = await subscribe(server, ada, shop.monthly, { card: null })
-  await payBy(server, incomplete.session, cards.slow)
-  t.match((await cancel(incomplete.id)).body, {
-    status: 'canceled',
-    current_period_start: null,
-    cancel_at_period_end: false,
-  })
-  t.equal((await get(`orders/${incomplete.order}`)).status, 'canceled')
-  t.equal((await get(`checkout/${incomplete.session}`)).status, 'expired')
-  t.same(await eventsAbout(server, incomplete.id, incomplete.order, incomplete.session), [
-    'subscription.created',
-    'order.created',
-    'checkout.created',
-    'subscription.canceled',
-    'order.canceled',
-    'checkout.expired',
-  ])
-  await advance(server, { seconds: 10 })
-  const { rows } = await database.pool.query('SELECT status::text FROM payments WHERE order_id = $1', [
-    incomplete.order,
-  ])
-  t.same(rows, [{ status: 'returned' }], 'and what was on its way is given back')
+t.test(
+  'canceling a past-due subscription takes effect immediately and cancels its order and session',
+  async (t) => {
+    const incomplete = await subscribe(server, ada, catalog.monthly, { card: null })
+    await payWithCard(server, incomplete.session, cards.slow)
+    t.match((await cancel(incomplete.id)).body, {
+      status: 'canceled',
+      current_period_start: null,
+      cancel_at_period_end: false,
+    })
+    t.equal((await get(`orders/${incomplete.order}`)).status, 'canceled')
+    t.equal((await get(`checkout/${incomplete.session}`)).status, 'expired')
+    t.same(await eventTypesOf(server, incomplete.id, incomplete.order, incomplete.session), [
+      'subscription.created',
+      'order.created',
+      'checkout.created',
+      'subscription.canceled',
+      'order.canceled',
+      'checkout.expired',
+    ])
+    await advance(server, { seconds: 10 })
+    const { rows } = await database.pool.query('SELECT status::text FROM payments WHERE order_id = $1', [
+      incomplete.order,
+    ])
+    t.same(rows, [{ status: 'returned' }], 'a payment in progress is refunded')
 
-  const { id } = await subscribe(server, ada, shop.monthly, { card: cards.paysOnce })
-  await advanceTo(server, (await subscriptionNow(id)).current_period_end)
-  const [, order] = await ordersOf(id)
-  const checkout = await beginCheckout(ada, { order_id: order.id })
-  t.match((await cancel(id, { at_period_end: true })).body, { status: 'canceled', latest_order_id: order.id })
-  t.equal((await get(`orders/${order.id}`)).status, 'canceled')
-  t.equal((await get(`checkout/${checkout.id}`)).status, 'expired')
-})
+    const { id } = await subscribe(server, ada, catalog.monthly, { card: cards.renewalDeclined })
+    await advanceTo(server, (await subscriptionNow(id)).current_period_end)
+    const [, order] = await ordersOf(id)
+    const checkout = await createCheckout(ada, { order_id: order.id })
+    t.match((await cancel(id, { at_period_end: true })).body, {
+      status: 'canceled',
+      latest_order_id: order.id,
+    })
+    t.equal((await get(`orders/${order.id}`)).status, 'canceled')
+    t.equal((await get(`checkout/${checkout.id}`)).status, 'expired')
+  },
+)
 
-t.test('a first session that expires ends the subscription that it was for', async (t) => {
-  const { id, session, order } = await subscribe(server, ada, shop.monthly, { card: null })
-  await payBy(server, session, cards.asks)
+t.test('an expired first session cancels its subscription', async (t) => {
+  const { id, session, order } = await subscribe(server, ada, catalog.monthly, { card: null })
+  await payWithCard(server, session, cards.needsConfirmation)
   await advanceTo(server, (await get(`checkout/${session}`)).expires_at)
   t.match(await subscriptionNow(id), { status: 'canceled', current_period_start: null })
   t.equal((await get(`orders/${order}`)).status, 'canceled')
-  t.same(await eventsAbout(server, id, order, session), [
+  t.same(await eventTypesOf(server, id, order, session), [
     'subscription.created',
     'order.created',
     'checkout.created',
@@ -421,14 +432,14 @@ t.test('a first session that expires ends the subscription that it was for', asy
     'SELECT status::text, failure_code FROM payments WHERE order_id = $1',
     [order],
   )
-  t.same(rows, [{ status: 'failed', failure_code: 'expired' }], 'what waited for a confirmation has failed')
+  t.same(rows, [{ status: 'failed', failure_code: 'expired' }], 'an unconfirmed payment has failed')
 })
 
-t.test('a session with a slow payment does not expire until that is done', async (t) => {
-  const { id, session } = await subscribe(server, ada, shop.monthly, { card: null })
+t.test('a session with a slow payment expires only after the payment', async (t) => {
+  const { id, session } = await subscribe(server, ada, catalog.monthly, { card: null })
   const { expires_at: expiresAt } = await get(`checkout/${session}`)
   await advanceTo(server, new Date(Date.parse(expiresAt) - 1_500))
-  await payBy(server, session, cards.slow)
+  await payWithCard(server, session, cards.slow)
   await advance(server, { seconds: 2 })
   t.equal((await get(`checkout/${session}`)).status, 'open')
   await advance(server, { seconds: 10 })
@@ -437,23 +448,23 @@ t.test('a session with a slow payment does not expire until that is done', async
   await cancel(id, { at_period_end: false })
 })
 
-t.test('no state is left in a way that is not allowed, and the answer names it', async (t) => {
+t.test('an invalid transition is 409 with the current status', async (t) => {
   const states: Record<string, string> = {}
-  states.incomplete = (await subscribe(server, ada, shop.monthly, { card: null })).id
-  states.canceled = (await subscribe(server, ada, shop.monthly)).id
+  states.incomplete = (await subscribe(server, ada, catalog.monthly, { card: null })).id
+  states.canceled = (await subscribe(server, ada, catalog.monthly)).id
   await cancel(states.canceled, { at_period_end: false })
-  const overdue = await subscribe(server, ada, await recurringAt('day', 1), { card: cards.paysOnce })
+  const overdue = await subscribe(server, ada, await recurringAt('day', 1), { card: cards.renewalDeclined })
   await advance(server, { seconds: 87_000 })
   states.past_due = overdue.id
-  // The session of the other expired meanwhile.
-  states.incomplete = (await subscribe(server, ada, shop.monthly, { card: null })).id
-  states.active = (await subscribe(server, ada, shop.monthly)).id
-  states.ending = (await subscribe(server, ada, shop.monthly)).id
+  // The session of the other subscription has expired by now.
+  states.incomplete = (await subscribe(server, ada, catalog.monthly, { card: null })).id
+  states.active = (await subscribe(server, ada, catalog.monthly)).id
+  states.ending = (await subscribe(server, ada, catalog.monthly)).id
   await cancel(states.ending)
   const refused: Array<[string, () => Promise<any>, string]> = [
     ['cancel one that is canceled', () => cancel(states.canceled), 'canceled'],
     [
-      'cancel one at once that is canceled',
+      'cancel a canceled subscription immediately',
       () => cancel(states.canceled, { at_period_end: false }),
       'canceled',
     ],
@@ -476,7 +487,7 @@ t.test('no state is left in a way that is not allowed, and the answer names it',
   t.match(
     (await ada.client.post(`/payments/orders/${order}/cancel`)).body.error,
     { code: 'CONFLICT', details: { constraint: 'subscription' } },
-    'an order of it is cancelled with it',
+    'an order of a subscription is canceled only with the subscription',
   )
   t.equal(await eventCount(), before)
   for (const id of [states.active, states.past_due, states.incomplete])
@@ -484,14 +495,14 @@ t.test('no state is left in a way that is not allowed, and the answer names it',
   t.match(
     (await cancel(states.ending, { at_period_end: false })).body,
     { status: 'canceled', cancel_at_period_end: true },
-    'what ends with its period can end at once',
+    'a subscription that is canceled at period end can be canceled immediately',
   )
 })
 
 const eventCount = async (): Promise<number> =>
   (await database.pool.query('SELECT count(*)::int AS n FROM events')).rows[0].n
 
-t.test('what is not sold any more goes on for those who have it', async (t) => {
+t.test('subscriptions to an archived price continue', async (t) => {
   const product = (await server.admin.client.post('/payments/products', { name: 'Old plan' })).body.id
   const price = await addPrice(server.admin.client, product, {
     unit_amount: 100,
@@ -522,7 +533,7 @@ t.test('what is not sold any more goes on for those who have it', async (t) => {
   await cancel(id, { at_period_end: false })
 })
 
-t.test('nobody pays for what is deleted', async (t) => {
+t.test('a deleted project or owner is not charged', async (t) => {
   const bob = await server.person()
   const projectOf = async (person: Person): Promise<string> =>
     (await person.client.post('/projects', { name: 'shop' })).body.id
@@ -532,20 +543,21 @@ t.test('nobody pays for what is deleted', async (t) => {
   const stateOf = async (id: string) =>
     (
       await database.pool.query(
-        'SELECT status::text, project_id, due_at, ended_at - period_end AS after FROM subscriptions WHERE id = $1',
+        `SELECT status::text, project_id, due_at, ended_at - period_end AS after FROM subscriptions
+          WHERE id = $1`,
         [id],
       )
     ).rows[0]
 
-  await t.test('a project: it ends with its period', async (t) => {
+  await t.test('deleted project: the subscription is canceled at period end', async (t) => {
     const project = await projectOf(ada)
-    const { id } = await subscribe(server, ada, shop.monthly, { project_id: project })
+    const { id } = await subscribe(server, ada, catalog.monthly, { project_id: project })
     const overdue = await subscribe(server, ada, await recurringAt('week', 1), {
       project_id: project,
-      card: cards.paysOnce,
+      card: cards.renewalDeclined,
     })
     const kept = await projectOf(ada)
-    const other = await subscribe(server, ada, shop.monthly, { project_id: kept })
+    const other = await subscribe(server, ada, catalog.monthly, { project_id: kept })
     await advance(server, { seconds: 8 * 86_400 })
     t.equal((await subscriptionNow(overdue.id)).status, 'past_due')
     await ada.client.delete(`/projects/${project}`)
@@ -564,22 +576,22 @@ t.test('nobody pays for what is deleted', async (t) => {
       ).rows,
       [{ status: 'paid' }, { status: 'canceled' }],
     )
-    t.equal(await ordersIn(other.id), 2, 'one that was restored in time goes on')
+    t.equal(await ordersIn(other.id), 2, 'the subscription of a restored project continues')
     await cancel(other.id, { at_period_end: false })
   })
 
   await t.test(
-    'a project that is removed for good: it ends at once, and the orders stay with who bought',
+    'purged project: the subscription is canceled immediately and the orders stay with the buyer',
     async (t) => {
       const project = await projectOf(bob)
       const yearly = await subscribe(server, bob, await recurringAt('year', 1), { project_id: project })
-      const incomplete = await subscribe(server, bob, shop.monthly, { project_id: project, card: null })
+      const incomplete = await subscribe(server, bob, catalog.monthly, { project_id: project, card: null })
       await bob.client.delete(`/projects/${project}`)
       await database.pool.query("UPDATE projects SET deleted_at = now() - interval '31 days' WHERE id = $1", [
         project,
       ])
       await runRetention(database)
-      for (const { id, order, session } of [yearly, incomplete]) forgotten.push(id, order, session)
+      for (const { id, order, session } of [yearly, incomplete]) purged.push(id, order, session)
       t.equal((await bob.client.get(`/projects/${project}`)).status, 404)
       await advance(server, { seconds: 1 })
       t.match(await subscriptionNow(yearly.id, bob), { status: 'canceled', project_id: null })
@@ -601,41 +613,44 @@ t.test('nobody pays for what is deleted', async (t) => {
     },
   )
 
-  await t.test('an owner: it ends with its period, in a project that goes on too', async (t) => {
-    const carl = await server.person()
-    const alone = await projectOf(carl)
-    const shared = await projectOf(ada)
-    await ada.client.post(`/projects/${shared}/members`, { user_id: carl.id, role: 'editor' })
-    const own = await subscribe(server, carl, shop.monthly)
-    const together = await subscribe(server, carl, shop.monthly, { project_id: shared })
-    const inAlone = await subscribe(server, carl, shop.monthly, { project_id: alone })
-    await carl.client.post('/payments/orders', { project_id: alone, items: [{ price_id: shop.price }] })
-    await carl.client.delete(`/projects/${alone}`)
-    t.equal((await server.admin.client.delete(`/users/${carl.id}`)).status, 204)
-    await runRetention(database)
-    await advance(server, { seconds: 1 })
-    t.match(
-      await stateOf(inAlone.id),
-      { status: 'canceled', project_id: null },
-      'the deleted project that nobody else has goes with its owner',
-    )
-    t.match(await stateOf(own.id), { status: 'active' })
-    await advance(server, { seconds: 32 * 86_400 })
-    for (const { id } of [own, together, inAlone]) {
-      t.match(await stateOf(id), { status: 'canceled', due_at: null })
-      t.equal(await ordersIn(id), 1)
-    }
-  })
+  await t.test(
+    'deleted owner: the subscription is canceled at period end, also in a project that continues',
+    async (t) => {
+      const carl = await server.person()
+      const alone = await projectOf(carl)
+      const shared = await projectOf(ada)
+      await ada.client.post(`/projects/${shared}/members`, { user_id: carl.id, role: 'editor' })
+      const own = await subscribe(server, carl, catalog.monthly)
+      const together = await subscribe(server, carl, catalog.monthly, { project_id: shared })
+      const inAlone = await subscribe(server, carl, catalog.monthly, { project_id: alone })
+      await carl.client.post('/payments/orders', { project_id: alone, items: [{ price_id: catalog.price }] })
+      await carl.client.delete(`/projects/${alone}`)
+      t.equal((await server.admin.client.delete(`/users/${carl.id}`)).status, 204)
+      await runRetention(database)
+      await advance(server, { seconds: 1 })
+      t.match(
+        await stateOf(inAlone.id),
+        { status: 'canceled', project_id: null },
+        'a project without other members is deleted with its owner',
+      )
+      t.match(await stateOf(own.id), { status: 'active' })
+      await advance(server, { seconds: 32 * 86_400 })
+      for (const { id } of [own, together, inAlone]) {
+        t.match(await stateOf(id), { status: 'canceled', due_at: null })
+        t.equal(await ordersIn(id), 1)
+      }
+    },
+  )
 })
 
-t.test('servers and workers do what is due by themselves, whatever cannot be done', async (t) => {
+t.test('workers run due tasks and skip those that fail', async (t) => {
   const [good, bad, session] = [
-    await subscribe(server, ada, shop.monthly),
-    await subscribe(server, ada, shop.monthly),
-    await subscribe(server, ada, shop.monthly, { card: null }),
+    await subscribe(server, ada, catalog.monthly),
+    await subscribe(server, ada, catalog.monthly),
+    await subscribe(server, ada, catalog.monthly, { card: null }),
   ]
   const before = await subscriptionNow(bad.id)
-  // It was begun with a gateway that is not configured any more, and comes before the other one.
+  // Its gateway is not configured, and it is due before the other subscription.
   await database.pool.query(
     "UPDATE subscriptions SET gateway = 'gone', due_at = due_at - interval '1 hour' WHERE id = $1",
     [bad.id],
@@ -651,21 +666,28 @@ t.test('servers and workers do what is due by themselves, whatever cannot be don
   billing.start()
   t.teardown(() => billing.close())
   await waitUntil(async () => (await ordersOf(good.id)).length === 2, 'the renewal')
-  t.equal((await get(`checkout/${session.session}`)).status, 'expired', 'what was due first was done first')
+  t.equal(
+    (await get(`checkout/${session.session}`)).status,
+    'expired',
+    'tasks run in the order of their due time',
+  )
   t.match(errors[0].message, `the subscription ${bad.id}, due at `)
-  t.match((errors[0].cause as Error).message, 'the gateway gone is not configured any more')
-  t.same(await subscriptionNow(bad.id), before, 'of what fails nothing is done')
+  t.match((errors[0].cause as Error).message, 'The payment gateway gone is not configured.')
+  t.same(await subscriptionNow(bad.id), before, 'a failed task changes nothing')
   t.equal((await ordersOf(bad.id)).length, 1)
-  const told = errors.length
-  await waitUntil(() => errors.length > told, 'the next try')
+  const reported = errors.length
+  await waitUntil(() => errors.length > reported, 'the next attempt')
   await database.pool.query("UPDATE subscriptions SET gateway = 'sandbox' WHERE id = $1", [bad.id])
-  await waitUntil(async () => (await ordersOf(bad.id)).length === 2, 'the renewal of the other')
+  await waitUntil(async () => (await ordersOf(bad.id)).length === 2, 'the renewal of the failed subscription')
   await billing.close()
   for (const { id } of [good, bad]) await cancel(id, { at_period_end: false })
 })
 
-t.test('the clock goes on past what cannot be done, and says so', async (t) => {
-  const [good, bad] = [await subscribe(server, ada, shop.monthly), await subscribe(server, ada, shop.monthly)]
+t.test('the clock moves past a task that fails, and the request reports the error', async (t) => {
+  const [good, bad] = [
+    await subscribe(server, ada, catalog.monthly),
+    await subscribe(server, ada, catalog.monthly),
+  ]
   await database.pool.query(
     "UPDATE subscriptions SET gateway = 'gone', due_at = due_at - interval '1 hour' WHERE id = $1",
     [bad.id],
@@ -682,7 +704,7 @@ t.test('the clock goes on past what cannot be done, and says so', async (t) => {
   for (const { id } of [good, bad]) await cancel(id, { at_period_end: false })
 })
 
-t.test('the clock moves forward only, and at most two years at once', async (t) => {
+t.test('the clock moves only forward, and at most two years at once', async (t) => {
   const now = await clockNow()
   const at = (milliseconds: number): string => new Date(now.getTime() + milliseconds).toISOString()
   const refused: Array<[object, number, object]> = [
@@ -706,8 +728,8 @@ t.test('the clock moves forward only, and at most two years at once', async (t) 
   t.ok((await clockNow()).getTime() < now.getTime() + 60_000)
 })
 
-t.test('a renewal costs a known number of statements', async (t) => {
-  const { id } = await subscribe(server, ada, shop.monthly)
+t.test('a renewal runs a known number of statements', async (t) => {
+  const { id } = await subscribe(server, ada, catalog.monthly)
   const { current_period_end: end } = await subscriptionNow(id)
   await advanceTo(server, new Date(Date.parse(end) - 5_000))
   server.statements.length = 0

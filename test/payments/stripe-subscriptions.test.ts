@@ -1,24 +1,24 @@
-// Subscriptions that Stripe renews: their periods, failures and ends, as it tells of them and as they are decided here.
+// Subscriptions that Stripe renews: periods, failures and cancellations, started at Stripe or here.
 import t from 'tap'
 import type { Person } from '../support/server.ts'
-import { openStripeShop } from '../support/stripe-fixtures.ts'
+import { startStripeFixture } from '../support/stripe-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const shop = await openStripeShop(t)
+const shop = await startStripeFixture(t)
 const { server, stripe } = shop
 const get = async (person: Person, id: string): Promise<any> =>
   (await person.client.get(`/payments/subscriptions/${id}`)).body
 const orders = async (person: Person, id: string): Promise<any[]> =>
   (await person.client.get(`/payments/orders?subscription_id=${id}&order=asc`)).body.data
 const time = (seconds: number): string => new Date(seconds * 1000).toISOString()
-/** What happens at Stripe, and is told at once. */
-const happens = async (work: () => void): Promise<void> => {
+/** Runs a change at Stripe and delivers its webhooks. */
+const changeAtStripe = async (work: () => void): Promise<void> => {
   const before = stripe.events.length
   work()
   await shop.deliverFrom(before)
 }
 
-t.test('a subscription begins, is renewed, fails, recovers and ends', async (t) => {
+t.test('a subscription starts, renews, fails, recovers and is canceled', async (t) => {
   const bob = await server.person()
   const checkout = await shop.checkout(bob, {
     mode: 'subscription',
@@ -27,9 +27,9 @@ t.test('a subscription begins, is renewed, fails, recovers and ends', async (t) 
   })
   const id = checkout.subscription_id
   t.match(await get(bob, id), { status: 'incomplete', current_period_start: null })
-  await shop.visit(checkout)
+  await shop.openPage(checkout)
   const metadata = { checkout_id: checkout.id, order_id: checkout.order_id, subscription_id: id }
-  t.match(stripe.asked.at(-1)!.params, {
+  t.match(stripe.requests.at(-1)!.params, {
     mode: 'subscription',
     metadata,
     subscription_data: { metadata },
@@ -41,7 +41,7 @@ t.test('a subscription begins, is renewed, fails, recovers and ends', async (t) 
     ],
   })
   const session = stripe.sessionFor(checkout.id)
-  await happens(() => stripe.customer.pay(session))
+  await changeAtStripe(() => stripe.customer.pay(session))
   const subscription = stripe.subscriptions.get(session.subscription as string)!
   const [item] = subscription.items.data
   t.match(await get(bob, id), {
@@ -53,7 +53,7 @@ t.test('a subscription begins, is renewed, fails, recovers and ends', async (t) 
   })
   t.match((await bob.client.get(`/payments/checkout/${checkout.id}`)).body, { status: 'complete' })
 
-  await happens(() => stripe.calendar.renew(subscription, true))
+  await changeAtStripe(() => stripe.billing.renew(subscription, true))
   t.match(await get(bob, id), {
     status: 'active',
     current_period_start: time(item.current_period_start),
@@ -71,8 +71,8 @@ t.test('a subscription begins, is renewed, fails, recovers and ends', async (t) 
   ])
 
   let unpaid: any
-  await happens(() => {
-    unpaid = stripe.calendar.renew(subscription, false)
+  await changeAtStripe(() => {
+    unpaid = stripe.billing.renew(subscription, false)
   })
   const overdue = await get(bob, id)
   t.equal(overdue.status, 'past_due')
@@ -89,23 +89,23 @@ t.test('a subscription begins, is renewed, fails, recovers and ends', async (t) 
     { status: 409, body: { error: { details: { constraint: 'gateway' } } } },
   )
   t.match(await bob.client.post(`/payments/orders/${overdue.latest_order_id}/cancel`), { status: 409 })
-  await happens(() => stripe.calendar.retry(unpaid, false))
+  await changeAtStripe(() => stripe.billing.retry(unpaid, false))
   t.equal((await orders(bob, id)).length, 3)
-  await happens(() => stripe.calendar.retry(unpaid, true))
+  await changeAtStripe(() => stripe.billing.retry(unpaid, true))
   t.equal((await get(bob, id)).status, 'active')
   t.match(
     (await orders(bob, id)).map(({ status }) => status),
     ['paid', 'paid', 'paid'],
   )
 
-  await happens(() => stripe.calendar.renew(subscription, false))
-  await happens(() => stripe.calendar.end(subscription))
+  await changeAtStripe(() => stripe.billing.renew(subscription, false))
+  await changeAtStripe(() => stripe.billing.end(subscription))
   t.match(await get(bob, id), { status: 'canceled' })
   t.match(
     (await orders(bob, id)).map(({ status }) => status),
     ['paid', 'paid', 'paid', 'canceled'],
   )
-  t.same(await shop.types(bob), [
+  t.same(await shop.eventTypes(bob), [
     'subscription.created',
     'order.created',
     'checkout.created',
@@ -124,14 +124,14 @@ t.test('a subscription begins, is renewed, fails, recovers and ends', async (t) 
     'subscription.canceled',
     'order.canceled',
   ])
-  await shop.settled()
+  await shop.waitForJobs()
   t.notOk(
-    stripe.asked.some(({ method }) => method === 'DELETE'),
-    'what Stripe has ended it is not asked to end',
+    stripe.requests.some(({ method }) => method === 'DELETE'),
+    'a subscription that Stripe canceled is not canceled there again',
   )
 })
 
-t.test('it is cancelled at the end of its period, and resumed', async (t) => {
+t.test('a subscription is canceled at period end and resumed', async (t) => {
   const bob = await server.person()
   const { checkout, subscription } = await shop.subscribe(bob)
   const id = checkout.subscription_id
@@ -140,26 +140,26 @@ t.test('it is cancelled at the end of its period, and resumed', async (t) => {
     status: 200,
     body: { cancel_at_period_end: true, status: 'active' },
   })
-  await waitUntil(() => subscription.cancel_at_period_end, 'Stripe to hear of it')
-  await shop.settled()
+  await waitUntil(() => subscription.cancel_at_period_end, 'the cancellation sync')
+  await shop.waitForJobs()
   t.match(await get(bob, id), { cancel_at_period_end: true })
   t.match(await bob.client.post(`/payments/subscriptions/${id}/resume`), {
     status: 200,
     body: { cancel_at_period_end: false },
   })
-  await waitUntil(() => !subscription.cancel_at_period_end, 'Stripe to hear of that')
-  await shop.settled()
-  await happens(() => stripe.customer.cancel(subscription))
+  await waitUntil(() => !subscription.cancel_at_period_end, 'the sync of the resumption')
+  await shop.waitForJobs()
+  await changeAtStripe(() => stripe.customer.cancel(subscription))
   t.match(await get(bob, id), { cancel_at_period_end: true }, "customers can do it on a page of Stripe's")
   await bob.client.post(`/payments/subscriptions/${id}/resume`)
-  await waitUntil(() => subscription.cancel_at === null, 'Stripe to hear of that, too')
-  await shop.settled()
+  await waitUntil(() => subscription.cancel_at === null, 'the sync of the second resumption')
+  await shop.waitForJobs()
   t.match(await get(bob, id), { cancel_at_period_end: false, status: 'active' })
   await shop.deliverFrom(0)
   t.match(await get(bob, id), { cancel_at_period_end: false, status: 'active' })
 })
 
-t.test('it is cancelled at once', async (t) => {
+t.test('a subscription is canceled immediately', async (t) => {
   const bob = await server.person()
   const { checkout, subscription } = await shop.subscribe(bob)
   await shop.deliverFrom(0)
@@ -169,63 +169,76 @@ t.test('it is cancelled at once', async (t) => {
     }),
     { status: 200, body: { status: 'canceled' } },
   )
-  await waitUntil(() => subscription.status === 'canceled', 'Stripe to end it')
+  await waitUntil(() => subscription.status === 'canceled', 'the cancellation at Stripe')
   await shop.deliverFrom(0)
-  await shop.settled()
-  t.equal((await shop.types(bob)).filter((type) => type === 'subscription.canceled').length, 1)
-  t.equal(
-    (await shop.order(bob, checkout.order_id)).status,
-    'paid',
-    'what was paid is not given back by that',
-  )
+  await shop.waitForJobs()
+  t.equal((await shop.eventTypes(bob)).filter((type) => type === 'subscription.canceled').length, 1)
+  t.equal((await shop.order(bob, checkout.order_id)).status, 'paid', 'the cancellation refunds nothing')
 })
 
-t.test('what was decided here counts until Stripe has heard of it', async (t) => {
+t.test("Stripe's state is ignored while a cancellation is pending", async (t) => {
   const bob = await server.person()
   const { checkout, subscription } = await shop.subscribe(bob)
   const id = checkout.subscription_id
   await shop.deliverFrom(0)
-  await shop.settled()
+  await shop.waitForJobs()
   stripe.fail({ status: 500 }, { on: /^POST \/v1\/subscriptions/ })
   await bob.client.post(`/payments/subscriptions/${id}/cancel`)
-  await happens(() => stripe.calendar.renew(subscription, true))
-  t.match(await get(bob, id), { cancel_at_period_end: true }, 'a view of before it changes nothing of that')
-  t.equal((await orders(bob, id)).length, 2, 'but what was paid counts')
-  stripe.heal()
+  await changeAtStripe(() => stripe.billing.renew(subscription, true))
+  t.match(await get(bob, id), { cancel_at_period_end: true }, "Stripe's older state changes nothing")
+  t.equal((await orders(bob, id)).length, 2, 'but a payment is applied')
+  stripe.clearFaults()
   await waitUntil(
-    async () => (await shop.bringForward()) === 0 && subscription.cancel_at_period_end,
-    'Stripe to hear of it',
+    async () => (await shop.makeJobsDue()) === 0 && subscription.cancel_at_period_end,
+    'the cancellation sync',
   )
-  await shop.settled()
+  await shop.waitForJobs()
   t.match(await get(bob, id), {
     cancel_at_period_end: true,
     current_period_end: time(subscription.items.data[0].current_period_end),
   })
 })
 
-t.test('an old view that comes late changes nothing, but for what was paid', async (t) => {
+t.test('a job with the task name of an older version still runs', async (t) => {
+  const bob = await server.person()
+  const { checkout, subscription } = await shop.subscribe(bob)
+  const id = checkout.subscription_id
+  await shop.deliverFrom(0)
+  const { database, gatewayJobs } = server.services
+  await database.transaction(async (tx) => {
+    const text = `UPDATE subscriptions SET cancel_at_period_end = true, canceled_at = now(), sync_pending = true
+      WHERE id = $1`
+    await tx.sql({ text }, [id])
+    await gatewayJobs.add(tx, [{ data: { task: 'follow' as never, id, tries: 0 }, group: id }])
+  })
+  await waitUntil(() => subscription.cancel_at_period_end, 'the cancellation sync')
+  await shop.waitForJobs()
+  t.match(await get(bob, id), { cancel_at_period_end: true })
+})
+
+t.test('outdated state changes nothing except for payments', async (t) => {
   const bob = await server.person()
   const { checkout, subscription } = await shop.subscribe(bob)
   const id = checkout.subscription_id
   await shop.deliverFrom(0)
   const paid = stripe.events.findLast(({ type }) => type === 'invoice.paid')!
-  const { asked, release } = stripe.hold(/^GET \/v1\/subscriptions/)
-  const late = stripe.deliver(server.url, stripe.twin(paid))
-  await asked
-  await happens(() => stripe.customer.cancel(subscription))
+  const { received, release } = stripe.holdResponse(/^GET \/v1\/subscriptions/)
+  const late = stripe.deliver(server.url, stripe.duplicateEvent(paid))
+  await received
+  await changeAtStripe(() => stripe.customer.cancel(subscription))
   t.match(await get(bob, id), { cancel_at_period_end: true })
   release()
   t.equal((await late).status, 200)
   t.match(await get(bob, id), { cancel_at_period_end: true })
 
-  const second = stripe.hold(/^GET \/v1\/subscriptions/)
+  const second = stripe.holdResponse(/^GET \/v1\/subscriptions/)
   const before = stripe.events.length
-  stripe.calendar.renew(subscription, true)
+  stripe.billing.renew(subscription, true)
   const renewed = stripe.deliver(
     server.url,
     stripe.events.slice(before).find(({ type }) => type === 'invoice.paid')!,
   )
-  await second.asked
+  await second.received
   await bob.client.post(`/payments/subscriptions/${id}/resume`)
   second.release()
   t.equal((await renewed).status, 200)
@@ -233,33 +246,33 @@ t.test('an old view that comes late changes nothing, but for what was paid', asy
     (await orders(bob, id)).map(({ status }) => status),
     ['paid', 'paid'],
   )
-  await waitUntil(() => subscription.cancel_at === null, 'Stripe to hear of it')
-  await shop.settled()
+  await waitUntil(() => subscription.cancel_at === null, 'the cancellation sync')
+  await shop.waitForJobs()
   t.match(await get(bob, id), {
     cancel_at_period_end: false,
     current_period_end: time(subscription.items.data[0].current_period_end),
   })
 })
 
-t.test('a bank that takes its time begins a subscription when it has paid', async (t) => {
+t.test('a bank payment starts a subscription when it succeeds', async (t) => {
   const bob = await server.person()
-  const { checkout, session } = await shop.begin(bob, {
+  const { checkout, session } = await shop.openCheckout(bob, {
     mode: 'subscription',
     items: [{ price_id: shop.monthly }],
   })
-  await happens(() => stripe.customer.order(session))
+  await changeAtStripe(() => stripe.customer.payByBank(session))
   t.match(await get(bob, checkout.subscription_id), { status: 'incomplete' })
-  t.match(await shop.visit(checkout), { status: 303, location: 'https://shop.example/thanks' })
-  await happens(() => stripe.calendar.retry(stripe.invoices.get(session.invoice as string)!, true))
+  t.match(await shop.openPage(checkout), { status: 303, location: 'https://shop.example/thanks' })
+  await changeAtStripe(() => stripe.billing.retry(stripe.invoices.get(session.invoice as string)!, true))
   t.match(await get(bob, checkout.subscription_id), { status: 'active' })
   t.equal((await shop.order(bob, checkout.order_id)).status, 'paid')
   t.match((await bob.client.get(`/payments/checkout/${checkout.id}`)).body, { status: 'complete' })
 })
 
-t.test('who pays for a session that is over has the money back, and no subscription', async (t) => {
+t.test('a payment of an expired session is refunded and starts no subscription', async (t) => {
   const bob = await server.person()
   await server.stopWork()
-  const { checkout, session } = await shop.begin(bob, {
+  const { checkout, session } = await shop.openCheckout(bob, {
     mode: 'subscription',
     items: [{ price_id: shop.monthly }],
   })
@@ -270,8 +283,8 @@ t.test('who pays for a session that is over has the money back, and no subscript
   await shop.deliverFrom(before)
   await server.work()
   const subscription = stripe.subscriptions.get(session.subscription as string)!
-  await waitUntil(() => subscription.status === 'canceled', 'Stripe to end it')
-  await shop.settled()
+  await waitUntil(() => subscription.status === 'canceled', 'the cancellation at Stripe')
+  await shop.waitForJobs()
   await shop.deliverFrom(before)
   t.match([...stripe.refunds.values()].at(-1), { amount: 1000, status: 'succeeded' })
   t.equal(stripe.refunds.size, 1)
@@ -283,11 +296,11 @@ t.test('who pays for a session that is over has the money back, and no subscript
   t.equal((await shop.order(bob, checkout.order_id)).status, 'canceled')
 })
 
-t.test('a refund of a renewal goes to the payment of its invoice', async (t) => {
+t.test("a refund of a renewal refunds the payment of the renewal's invoice", async (t) => {
   const bob = await server.person()
   const { checkout, subscription } = await shop.subscribe(bob)
   await shop.deliverFrom(0)
-  const invoice = stripe.calendar.renew(subscription, true)
+  const invoice = stripe.billing.renew(subscription, true)
   await shop.deliverFrom(0)
   const [, renewal] = await orders(bob, checkout.subscription_id)
   t.equal(
@@ -301,16 +314,16 @@ t.test('a refund of a renewal goes to the payment of its invoice', async (t) => 
   )
 })
 
-t.test('an invoice that is void is owed no more', async (t) => {
+t.test('a void invoice cancels its order', async (t) => {
   const bob = await server.person()
   const { checkout, subscription } = await shop.subscribe(bob)
   await shop.deliverFrom(0)
   let invoice: any
-  await happens(() => {
-    invoice = stripe.calendar.renew(subscription, false)
+  await changeAtStripe(() => {
+    invoice = stripe.billing.renew(subscription, false)
   })
   t.equal((await get(bob, checkout.subscription_id)).status, 'past_due')
-  await happens(() => stripe.calendar.void(invoice))
+  await changeAtStripe(() => stripe.billing.void(invoice))
   t.equal((await get(bob, checkout.subscription_id)).status, 'active')
   t.match(
     (await orders(bob, checkout.subscription_id)).map(({ status }) => status),
@@ -318,20 +331,21 @@ t.test('an invoice that is void is owed no more', async (t) => {
   )
 })
 
-t.test('what was deleted is not renewed', async (t) => {
+t.test('the subscription of a deleted project is canceled at Stripe', async (t) => {
   const bob = await server.person()
   const { subscription } = await shop.subscribe(bob)
   await shop.deliverFrom(0)
   t.equal((await server.admin.client.delete(`/users/${bob.id}`)).status, 204)
-  await happens(() => stripe.calendar.renew(subscription, true))
-  await waitUntil(() => subscription.status === 'canceled', 'Stripe to end it')
+  await changeAtStripe(() => stripe.billing.renew(subscription, true))
+  await waitUntil(() => subscription.status === 'canceled', 'the cancellation at Stripe')
 })
 
-t.test('Stripe has a key of ours with everything that it is asked to do', async (t) => {
-  for (const { method, path, key } of stripe.asked)
-    if (method !== 'GET') t.match(key, /^(checkout|close|follow|refund|return):/, `${method} ${path}`)
+t.test('every write request to Stripe has an idempotency key', async (t) => {
+  for (const { method, path, key } of stripe.requests)
+    if (method !== 'GET')
+      t.match(key, /^(checkout|close|sync_cancellation|refund|return):/, `${method} ${path}`)
   t.same(
-    server.errors.filter(({ message }) => !message.includes('follow')),
+    server.errors.filter(({ message }) => !message.includes('sync_cancellation')),
     [],
   )
 })

@@ -1,28 +1,32 @@
-// Payments by Stripe: from the session to the paid order and its refund, told by signed events and found on the customer's return.
+// Stripe payments from the session to the paid order and its refund, by webhooks and by polling on return.
 import t from 'tap'
 import { runRetention } from '../support/retention.ts'
 import { stripeEventRetentionTasks } from '../../services/payments/stripe/events.ts'
-import { openStripeShop } from '../support/stripe-fixtures.ts'
+import { startStripeFixture } from '../support/stripe-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const shop = await openStripeShop(t)
+const shop = await startStripeFixture(t)
 const { server, stripe } = shop
 const ada = await server.person()
 
-t.test("an order is paid on Stripe's page and given back in two parts", async (t) => {
+t.test("an order is paid on Stripe's page and refunded in two parts", async (t) => {
   const bob = await server.person()
   const checkout = await shop.checkout(bob, {
     items: [{ price_id: shop.price, quantity: 3 }],
     metadata: { cart: '7' },
   })
   t.match(checkout, { status: 'open', url: `${server.url}/pay/${checkout.id}`, amount_total: 5997 })
-  t.equal(stripe.asked.length, 0, 'Stripe hears nothing before somebody comes to pay')
-  const first = await shop.visit(checkout)
+  t.equal(stripe.requests.length, 0, 'no request to Stripe before the first visit')
+  const first = await shop.openPage(checkout)
   const session = stripe.sessionFor(checkout.id)
   t.match(first, { status: 303, location: session.url })
-  t.match(await shop.visit(checkout), { status: 303, location: session.url }, 'and once for all who come')
-  t.equal(stripe.asked.length, 1)
-  const [{ key, params }] = stripe.asked
+  t.match(
+    await shop.openPage(checkout),
+    { status: 303, location: session.url },
+    'the same page on each visit',
+  )
+  t.equal(stripe.requests.length, 1)
+  const [{ key, params }] = stripe.requests
   t.equal(key, `checkout:${checkout.id}`)
   t.match(params, {
     mode: 'payment',
@@ -38,7 +42,7 @@ t.test("an order is paid on Stripe's page and given back in two parts", async (t
     success_url: `${checkout.url}/return`,
     cancel_url: 'https://shop.example/cart',
   })
-  t.notOk(JSON.stringify(params).includes('cart":"7'), 'what the seller notes is not told')
+  t.notOk(JSON.stringify(params).includes('cart":"7'), "the seller's metadata is not sent")
   t.ok(
     Number(params.expires_at) * 1000 <= Date.parse(checkout.expires_at) &&
       Number(params.expires_at) > Date.now() / 1000 + 86_000,
@@ -53,14 +57,14 @@ t.test("an order is paid on Stripe's page and given back in two parts", async (t
     status: 'complete',
     payment_status: 'paid',
   })
-  t.match(await shop.visit(checkout), { status: 303, location: 'https://shop.example/thanks' })
-  t.match(await shop.visit(checkout, '/return'), { status: 303 })
+  t.match(await shop.openPage(checkout), { status: 303, location: 'https://shop.example/thanks' })
+  t.match(await shop.openPage(checkout, '/return'), { status: 303 })
 
   const refund = await server.admin.client.post(`/payments/orders/${checkout.order_id}/refunds`, {
     amount: 1000,
   })
   t.match(refund.body, { status: 'pending', amount: 1000 })
-  await shop.settled()
+  await shop.waitForJobs()
   const [given] = [...stripe.refunds.values()]
   t.match(given, {
     amount: 1000,
@@ -75,17 +79,17 @@ t.test("an order is paid on Stripe's page and given back in two parts", async (t
     (await server.admin.client.post(`/payments/orders/${checkout.order_id}/refunds`, {})).body.amount,
     4997,
   )
-  await shop.settled()
+  await shop.waitForJobs()
   t.match(await shop.order(bob, checkout.order_id), { status: 'refunded', refunded_amount: 5997 })
   t.same(
     [...stripe.refunds.values()].map(({ amount }) => amount),
     [1000, 4997],
   )
   await shop.deliverFrom(0)
-  const asked = stripe.asked.length
+  const requestCount = stripe.requests.length
   await shop.deliverFrom(0)
-  t.equal(stripe.asked.length, asked, 'what was heard before is not even asked about')
-  t.same(await shop.types(bob), [
+  t.equal(stripe.requests.length, requestCount, 'a processed event causes no request')
+  t.same(await shop.eventTypes(bob), [
     'order.created',
     'checkout.created',
     'order.paid',
@@ -98,28 +102,34 @@ t.test("an order is paid on Stripe's page and given back in two parts", async (t
     'order.refunded',
   ])
   t.ok(
-    stripe.asked.every(({ method, key }) => method !== 'POST' || /^(checkout|refund):(chk|ref)_/.test(key!)),
-    'whatever is asked of Stripe has a key of ours',
+    stripe.requests.every(
+      ({ method, key }) => method !== 'POST' || /^(checkout|refund):(chk|ref)_/.test(key!),
+    ),
+    'every write request has an idempotency key',
   )
 })
 
-t.test('who comes back has paid, whether or not Stripe has told', async (t) => {
-  const { checkout, session } = await shop.begin(ada)
-  t.match(await shop.visit(checkout, '/return'), { status: 303 })
-  t.equal((await shop.order(ada, checkout.order_id)).status, 'pending', 'coming back is no payment')
+t.test('the return page applies a payment before its webhook arrives', async (t) => {
+  const { checkout, session } = await shop.openCheckout(ada)
+  t.match(await shop.openPage(checkout, '/return'), { status: 303 })
+  t.equal(
+    (await shop.order(ada, checkout.order_id)).status,
+    'pending',
+    'returning without paying pays nothing',
+  )
   stripe.customer.pay(session)
-  const back = await shop.visit(checkout, '/return')
+  const back = await shop.openPage(checkout, '/return')
   t.equal(new URL(back.location!, `${checkout.url}/return`).href, checkout.url)
-  t.match(await shop.visit(checkout), { status: 303, location: 'https://shop.example/thanks' })
+  t.match(await shop.openPage(checkout), { status: 303, location: 'https://shop.example/thanks' })
   t.equal((await shop.order(ada, checkout.order_id)).status, 'paid')
 })
 
-t.test('only what Stripe has signed lately is heard, byte for byte', async (t) => {
-  const { checkout, session } = await shop.begin(ada)
+t.test('a webhook needs a recent signature of its exact bytes', async (t) => {
+  const { checkout, session } = await shop.openCheckout(ada)
   const before = stripe.events.length
   stripe.customer.pay(session)
   const event = stripe.events.slice(before).find(({ type }) => type === 'checkout.session.completed')!
-  const asked = stripe.asked.length
+  const requestCount = stripe.requests.length
   const send = async (body: string | Uint8Array<ArrayBuffer>, signature: string | null) =>
     await server.admin.client.call('POST', '/payments/webhooks/stripe', {
       raw: body,
@@ -153,7 +163,7 @@ t.test('only what Stripe has signed lately is heard, byte for byte', async (t) =
     constraint: 'signature',
     errors: [{ location: 'header' }],
   })
-  t.equal(stripe.asked.length, asked, 'Stripe was not asked')
+  t.equal(stripe.requests.length, requestCount, 'no request to Stripe')
   t.equal((await shop.order(ada, checkout.order_id)).status, 'pending')
   t.same((await send(event.body, stripe.sign(event.body, { timestamp: second - 290 }))).body, {
     received: true,
@@ -161,7 +171,7 @@ t.test('only what Stripe has signed lately is heard, byte for byte', async (t) =
   t.equal((await shop.order(ada, checkout.order_id)).status, 'paid')
 })
 
-t.test('what is of no matter, or of nobody here, is heard without effect', async (t) => {
+t.test('irrelevant events and unknown objects are accepted without effect', async (t) => {
   const body = (type: string, object: object): string =>
     JSON.stringify({ id: `evt_${type}`, object: 'event', type, data: { object } })
   const { count } = (await server.services.database.pool.query('SELECT count(*) FROM gateway_events')).rows[0]
@@ -182,13 +192,13 @@ t.test('what is of no matter, or of nobody here, is heard without effect', async
   )
 })
 
-t.test('a bank that takes its time pays later, or not at all', async (t) => {
+t.test('a bank payment succeeds later or fails', async (t) => {
   const bob = await server.person()
-  const paid = await shop.begin(bob)
-  const failed = await shop.begin(bob)
+  const paid = await shop.openCheckout(bob)
+  const failed = await shop.openCheckout(bob)
   const before = stripe.events.length
-  stripe.customer.order(paid.session)
-  stripe.customer.order(failed.session)
+  stripe.customer.payByBank(paid.session)
+  stripe.customer.payByBank(failed.session)
   await shop.deliverFrom(before)
   t.match(await shop.order(bob, paid.checkout.order_id), { status: 'pending' })
   t.match((await bob.client.get(`/payments/checkout/${paid.checkout.id}`)).body, {
@@ -196,17 +206,17 @@ t.test('a bank that takes its time pays later, or not at all', async (t) => {
     payment_status: 'unpaid',
   })
   t.match(
-    await shop.visit(paid.checkout),
+    await shop.openPage(paid.checkout),
     { status: 303, location: 'https://shop.example/thanks' },
-    'the customer has done all there is to do',
+    'the customer is done',
   )
-  stripe.customer.arrive(paid.session, true)
-  stripe.customer.arrive(failed.session, false)
+  stripe.customer.finishBankPayment(paid.session, true)
+  stripe.customer.finishBankPayment(failed.session, false)
   await shop.deliverFrom(before)
   t.match(await shop.order(bob, paid.checkout.order_id), { status: 'paid' })
   t.match(await shop.order(bob, failed.checkout.order_id), { status: 'canceled' })
   t.match((await bob.client.get(`/payments/checkout/${failed.checkout.id}`)).body, { status: 'expired' })
-  t.same(await shop.types(bob), [
+  t.same(await shop.eventTypes(bob), [
     'order.created',
     'checkout.created',
     'order.created',
@@ -218,43 +228,43 @@ t.test('a bank that takes its time pays later, or not at all', async (t) => {
   ])
 })
 
-t.test('a session that ends at Stripe ends here, and the other way round', async (t) => {
-  const there = await shop.begin(ada)
+t.test('a session that expires at Stripe expires here, and vice versa', async (t) => {
+  const there = await shop.openCheckout(ada)
   const before = stripe.events.length
-  stripe.calendar.expire(there.session)
+  stripe.billing.expire(there.session)
   await shop.deliverFrom(before)
   t.match((await ada.client.get(`/payments/checkout/${there.checkout.id}`)).body, { status: 'expired' })
   t.equal((await shop.order(ada, there.checkout.order_id)).status, 'canceled')
-  t.match(await shop.visit(there.checkout), { status: 410 })
+  t.match(await shop.openPage(there.checkout), { status: 410 })
 
-  const here = await shop.begin(ada)
+  const here = await shop.openCheckout(ada)
   await ada.client.post(`/payments/checkout/${here.checkout.id}/expire`)
-  await waitUntil(() => here.session.status === 'expired', 'Stripe to hear of it')
-  t.match(await shop.visit(here.checkout), { status: 410 })
+  await waitUntil(() => here.session.status === 'expired', 'the expiry at Stripe')
+  t.match(await shop.openPage(here.checkout), { status: 410 })
 
   const unseen = await shop.checkout(ada)
-  const asked = stripe.asked.length
+  const requestCount = stripe.requests.length
   await ada.client.post(`/payments/checkout/${unseen.id}/expire`)
-  await shop.settled()
-  t.equal(stripe.asked.length, asked, 'of a session that Stripe knows nothing of it hears nothing')
+  await shop.waitForJobs()
+  t.equal(stripe.requests.length, requestCount, 'no request for a session that does not exist at Stripe')
 })
 
-t.test('when its time is over a session is ended at Stripe', async (t) => {
-  const { checkout, session } = await shop.begin(ada, { expires_in_seconds: 1800 })
-  t.ok(session.expires_at * 1000 > Date.parse(checkout.expires_at), 'which takes no time that short')
-  await shop.bringForward()
-  await waitUntil(() => session.status === 'expired', 'Stripe to end it')
+t.test('a session that expires here is expired at Stripe', async (t) => {
+  const { checkout, session } = await shop.openCheckout(ada, { expires_in_seconds: 1800 })
+  t.ok(session.expires_at * 1000 > Date.parse(checkout.expires_at), "Stripe's minimum lifetime is longer")
+  await shop.makeJobsDue()
+  await waitUntil(() => session.status === 'expired', 'the expiry at Stripe')
   await waitUntil(
     async () => (await ada.client.get(`/payments/checkout/${checkout.id}`)).body.status === 'expired',
   )
   t.equal((await shop.order(ada, checkout.order_id)).status, 'canceled')
 })
 
-t.test('who pays what is over has the money back', async (t) => {
+t.test('a payment of a closed session is refunded', async (t) => {
   const bob = await server.person()
   const order = (await bob.client.post('/payments/orders', { items: [{ price_id: shop.price }] })).body
   await server.stopWork()
-  const { checkout, session } = await shop.begin(bob, { items: undefined, order_id: order.id })
+  const { checkout, session } = await shop.openCheckout(bob, { items: undefined, order_id: order.id })
   t.equal((await bob.client.post(`/payments/orders/${order.id}/cancel`)).status, 200)
   stripe.customer.pay(session)
   const before = stripe.events.length
@@ -262,10 +272,10 @@ t.test('who pays what is over has the money back', async (t) => {
   await waitUntil(
     () =>
       [...stripe.refunds.values()].some(({ payment_intent: intent }) => intent === session.payment_intent),
-    'the money to be given back',
+    'the refund',
   )
   await shop.deliverFrom(before)
-  await shop.settled()
+  await shop.waitForJobs()
   const { rows } = await server.services.database.pool.query(
     'SELECT status, amount FROM payments WHERE order_id = $1',
     [order.id],
@@ -277,26 +287,31 @@ t.test('who pays what is over has the money back', async (t) => {
       .length,
     1,
   )
-  t.match(await shop.visit(checkout), { status: 410, text: /given back/ })
-  t.same(await shop.types(bob), ['order.created', 'checkout.created', 'order.canceled', 'checkout.expired'])
+  t.match(await shop.openPage(checkout), { status: 410, text: /has been refunded/ })
+  t.same(await shop.eventTypes(bob), [
+    'order.created',
+    'checkout.created',
+    'order.canceled',
+    'checkout.expired',
+  ])
 })
 
-t.test('a session that is over before Stripe has made its page is ended there', async (t) => {
+t.test('a session that closes while Stripe creates it is expired there', async (t) => {
   const checkout = await shop.checkout(ada)
-  const { asked, release } = stripe.hold(/^POST \/v1\/checkout\/sessions$/)
-  const visit = shop.visit(checkout)
-  await asked
+  const { received, release } = stripe.holdResponse(/^POST \/v1\/checkout\/sessions$/)
+  const visit = shop.openPage(checkout)
+  await received
   await ada.client.post(`/payments/checkout/${checkout.id}/expire`)
   release()
-  t.match(await visit, { status: 303, location: checkout.url }, 'nobody sees it')
-  t.match(await shop.visit(checkout), { status: 410 })
-  await waitUntil(() => stripe.sessionFor(checkout.id).status === 'expired', 'Stripe to end it')
+  t.match(await visit, { status: 303, location: checkout.url }, "the customer is sent to this server's page")
+  t.match(await shop.openPage(checkout), { status: 410 })
+  await waitUntil(() => stripe.sessionFor(checkout.id).status === 'expired', 'the expiry at Stripe')
 })
 
-t.test('amounts are told in the units that Stripe takes', async (t) => {
+t.test("amounts are sent in Stripe's minor units", async (t) => {
   const add = (unit_amount: number, currency: string) =>
     server.admin.client.post('/payments/prices', { product_id: shop.product, unit_amount, currency })
-  for (const [amount, currency, told] of [
+  for (const [amount, currency, stripeAmount] of [
     [500, 'jpy', '500'],
     [5, 'isk', '500'],
     [5, 'ugx', '500'],
@@ -305,15 +320,15 @@ t.test('amounts are told in the units that Stripe takes', async (t) => {
     [1999, 'huf', '1999'],
   ] as const) {
     const price = (await add(amount, currency)).body.id
-    const { checkout, session } = await shop.begin(ada, { items: [{ price_id: price }] })
+    const { checkout, session } = await shop.openCheckout(ada, { items: [{ price_id: price }] })
     t.equal(
-      stripe.asked.findLast(({ path }) => path === '/v1/checkout/sessions')!.params.line_items[0].price_data
-        .unit_amount,
-      told,
+      stripe.requests.findLast(({ path }) => path === '/v1/checkout/sessions')!.params.line_items[0]
+        .price_data.unit_amount,
+      stripeAmount,
       currency,
     )
     stripe.customer.pay(session)
-    await shop.visit(checkout, '/return')
+    await shop.openPage(checkout, '/return')
     t.match(await shop.order(ada, checkout.order_id), { status: 'paid', total_amount: amount }, currency)
   }
   for (const [amount, currency, constraint] of [
@@ -330,9 +345,9 @@ t.test('amounts are told in the units that Stripe takes', async (t) => {
     )
   }
   const dinars = (await add(5120, 'kwd')).body.id
-  const { checkout, session } = await shop.begin(ada, { items: [{ price_id: dinars }] })
+  const { checkout, session } = await shop.openCheckout(ada, { items: [{ price_id: dinars }] })
   stripe.customer.pay(session)
-  await shop.visit(checkout, '/return')
+  await shop.openPage(checkout, '/return')
   t.match(await server.admin.client.post(`/payments/orders/${checkout.order_id}/refunds`, { amount: 1001 }), {
     status: 400,
     body: { error: { details: { field: 'amount', constraint: 'multiple_of' } } },
@@ -348,7 +363,7 @@ t.test('amounts are told in the units that Stripe takes', async (t) => {
   )
 })
 
-t.test('what was heard is forgotten when Stripe does not tell it again', async (t) => {
+t.test('processed events are deleted after 30 days', async (t) => {
   const { pool } = server.services.database
   const left = async (): Promise<string[]> =>
     (await pool.query('SELECT id FROM gateway_events')).rows.map(({ id }) => id)

@@ -1,20 +1,21 @@
-// What a customer must not decide: prices, totals, states, whose something is. It is refused by name, and nothing is written.
+// Customers cannot set prices, totals, statuses or owners: such fields are rejected by name and nothing is
+// written.
 import t from 'tap'
 import spec from '../../generated/openapi.json' with { type: 'json' }
-import { unbalanced } from '../support/ledger-invariants.ts'
+import { ledgerViolations } from '../support/ledger-invariants.ts'
 import { startServer, type Person } from '../support/server.ts'
 import {
   addPrice,
-  beginCheckout,
+  createCheckout,
   cards,
-  openShop,
+  createCatalog,
   pages,
-  payBy,
+  payWithCard,
   subscribe,
 } from '../support/catalog-fixtures.ts'
 
 const server = await startServer(t)
-const shop = await openShop(server)
+const catalog = await createCatalog(server)
 const { admin } = server
 const [ada, bob] = [await server.person(), await server.person()]
 const { pool } = server.services.database
@@ -34,39 +35,46 @@ const tables = [
   'idempotency_records',
   'webhook_deliveries',
 ]
-/** How many rows each table has, and a digest of all that stands in them. Which number an event has is no matter of who wrote it. */
+/** The number of rows and a digest of each table. Excludes `sequence`, which events get asynchronously. */
 async function rows(): Promise<Record<string, string>> {
   const digests = tables.map(
     (table) =>
-      `SELECT '${table}' AS name, count(*) || ' ' || coalesce(md5(string_agg(r, '' ORDER BY r)), '') AS text FROM (SELECT (to_jsonb(x) - 'sequence')::text AS r FROM ${table} x) x`,
+      `SELECT '${table}' AS name, count(*) || ' ' || coalesce(md5(string_agg(r, '' ORDER BY r)), '') AS text
+        FROM (SELECT (to_jsonb(x) - 'sequence')::text AS r FROM ${table} x) x`,
   )
   return Object.fromEntries(
     (await pool.query(digests.join(' UNION ALL '))).rows.map(({ name, text }) => [name, text]),
   )
 }
 
-/** What each of them owns; and another's order that is paid, pending, refunded in part, and his project with all of it. */
+/**
+ * The objects of each user: orders that are pending, paid and partially refunded, and a project with the
+ * same.
+ */
 async function belongings(person: Person): Promise<Record<string, string>> {
   const project = (await person.client.post('/projects', { name: `shop of ${person.id}` })).body.id
   const order = (
     await person.client.post('/payments/orders', {
-      items: [{ price_id: shop.price }],
+      items: [{ price_id: catalog.price }],
       metadata: { secret: person.id },
     })
   ).body.id
   const inProject = (
-    await person.client.post('/payments/orders', { items: [{ price_id: shop.price }], project_id: project })
+    await person.client.post('/payments/orders', {
+      items: [{ price_id: catalog.price }],
+      project_id: project,
+    })
   ).body.id
-  const paid = await beginCheckout(person, { items: [{ price_id: shop.price, quantity: 2 }] })
-  await payBy(server, paid.id, cards.pays)
+  const paid = await createCheckout(person, { items: [{ price_id: catalog.price, quantity: 2 }] })
+  await payWithCard(server, paid.id, cards.succeeds)
   const refund = (await admin.client.post(`/payments/orders/${paid.order_id}/refunds`, { amount: 1 })).body.id
-  const { id: checkout } = await beginCheckout(person, { order_id: order })
-  const { id: subscription } = await subscribe(server, person, shop.monthly)
+  const { id: checkout } = await createCheckout(person, { order_id: order })
+  const { id: subscription } = await subscribe(server, person, catalog.monthly)
   return { project, order, inProject, paid: paid.order_id, refund, checkout, subscription }
 }
 const mine = await belongings(ada)
 const his = await belongings(bob)
-const free = (await ada.client.post('/payments/orders', { items: [{ price_id: shop.price }] })).body.id
+const free = (await ada.client.post('/payments/orders', { items: [{ price_id: catalog.price }] })).body.id
 
 let before = await rows()
 t.beforeEach(async () => {
@@ -76,12 +84,12 @@ t.afterEach(async () => {
   t.same(await rows(), before, 'nothing is written')
 })
 
-const item = { price_id: shop.price }
+const item = { price_id: catalog.price }
 const schemas = spec.components.schemas as unknown as Record<string, { properties: Record<string, unknown> }>
 const propertiesOf = (...names: string[]): string[] =>
   names.flatMap((name) => Object.keys(schemas[name].properties))
 
-/** Each body of the area, and the fields that a customer could wish to write there. */
+/** Each request body, and the fields that a customer could try to set in it. */
 const bodies: Array<{
   path: string
   method?: string
@@ -129,7 +137,7 @@ const bodies: Array<{
     fields: propertiesOf('Product'),
   },
   {
-    path: `products/${shop.product}`,
+    path: `products/${catalog.product}`,
     method: 'PUT',
     person: admin,
     schema: 'ProductUpdate',
@@ -140,11 +148,11 @@ const bodies: Array<{
     path: 'prices',
     person: admin,
     schema: 'PriceCreate',
-    body: { product_id: shop.product, unit_amount: 1, currency: 'eur' },
+    body: { product_id: catalog.product, unit_amount: 1, currency: 'eur' },
     fields: propertiesOf('Price'),
   },
   {
-    path: `prices/${shop.price}`,
+    path: `prices/${catalog.price}`,
     method: 'PUT',
     person: admin,
     schema: 'PriceUpdate',
@@ -159,7 +167,7 @@ const bodies: Array<{
     fields: propertiesOf('TestClock'),
   },
 ]
-/** Columns that no answer shows. */
+/** Columns that no response contains. */
 const columns = [
   'owner_id',
   'user_id',
@@ -185,13 +193,13 @@ const columns = [
 ]
 const values = ['paid', 1, null]
 
-t.test("a field that is not the caller's to write is refused by name", async (t) => {
-  let asked = 0
+t.test('a read-only or unknown field is rejected by name', async (t) => {
+  let count = 0
   for (const { path, method = 'POST', person = ada, schema, body, fields } of bodies) {
     const allowed = new Set(Object.keys(schemas[schema].properties))
     for (const field of new Set([...fields, ...columns])) {
       if (allowed.has(field)) continue
-      const value = values[asked++ % values.length]
+      const value = values[count++ % values.length]
       const raw = JSON.stringify(body).replace('{', `{${JSON.stringify(field)}:${JSON.stringify(value)},`)
       const reply = await person.client.call(method, `/payments/${path}`, {
         raw,
@@ -207,10 +215,10 @@ t.test("a field that is not the caller's to write is refused by name", async (t)
         )
     }
   }
-  t.ok(asked > 200, `${asked} fields were tried`)
+  t.ok(count > 200, `${count} fields were tried`)
 })
 
-t.test('nor is one inside of an item', async (t) => {
+t.test('so is such a field inside an item', async (t) => {
   for (const field of [
     'unit_amount',
     'amount',
@@ -235,7 +243,7 @@ t.test('nor is one inside of an item', async (t) => {
   }
 })
 
-/** Numbers as they may stand in JSON, none of them an amount. */
+/** JSON values that are not valid amounts. */
 const noAmounts = [
   '-1',
   '0',
@@ -260,68 +268,65 @@ const noAmounts = [
   '1_000',
 ]
 
-t.test(
-  'an amount is a whole number of minor units, and neither nothing nor more than there may be',
-  async (t) => {
-    const askers: Array<[string, string, Person, (amount: string) => string]> = [
-      [
-        'prices',
-        'unit_amount',
-        admin,
-        (amount) => `{"product_id":"${shop.product}","currency":"eur","unit_amount":${amount}}`,
-      ],
-      [`orders/${mine.paid}/refunds`, 'amount', admin, (amount) => `{"amount":${amount}}`],
-      [
-        'orders',
-        'items[0].quantity',
-        ada,
-        (amount) => `{"items":[{"price_id":"${shop.price}","quantity":${amount}}]}`,
-      ],
-      [
-        'checkout',
-        'items[0].quantity',
-        ada,
-        (amount) =>
-          `{"items":[{"price_id":"${shop.price}","quantity":${amount}}],"success_url":"https://a.example","cancel_url":"https://a.example"}`,
-      ],
-      [
-        'checkout',
-        'expires_in_seconds',
-        ada,
-        (amount) =>
-          `{"items":[{"price_id":"${shop.price}"}],"success_url":"https://a.example","cancel_url":"https://a.example","expires_in_seconds":${amount}}`,
-      ],
-    ]
-    for (const [path, field, person, body] of askers) {
-      for (const amount of noAmounts) {
-        const reply = await person.client.call('POST', `/payments/${path}`, {
-          raw: body(amount),
-          headers: { 'content-type': 'application/json' },
-        })
-        t.equal(reply.status, 400, `${path} with ${field} ${amount}: ${reply.text}`)
-        // What is no JSON has no field.
-        if (!/^(NaN|Infinity|0x10|1_000)$/.test(amount))
-          t.match(reply.body.error.details.field, field, `${path} with ${amount}`)
-      }
-    }
-    for (const seconds of [1799, 86_401])
-      t.match(
-        (
-          await ada.client.post('/payments/checkout', {
-            items: [item],
-            ...pages,
-            expires_in_seconds: seconds,
-          })
-        ).body.error.details,
-        { field: 'expires_in_seconds' },
-      )
-  },
-)
+const urls = '"success_url":"https://a.example","cancel_url":"https://a.example"'
 
-t.test('no sum goes over what an order may come to, or over what was paid', async (t) => {
+t.test('an amount is a whole number of minor units within its limits', async (t) => {
+  const requests: Array<[string, string, Person, (amount: string) => string]> = [
+    [
+      'prices',
+      'unit_amount',
+      admin,
+      (amount) => `{"product_id":"${catalog.product}","currency":"eur","unit_amount":${amount}}`,
+    ],
+    [`orders/${mine.paid}/refunds`, 'amount', admin, (amount) => `{"amount":${amount}}`],
+    [
+      'orders',
+      'items[0].quantity',
+      ada,
+      (amount) => `{"items":[{"price_id":"${catalog.price}","quantity":${amount}}]}`,
+    ],
+    [
+      'checkout',
+      'items[0].quantity',
+      ada,
+      (amount) => `{"items":[{"price_id":"${catalog.price}","quantity":${amount}}],${urls}}`,
+    ],
+    [
+      'checkout',
+      'expires_in_seconds',
+      ada,
+      (amount) => `{"items":[{"price_id":"${catalog.price}"}],${urls},"expires_in_seconds":${amount}}`,
+    ],
+  ]
+  for (const [path, field, person, body] of requests) {
+    for (const amount of noAmounts) {
+      const reply = await person.client.call('POST', `/payments/${path}`, {
+        raw: body(amount),
+        headers: { 'content-type': 'application/json' },
+      })
+      t.equal(reply.status, 400, `${path} with ${field} ${amount}: ${reply.text}`)
+      // Invalid JSON has no field to name.
+      if (!/^(NaN|Infinity|0x10|1_000)$/.test(amount))
+        t.match(reply.body.error.details.field, field, `${path} with ${amount}`)
+    }
+  }
+  for (const seconds of [1799, 86_401])
+    t.match(
+      (
+        await ada.client.post('/payments/checkout', {
+          items: [item],
+          ...pages,
+          expires_in_seconds: seconds,
+        })
+      ).body.error.details,
+      { field: 'expires_in_seconds' },
+    )
+})
+
+t.test('a total never exceeds the maximum, and refunds never exceed the paid amount', async (t) => {
   before = {}
-  const most = await addPrice(admin.client, shop.product, { unit_amount: 999_999_999 })
-  const mostMonthly = await addPrice(admin.client, shop.product, {
+  const most = await addPrice(admin.client, catalog.product, { unit_amount: 999_999_999 })
+  const mostMonthly = await addPrice(admin.client, catalog.product, {
     unit_amount: 999_999_999,
     recurring: { interval: 'month', interval_count: 1 },
   })
@@ -333,7 +338,7 @@ t.test('no sum goes over what an order may come to, or over what was paid', asyn
   const orders: object[][] = [
     [{ price_id: most, quantity: 1_000_000 }],
     [{ price_id: most, quantity: 1_001 }],
-    [{ price_id: most, quantity: 1_000 }, { price_id: shop.price }],
+    [{ price_id: most, quantity: 1_000 }, { price_id: catalog.price }],
     Array.from({ length: 100 }, () => ({ price_id: most, quantity: 1_000_000 })),
     Array.from({ length: 100 }, () => ({ price_id: most, quantity: 11 })),
   ]
@@ -357,14 +362,14 @@ t.test('no sum goes over what an order may come to, or over what was paid', asyn
   }
 })
 
-t.test('an order is of one currency, and of prices that are paid once', async (t) => {
+t.test('an order takes one-time prices in one currency', async (t) => {
   before = {}
-  const yen = await addPrice(admin.client, shop.product, { unit_amount: 5, currency: 'jpy' })
-  const weekly = await addPrice(admin.client, shop.product, {
+  const yen = await addPrice(admin.client, catalog.product, { unit_amount: 5, currency: 'jpy' })
+  const weekly = await addPrice(admin.client, catalog.product, {
     unit_amount: 5,
     recurring: { interval: 'week', interval_count: 1 },
   })
-  const gone = await addPrice(admin.client, shop.product, { unit_amount: 5 })
+  const gone = await addPrice(admin.client, catalog.product, { unit_amount: 5 })
   await admin.client.put(`/payments/prices/${gone}`, { active: false })
   before = await rows()
   const refused: Array<[object, string, string, string?]> = [
@@ -376,7 +381,7 @@ t.test('an order is of one currency, and of prices that are paid once', async (t
     [{ items: Array.from({ length: 101 }, () => item) }, 'items', 'maxItems'],
     [{ mode: 'subscription', items: [item] }, 'items[0].price_id', 'recurring', 'checkout'],
     [
-      { mode: 'subscription', items: [{ price_id: weekly }, { price_id: shop.monthly }] },
+      { mode: 'subscription', items: [{ price_id: weekly }, { price_id: catalog.monthly }] },
       'items',
       'maxItems',
       'checkout',
@@ -401,7 +406,7 @@ t.test('an order is of one currency, and of prices that are paid once', async (t
   }
   for (const currency of ['xxx', 'EUR', 'eu', 'euro', '', 'btc']) {
     t.match(
-      (await admin.client.post('/payments/prices', { product_id: shop.product, unit_amount: 1, currency }))
+      (await admin.client.post('/payments/prices', { product_id: catalog.product, unit_amount: 1, currency }))
         .body.error.details,
       { field: 'currency' },
     )
@@ -417,7 +422,7 @@ t.test('an order is of one currency, and of prices that are paid once', async (t
     t.match(
       (
         await admin.client.post('/payments/prices', {
-          product_id: shop.product,
+          product_id: catalog.product,
           unit_amount: 1,
           currency: 'eur',
           recurring,
@@ -428,7 +433,7 @@ t.test('an order is of one currency, and of prices that are paid once', async (t
   }
 })
 
-t.test("nobody reaches what is somebody else's", async (t) => {
+t.test("a user cannot access another user's objects", async (t) => {
   const foreign: Array<[string, string, object?]> = [
     ['GET', `orders/${his.order}`],
     ['GET', `orders/${his.inProject}`],
@@ -445,7 +450,7 @@ t.test("nobody reaches what is somebody else's", async (t) => {
     [
       'POST',
       'checkout',
-      { mode: 'subscription', items: [{ price_id: shop.monthly }], project_id: his.project, ...pages },
+      { mode: 'subscription', items: [{ price_id: catalog.monthly }], project_id: his.project, ...pages },
     ],
     ['POST', 'orders', { items: [item], project_id: his.project }],
     ['GET', `orders?project_id=${his.project}`],
@@ -455,9 +460,9 @@ t.test("nobody reaches what is somebody else's", async (t) => {
     ['POST', `subscriptions/${his.subscription}/resume`],
     ['POST', `orders/${mine.paid}/refunds`, {}],
     ['POST', `orders/${his.paid}/refunds`, { amount: 1 }],
-    ['POST', 'prices', { product_id: shop.product, unit_amount: 1, currency: 'eur' }],
-    ['PUT', `prices/${shop.price}`, { active: false }],
-    ['PUT', `products/${shop.product}`, { active: false }],
+    ['POST', 'prices', { product_id: catalog.product, unit_amount: 1, currency: 'eur' }],
+    ['PUT', `prices/${catalog.price}`, { active: false }],
+    ['PUT', `products/${catalog.product}`, { active: false }],
     ['POST', 'products', { name: 'x' }],
     ['POST', 'test-clock/advance', { seconds: 1 }],
     ['GET', 'test-clock'],
@@ -468,13 +473,13 @@ t.test("nobody reaches what is somebody else's", async (t) => {
     t.equal(reply.status, 403, `${method} ${path}: ${reply.text.slice(0, 200)}`)
     for (const secret of secrets) t.notMatch(reply.text, secret)
   }
-  // Nor do lists and other ways tell of it.
+  // Lists and related requests do not reveal them either.
   t.same((await ada.client.get(`/payments/orders?subscription_id=${his.subscription}`)).body.data, [])
   t.notMatch((await ada.client.get('/payments/orders?limit=100')).text, bob.id)
   t.equal(
     (await ada.client.get(`/payments/orders/${mine.paid}/refunds/${his.refund}`)).status,
     404,
-    'a refund of another order',
+    'a refund of a different order',
   )
   t.equal(
     (await admin.client.get(`/payments/orders/${his.order}`)).status,
@@ -483,7 +488,7 @@ t.test("nobody reaches what is somebody else's", async (t) => {
   )
 })
 
-t.test('an id of nothing, or of another kind, finds nothing', async (t) => {
+t.test('unknown ids and ids of other types are 404', async (t) => {
   const nothing = '01jd6y8m5qe8btc4y5w1r0n3fz'
   for (const path of [
     `orders/ord_${nothing}`,
@@ -509,13 +514,13 @@ t.test('an id of nothing, or of another kind, finds nothing', async (t) => {
     t.equal((await ada.client.post('/payments/orders', body)).status, 404)
   t.equal((await ada.client.post('/payments/checkout', { order_id: `ord_${nothing}`, ...pages })).status, 404)
   t.equal((await admin.client.post(`/payments/orders/ord_${nothing}/refunds`, {})).status, 404)
-  t.equal((await ada.client.post('/payments/orders', { items: [{ price_id: shop.product }] })).status, 400)
+  t.equal((await ada.client.post('/payments/orders', { items: [{ price_id: catalog.product }] })).status, 400)
 })
 
-t.test('the page takes a card, and no amount', async (t) => {
+t.test('the payment page accepts a card, but no amount', async (t) => {
   for (const field of ['amount', 'currency', 'order_id', 'status', 'price', 'card', '__proto__']) {
     const raw = new URLSearchParams({
-      number: cards.pays,
+      number: cards.succeeds,
       expiry: '12 / 34',
       cvc: '123',
       name: 'Ada',
@@ -533,12 +538,12 @@ t.test('the page takes a card, and no amount', async (t) => {
     method: 'POST',
     redirect: 'manual',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: `number=${cards.declined}&number=${cards.pays}&expiry=12/34&cvc=123&name=Ada`,
+    body: `number=${cards.declined}&number=${cards.succeeds}&expiry=12/34&cvc=123&name=Ada`,
   })
-  t.not(twice.status, 303, 'a card that is typed twice')
+  t.not(twice.status, 303, 'a repeated field')
 })
 
-t.test('a customer is sent to pages only', async (t) => {
+t.test('redirect URLs must be http or https', async (t) => {
   for (const url of [
     'javascript:alert(1)',
     'data:text/html,x',
@@ -562,7 +567,7 @@ t.test('a customer is sent to pages only', async (t) => {
   }
 })
 
-t.test('a key that was used stands for the body that it was used with', async (t) => {
+t.test('an Idempotency-Key cannot be reused with another body', async (t) => {
   before = {}
   const headers = { 'idempotency-key': 'pay-me-once' }
   const first = await admin.client.post(`/payments/orders/${mine.paid}/refunds`, { amount: 7 }, { headers })
@@ -581,9 +586,9 @@ t.test('a key that was used stands for the body that it was used with', async (t
     raw: '{"amount":1,"amount":3000}',
     headers: { 'content-type': 'application/json' },
   })
-  t.equal(doubled.status, 400, 'and one amount is not hidden behind another')
+  t.equal(doubled.status, 400, 'a body cannot repeat a field')
 })
 
-t.test('after all of it the ledger balances', async (t) => {
-  t.same(await unbalanced(server.services.database), [])
+t.test('the ledger balances after all tests', async (t) => {
+  t.same(await ledgerViolations(server.services.database), [])
 })

@@ -1,25 +1,25 @@
-// A catalogue to buy from, and what customers do.
+// A catalog of products and prices, and helpers that act as customers of the sandbox.
 import { createClient, type Client, type Reply } from './client.ts'
 import type { Person, TestServer } from './server.ts'
 
-/** Cards of the sandbox, by what becomes of a payment. */
+/** Sandbox cards by their outcome. */
 export const cards = {
-  pays: '4242 4242 4242 4242',
-  paysOnce: '4000 0000 0000 0341',
-  asks: '4000 0025 0000 3155',
+  succeeds: '4242 4242 4242 4242',
+  renewalDeclined: '4000 0000 0000 0341',
+  needsConfirmation: '4000 0025 0000 3155',
   declined: '4000 0000 0000 0002',
   slow: '4000 0000 0000 6976',
 }
 
-export interface Shop {
+export interface Catalog {
   product: string
-  /** Paid once, 19.99 EUR. */
+  /** A one-time price of 19.99 EUR. */
   price: string
-  /** 10.00 EUR a month. */
+  /** A monthly price of 10.00 EUR. */
   monthly: string
 }
 
-export async function openShop({ admin }: Pick<TestServer, 'admin'>): Promise<Shop> {
+export async function createCatalog({ admin }: Pick<TestServer, 'admin'>): Promise<Catalog> {
   const product = (await admin.client.post('/payments/products', { name: 'Team plan' })).body.id
   const price = await addPrice(admin.client, product, { unit_amount: 1999 })
   const monthly = await addPrice(admin.client, product, {
@@ -39,17 +39,17 @@ export async function addPrice(
 
 export const pages = { success_url: 'https://shop.example/thanks', cancel_url: 'https://shop.example/cart' }
 
-/** A checkout session with these fields. */
-export async function beginCheckout(person: Pick<Person, 'client'>, body: object): Promise<any> {
+/** Creates a checkout session with these fields. */
+export async function createCheckout(person: Pick<Person, 'client'>, body: object): Promise<any> {
   const reply = await person.client.post('/payments/checkout', { ...pages, ...body })
-  if (reply.status !== 201) throw new Error(`no session: ${reply.text}`)
+  if (reply.status !== 201) throw new Error(`The checkout session was not created: ${reply.text}`)
   return reply.body
 }
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
-/** Types a card on the page of a session, as its form does. */
-export async function payBy(
+/** Submits the card form of a session. */
+export async function payWithCard(
   { url }: Pick<TestServer, 'url'>,
   session: string,
   number: string,
@@ -58,15 +58,15 @@ export async function payBy(
   return await createClient(url, null).call('POST', `/pay/${session}`, { headers: form, raw })
 }
 
-/** Answers what the page of a session asks for a confirmation of. */
-export async function answerQuestion(
+/** Confirms or rejects the payment that the page of a session shows. */
+export async function answerConfirmation(
   { url }: Pick<TestServer, 'url'>,
   session: string,
   decision: 'confirm' | 'reject',
 ): Promise<Reply> {
-  const stranger = createClient(url, null)
-  const [, payment] = /name="payment" value="([^"]+)"/.exec((await stranger.get(`/pay/${session}`)).text)!
-  return await stranger.call('POST', `/pay/${session}/confirm`, {
+  const anonymous = createClient(url, null)
+  const [, payment] = /name="payment" value="([^"]+)"/.exec((await anonymous.get(`/pay/${session}`)).text)!
+  return await anonymous.call('POST', `/pay/${session}/confirm`, {
     headers: form,
     raw: new URLSearchParams({ payment, decision }).toString(),
   })
@@ -78,13 +78,13 @@ export interface Subscribed {
   order: string
 }
 
-/** Subscribes to a price and pays the first order of it. */
+/** Subscribes to a price and pays the first order. */
 export async function subscribe(
   server: Pick<TestServer, 'url'>,
   person: Pick<Person, 'client'>,
   price: string,
   {
-    card = cards.pays,
+    card = cards.succeeds,
     quantity = 1,
     ...fields
   }: { card?: string | null; quantity?: number; project_id?: string } = {},
@@ -93,8 +93,12 @@ export async function subscribe(
     id: session,
     subscription_id: id,
     order_id: order,
-  } = await beginCheckout(person, { mode: 'subscription', items: [{ price_id: price, quantity }], ...fields })
-  if (card !== null) await payBy(server, session, card)
+  } = await createCheckout(person, {
+    mode: 'subscription',
+    items: [{ price_id: price, quantity }],
+    ...fields,
+  })
+  if (card !== null) await payWithCard(server, session, card)
   return { id, session, order }
 }
 
@@ -105,7 +109,7 @@ export async function advance(
   return await admin.client.post('/payments/test-clock/advance', body)
 }
 
-/** Moves the clock on to a time, unless it is there, in as many calls as it takes; the time may be given as a date. */
+/** Moves the clock forward to a time, in as many calls as needed. Does nothing if the clock is past it. */
 export async function advanceTo(server: Pick<TestServer, 'admin'>, to: string | Date): Promise<void> {
   const target = new Date(to)
   for (;;) {
@@ -114,12 +118,12 @@ export async function advanceTo(server: Pick<TestServer, 'admin'>, to: string | 
     const reply = await advance(server, {
       to: new Date(Math.min(target.getTime(), now + 700 * 86_400_000)).toISOString(),
     })
-    if (reply.status !== 200) throw new Error(`the clock was not moved: ${reply.text}`)
+    if (reply.status !== 200) throw new Error(`The clock was not moved: ${reply.text}`)
   }
 }
 
-/** The types of the events about a thing, in their order. */
-export async function eventsAbout(
+/** The types of the events about these objects, in order. */
+export async function eventTypesOf(
   { services }: Pick<TestServer, 'services'>,
   ...ids: string[]
 ): Promise<string[]> {

@@ -1,4 +1,5 @@
-// What is sold and what was bought of it, put there by the services themselves before a test asks. The gateway is the sandbox.
+// Products, orders, sessions, refunds and subscriptions, inserted by the services before a test. The gateway
+// is the sandbox.
 import type { Db } from '../../infra/database/database.ts'
 import { insertPrice, insertProduct } from '../../services/payments/products-and-prices.ts'
 import { insertCheckout } from '../../services/payments/checkouts.ts'
@@ -6,16 +7,16 @@ import { paymentsNow } from '../../services/payments/clock.ts'
 import { findOrder, insertOrder, priceItems, type NewOrder } from '../../services/payments/orders.ts'
 import { refundOrder } from '../../services/payments/refunds.ts'
 import {
-  endSubscription,
+  cancelSubscriptionNow,
   expireCheckout,
-  keepPayment,
-  lockDeal,
-  settlePayment,
-  type Told,
+  recordPaymentAttempt,
+  lockOrder,
+  applyPayment,
+  type PaymentNotification,
 } from '../../services/payments/settle.ts'
 import {
   insertSubscription,
-  setEnd,
+  setCancelAtPeriodEnd,
   setLatestOrder,
   subscriptionById,
 } from '../../services/payments/subscriptions.ts'
@@ -25,23 +26,23 @@ export const pages = { success_url: 'https://shop.example/thanks', cancel_url: '
 
 export const card = { brand: 'Visa', last4: '4242', renews: true }
 
-/** A product with a price of 19.99 EUR that is paid once, and one of 10.00 EUR a month. */
-export interface Catalogue {
+/** A product with a one-time price of 19.99 EUR and a monthly price of 10.00 EUR. */
+export interface Catalog {
   product: string
   price: string
   monthly: string
 }
 
-const catalogues = new WeakMap<TestServer, Promise<Catalogue>>()
+const catalogs = new WeakMap<TestServer, Promise<Catalog>>()
 
-/** The catalogue of a server, made once. */
-export async function catalogueOf(server: TestServer): Promise<Catalogue> {
-  const found = catalogues.get(server) ?? newCatalogue(server)
-  catalogues.set(server, found)
+/** The catalog of a server, created on first use. */
+export async function catalogFor(server: TestServer): Promise<Catalog> {
+  const found = catalogs.get(server) ?? newCatalog(server)
+  catalogs.set(server, found)
   return await found
 }
 
-async function newCatalogue(server: TestServer): Promise<Catalogue> {
+async function newCatalog(server: TestServer): Promise<Catalog> {
   const product = await insertedProduct(server)
   return {
     product,
@@ -74,20 +75,20 @@ export async function insertedPrice(
   ).id
 }
 
-export interface Bought {
+export interface OrderFixture {
   projectId?: string | null
   quantity?: number
 }
 
 const metadata = { note: 'Theirs' }
 
-/** An order of the user's. It is in no project unless one is named. */
+/** Inserts an order of the user, in no project by default. @returns its id. */
 export async function insertedOrder(
   server: TestServer,
   ownerId: string,
-  { projectId = null, quantity = 1, status = 'pending' }: Bought & { status?: 'pending' | 'paid' } = {},
+  { projectId = null, quantity = 1, status = 'pending' }: OrderFixture & { status?: 'pending' | 'paid' } = {},
 ): Promise<string> {
-  const { price } = await catalogueOf(server)
+  const { price } = await catalogFor(server)
   return await server.services.database.transaction(async (tx) => {
     const { id } = await newOrder(tx, { price, quantity }, { projectId, ownerId })
     if (status === 'paid') await pay(server, tx, id)
@@ -106,7 +107,7 @@ async function newOrder(
   })
 }
 
-const told = async (tx: Db, checkoutId: string | null): Promise<Told> => ({
+const notification = async (tx: Db, checkoutId: string | null): Promise<PaymentNotification> => ({
   gateway: 'sandbox',
   reference: null,
   checkoutId,
@@ -114,17 +115,17 @@ const told = async (tx: Db, checkoutId: string | null): Promise<Told> => ({
   at: await paymentsNow(tx),
 })
 
-/** By the session, or by none. */
+/** Pays an order, by a session or directly. */
 async function pay(
   { services }: TestServer,
   tx: Db,
   orderId: string,
   checkoutId: string | null = null,
 ): Promise<void> {
-  await settlePayment(tx, services, await lockDeal(tx, orderId), await told(tx, checkoutId), card)
+  await applyPayment(tx, services, await lockOrder(tx, orderId), await notification(tx, checkoutId), card)
 }
 
-/** What was given back of a paid order: one cent unless said. */
+/** Refunds a part of a paid order, one cent by default. @returns the id of the refund. */
 export async function insertedRefund(
   { services }: TestServer,
   orderId: string,
@@ -137,7 +138,7 @@ export async function insertedRefund(
   ).id
 }
 
-/** A session by which the order is to be paid, was paid or was not. */
+/** Inserts a session of an order with this status. @returns its id. */
 export async function insertedCheckout(
   server: TestServer,
   orderId: string,
@@ -159,26 +160,29 @@ export async function insertedCheckout(
       now,
     })
     if (status === 'complete') await pay(server, tx, orderId, id)
-    if (status === 'expired') await expireCheckout(tx, services, await lockDeal(tx, orderId), id, now)
+    if (status === 'expired') await expireCheckout(tx, services, await lockOrder(tx, orderId), id, now)
     return id
   })
 }
 
-/** A payment by the session that waits to be confirmed. */
-export async function insertedQuestion(
+/** Inserts a payment of a session that waits for confirmation. @returns its id. */
+export async function insertedConfirmation(
   { services: { database } }: TestServer,
   orderId: string,
   checkoutId: string,
 ): Promise<string> {
   return await database.transaction(
     async (tx) =>
-      (await keepPayment(tx, await findOrder(tx, orderId), await told(tx, checkoutId), {
+      (await recordPaymentAttempt(tx, await findOrder(tx, orderId), await notification(tx, checkoutId), {
         status: 'requires_confirmation',
       }))!,
   )
 }
 
-/** A subscription of the user's with its first order, which is paid unless it is `incomplete`; one that is `ending` ends with its period. */
+/**
+ * Inserts a subscription of the user with its first order, which is paid unless the status is `incomplete`. A
+ * subscription with status `ending` is canceled at period end. @returns its id.
+ */
 export async function insertedSubscription(
   server: TestServer,
   ownerId: string,
@@ -186,10 +190,10 @@ export async function insertedSubscription(
     projectId = null,
     quantity = 1,
     status = 'active',
-  }: Bought & { status?: 'incomplete' | 'active' | 'ending' | 'canceled' } = {},
+  }: OrderFixture & { status?: 'incomplete' | 'active' | 'ending' | 'canceled' } = {},
 ): Promise<string> {
   const { services } = server
-  const { monthly } = await catalogueOf(server)
+  const { monthly } = await catalogFor(server)
   return await services.database.transaction(async (tx) => {
     const now = await paymentsNow(tx)
     const id = await insertSubscription(tx, {
@@ -208,9 +212,9 @@ export async function insertedSubscription(
     )
     await setLatestOrder(tx, id, order.id)
     if (status !== 'incomplete') await pay(server, tx, order.id)
-    if (status === 'ending') await setEnd(tx, id, { canceledAt: now })
+    if (status === 'ending') await setCancelAtPeriodEnd(tx, id, { canceledAt: now })
     if (status === 'canceled')
-      await endSubscription(tx, services, (await subscriptionById(tx, id, { lock: true }))!, now)
+      await cancelSubscriptionNow(tx, services, (await subscriptionById(tx, id, { lock: true }))!, now)
     return id
   })
 }

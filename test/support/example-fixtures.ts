@@ -5,7 +5,7 @@ import type { OperationId } from '../../generated/operations.ts'
 import { askFor } from './operation-fixtures.ts'
 import type { Ask } from './operation-fixture.ts'
 import type { Attachment } from './contract-form.ts'
-import { catalogueOf } from './db-fixtures-payments.ts'
+import { catalogFor } from './db-fixtures-payments.ts'
 import type { TestServer } from './server.ts'
 
 type Json = any
@@ -50,7 +50,7 @@ export interface StandIns {
 export async function standInsFor(server: TestServer, id: OperationId): Promise<StandIns> {
   const ask = await askFor(server, id)
   const real = new Map<string, string>()
-  const { product, price } = await catalogueOf(server)
+  const { product, price } = await catalogFor(server)
   for (const value of textsIn([ask.params, ask.query, ask.body, ask.project, price, product])) {
     const kind = /^([a-z]+)_[0-9a-hjkmnp-tv-z]{26}$/.exec(value)?.[1]
     if (kind !== undefined && !real.has(`${kind}_${anyone}`)) real.set(`${kind}_${anyone}`, value)

@@ -1,14 +1,14 @@
-// What each operation of payments needs to be asked. The gateway is the sandbox.
+// Valid requests of each payment operation, with the objects that they need. The gateway is the sandbox.
 import { createHmac, randomBytes, randomInt } from 'node:crypto'
 import type { OperationId } from '../../generated/operations.ts'
 import type { Fixture, Make, Scene } from './operation-fixture.ts'
 import {
-  catalogueOf,
+  catalogFor,
   insertedCheckout,
   insertedOrder,
   insertedPrice,
   insertedProduct,
-  insertedQuestion,
+  insertedConfirmation,
   insertedRefund,
   insertedSubscription,
   pages,
@@ -16,13 +16,13 @@ import {
 import { insertedProject, projectFor, type Where } from './db-fixtures.ts'
 
 const fresh = () => randomBytes(6).toString('hex')
-const nobodys = '01jd6y8m5qe8btc4y5w1r0n3fz'
+const unknownId = '01jd6y8m5qe8btc4y5w1r0n3fz'
 const metadata = { ticket: 'OPS-12' }
 
 type Body = () => Record<string, unknown>
 
 const onCatalogue: Make = async ({ server }) => {
-  await catalogueOf(server)
+  await catalogFor(server)
   return {}
 }
 const onProduct =
@@ -31,11 +31,11 @@ const onProduct =
 const onPrice =
   (body?: Body): Make =>
   async ({ server }) => ({
-    params: { id: await insertedPrice(server, (await catalogueOf(server)).product) },
+    params: { id: await insertedPrice(server, (await catalogFor(server)).product) },
     body: body?.(),
   })
 
-/** The caller's own, so that a project's role decides even then. */
+/** An order of the caller in a project: the project's role decides even for one's own orders. */
 const onOrder =
   ({
     where = 'active',
@@ -84,7 +84,7 @@ const onSubscription =
     }
   }
 
-/** The page of a session, which anybody may see. */
+/** The payment page of a session, which is public. */
 const onPage =
   (status: 'open' | 'complete' | 'expired' = 'open', body?: Body): Make =>
   async ({ server, caller }) => {
@@ -92,13 +92,16 @@ const onPage =
     return { params: { id: await insertedCheckout(server, order, status) }, body: body?.() }
   }
 
-const onQuestion: Make = async ({ server, caller }) => {
+const onConfirmation: Make = async ({ server, caller }) => {
   const order = await insertedOrder(server, caller.id)
   const id = await insertedCheckout(server, order)
-  return { params: { id }, body: { payment: await insertedQuestion(server, order, id), decision: 'confirm' } }
+  return {
+    params: { id },
+    body: { payment: await insertedConfirmation(server, order, id), decision: 'confirm' },
+  }
 }
 
-const ofProject =
+const inProject =
   (insert: (scene: Scene, projectId?: string) => Promise<unknown>): Make =>
   async (scene) => {
     const project = await insertedProject(scene)
@@ -106,8 +109,8 @@ const ofProject =
     await insert(scene, project)
     return { query: { project_id: project }, project }
   }
-const ofNoProject: Make = () => ({ query: { project_id: `prj_${nobodys}` } })
-const ownAlone =
+const inUnknownProject: Make = () => ({ query: { project_id: `prj_${unknownId}` } })
+const inOwnWorkspace =
   (insert: (scene: Scene) => Promise<unknown>): Make =>
   async (scene) => {
     await insert(scene)
@@ -139,7 +142,7 @@ const ordering =
   (where: Where = 'active'): Make =>
   async (scene) => {
     const project = await projectFor(scene, where)
-    const { price } = await catalogueOf(scene.server)
+    const { price } = await catalogFor(scene.server)
     return {
       project,
       body: { project_id: project, items: [{ price_id: price, quantity: randomInt(1, 1000) }], metadata },
@@ -148,7 +151,7 @@ const ordering =
 
 const checkoutFields = () => ({ ...pages, expires_in_seconds: randomInt(1800, 86_400), metadata })
 
-/** By a session for an order that is there already, so that the session alone is told of. */
+/** A session for an existing order, so that the operation emits only the session's event. */
 const checkingOut =
   (where: Where = 'active'): Make =>
   async (scene) => {
@@ -163,21 +166,21 @@ export const paymentsFixtures = {
   updateProduct: { make: onProduct(productChange) },
   listPrices: {
     make: onCatalogue,
-    others: { 404: () => ({ query: { product_id: `prod_${nobodys}` } }) },
+    others: { 404: () => ({ query: { product_id: `prod_${unknownId}` } }) },
   },
   createPrice: {
-    make: async ({ server }) => ({ body: priceFields((await catalogueOf(server)).product) }),
-    others: { 404: () => ({ body: priceFields(`prod_${nobodys}`) }) },
+    make: async ({ server }) => ({ body: priceFields((await catalogFor(server)).product) }),
+    others: { 404: () => ({ body: priceFields(`prod_${unknownId}`) }) },
   },
   getPrice: { make: onPrice() },
   updatePrice: { make: onPrice(() => ({ active: false })) },
-  listOrders: { make: ofProject(addOrder), own: ownAlone(addOrder), others: { 404: ofNoProject } },
+  listOrders: { make: inProject(addOrder), own: inOwnWorkspace(addOrder), others: { 404: inUnknownProject } },
   createOrder: {
     make: ordering(),
     own: ordering('own'),
     others: {
       404: async (scene) => ({
-        body: { ...(await ordering('own')(scene)).body, project_id: `prj_${nobodys}` },
+        body: { ...(await ordering('own')(scene)).body, project_id: `prj_${unknownId}` },
       }),
       409: ordering('archived'),
     },
@@ -209,16 +212,16 @@ export const paymentsFixtures = {
     make: checkingOut(),
     own: checkingOut('own'),
     others: {
-      404: () => ({ body: { order_id: `ord_${nobodys}`, ...checkoutFields() } }),
+      404: () => ({ body: { order_id: `ord_${unknownId}`, ...checkoutFields() } }),
       409: checkingOut('archived'),
     },
   },
   getCheckout: { make: onCheckout(), own: onCheckout('own') },
   expireCheckout: { make: onCheckout(), own: onCheckout('own'), others: { 409: onCheckout('archived') } },
   listSubscriptions: {
-    make: ofProject(addSubscription),
-    own: ownAlone(addSubscription),
-    others: { 404: ofNoProject },
+    make: inProject(addSubscription),
+    own: inOwnWorkspace(addSubscription),
+    others: { 404: inUnknownProject },
   },
   getSubscription: { make: onSubscription('active'), own: onSubscription('active', 'own') },
   cancelSubscription: {
@@ -238,8 +241,8 @@ export const paymentsFixtures = {
     others: { 409: () => ({ body: { to: '2026-01-01T00:00:00Z' } }) },
   },
   receiveStripeEvent: {
-    make: stripeTells('customer.created'),
-    others: { 503: stripeTells('checkout.session.completed') },
+    make: stripeEventOf('customer.created'),
+    others: { 503: stripeEventOf('checkout.session.completed') },
   },
   showPayPage: { make: onPage(), others: { 410: onPage('expired') } },
   payCheckout: {
@@ -250,16 +253,16 @@ export const paymentsFixtures = {
     },
   },
   confirmPayment: {
-    make: onQuestion,
-    others: { 410: onPage('expired', () => ({ payment: `pay_${nobodys}`, decision: 'confirm' })) },
+    make: onConfirmation,
+    others: { 410: onPage('expired', () => ({ payment: `pay_${unknownId}`, decision: 'confirm' })) },
   },
   returnFromGateway: { make: onPage() },
 } satisfies Partial<Record<OperationId, Fixture>>
 
-/** Of a gateway that the servers of these tests do not have: 404, whatever is asked, but with the settings below. */
-export const unserved: OperationId[] = ['receiveStripeEvent']
+/** Operations of a gateway that is not configured: always 404, except with the settings below. */
+export const unconfiguredOperations: OperationId[] = ['receiveStripeEvent']
 
-/** For a server with that gateway. Nobody is there to be asked. */
+/** The environment of a server with that gateway, which is unreachable. */
 export const stripeEnv = {
   PAYMENT_GATEWAY: 'stripe',
   STRIPE_SECRET_KEY: 'sk_test_contract',
@@ -267,8 +270,8 @@ export const stripeEnv = {
   STRIPE_API_BASE: 'http://127.0.0.1:9',
 }
 
-/** An event with a signature of Stripe's own (https://docs.stripe.com/webhooks/signature). */
-function stripeTells(type: string): Make {
+/** A signed webhook (https://docs.stripe.com/webhooks/signature). */
+function stripeEventOf(type: string): Make {
   return () => {
     const body = { id: `evt_${fresh()}`, object: 'event', type, data: { object: { id: `obj_${fresh()}` } } }
     const at = Math.floor(Date.now() / 1000)

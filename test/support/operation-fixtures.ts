@@ -7,7 +7,7 @@ import { allScopes, type Scope } from '../../services/users/api-keys.ts'
 import { createClient, type Init, type Reply } from './client.ts'
 import { aiFixtures } from './operation-fixtures-ai.ts'
 import { fieldsOf, fieldsType, formOf, formType, type Attachment } from './contract-form.ts'
-import { paymentsFixtures, unserved } from './operation-fixtures-payments.ts'
+import { paymentsFixtures, unconfiguredOperations } from './operation-fixtures-payments.ts'
 import {
   forgetFirstEvents,
   insertedAvatar,
@@ -561,7 +561,7 @@ export const operationIds = Object.keys(operations) as OperationId[]
 export const infos = Object.values(operations) as Array<OperationInfo & { id: OperationId }>
 export const secured = infos.filter((info) => info.scopes !== null)
 /** What these servers answer with a success. */
-export const served = infos.filter(({ id }) => !unserved.includes(id))
+export const served = infos.filter(({ id }) => !unconfiguredOperations.includes(id))
 /** What is signed is read by who knows the signature. */
 export const withJson = infos.filter(
   ({ body }) => body?.contentTypes.includes('application/json') === true && body.raw !== true,

@@ -1,9 +1,9 @@
-// What becomes of orders, sessions and subscriptions, said a second time and as shortly as it can be: the model that the platform is held
-// against. Time is counted from the beginning, in ms; of the cards only what they do.
+// A minimal model of orders, sessions and subscriptions, to compare the platform with. Time is in ms since
+// the start of the test.
 import type { cards } from './catalog-fixtures.ts'
 
 export interface ModelOrder {
-  /** null until the list of orders has told it. */
+  /** null until it was read from the list of orders. */
   id: string | null
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   total: number
@@ -17,7 +17,7 @@ export interface ModelSession {
   status: 'open' | 'complete' | 'expired'
   ownsOrder: boolean
   expiresAt: number
-  /** What is under way. */
+  /** What the active payment attempt waits for. */
   awaits: 'nothing' | 'confirmation' | 'slow payment'
   slowUntil: number
 }
@@ -25,14 +25,14 @@ export interface ModelSession {
 export interface ModelSubscription {
   id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled'
-  /** How long a period is, and what it costs. */
+  /** The length and the price of a period. */
   length: number
   amount: number
-  /** When the first period began, and which one it is in. */
+  /** The start of the first period and the number of the current one. */
   anchor: number
   period: number
   renews: boolean
-  ending: boolean
+  cancelAtPeriodEnd: boolean
   tries: number
   dueAt: number | null
   orders: ModelOrder[]
@@ -40,10 +40,10 @@ export interface ModelSubscription {
 
 export const hour = 3_600_000
 export const day = 24 * hour
-const slowness = 3_000
-const retries = [1, 3, 5, 9, 14]
+const slowCardDelayMs = 3_000
+const retryDays = [1, 3, 5, 9, 14]
 
-export class Books {
+export class PaymentModel {
   now = 0
   orders: ModelOrder[] = []
   sessions: ModelSession[] = []
@@ -81,7 +81,7 @@ export class Books {
       anchor: 0,
       period: 0,
       renews: false,
-      ending: false,
+      cancelAtPeriodEnd: false,
       tries: 0,
       dueAt: null,
       orders: [],
@@ -96,12 +96,13 @@ export class Books {
 
   pay(session: ModelSession, card: keyof typeof cards): void {
     if (session.status !== 'open' || session.awaits === 'slow payment') return
-    session.awaits = card === 'asks' ? 'confirmation' : card === 'slow' ? 'slow payment' : 'nothing'
-    if (card === 'slow') session.slowUntil = this.now + slowness
-    if (card === 'pays' || card === 'paysOnce') this.#paid(session, card === 'pays')
+    session.awaits =
+      card === 'needsConfirmation' ? 'confirmation' : card === 'slow' ? 'slow payment' : 'nothing'
+    if (card === 'slow') session.slowUntil = this.now + slowCardDelayMs
+    if (card === 'succeeds' || card === 'renewalDeclined') this.#paid(session, card === 'succeeds')
   }
 
-  answer(session: ModelSession, confirmed: boolean): void {
+  confirm(session: ModelSession, confirmed: boolean): void {
     if (session.status !== 'open' || session.awaits !== 'confirmation') return
     session.awaits = 'nothing'
     if (confirmed) this.#paid(session, true)
@@ -129,7 +130,7 @@ export class Books {
     session.status = 'expired'
     session.awaits = 'nothing'
     if (!session.ownsOrder) return
-    if (session.order.subscription !== null) this.end(session.order.subscription)
+    if (session.order.subscription !== null) this.cancelSubscription(session.order.subscription)
     session.order.status = 'canceled'
   }
 
@@ -144,40 +145,40 @@ export class Books {
     order.status = order.refunded === order.total ? 'refunded' : 'partially_refunded'
   }
 
-  end(subscription: ModelSubscription): void {
+  cancelSubscription(subscription: ModelSubscription): void {
     Object.assign(subscription, { status: 'canceled', dueAt: null })
     const latest = subscription.orders.at(-1)!
     if (latest.status === 'pending') this.cancel(latest)
   }
 
-  /** Time goes by, and with it what is due, in its order. */
+  /** Moves the time forward and runs the due tasks in order. */
   advance(by: number): void {
     const to = this.now + by
-    for (let next = this.#next(to); next !== null; next = this.#next(to)) {
+    for (let next = this.#nextTask(to); next !== null; next = this.#nextTask(to)) {
       this.now = Math.max(this.now, next.at)
-      next.happens()
+      next.run()
     }
     this.now = to
   }
 
-  #next(to: number): { at: number; happens: () => void } | null {
-    const dues = [
+  #nextTask(to: number): { at: number; run: () => void } | null {
+    const tasks = [
       ...this.sessions
         .filter(({ awaits }) => awaits === 'slow payment')
-        .map((session) => ({ at: session.slowUntil, happens: () => this.#paid(session, true) })),
+        .map((session) => ({ at: session.slowUntil, run: () => this.#paid(session, true) })),
       ...this.sessions
         .filter(({ status, awaits }) => status === 'open' && awaits !== 'slow payment')
-        .map((session) => ({ at: session.expiresAt, happens: () => this.expire(session) })),
+        .map((session) => ({ at: session.expiresAt, run: () => this.expire(session) })),
       ...this.subscriptions
         .filter(({ dueAt }) => dueAt !== null)
-        .map((subscription) => ({ at: subscription.dueAt!, happens: () => this.#renew(subscription) })),
+        .map((subscription) => ({ at: subscription.dueAt!, run: () => this.#renew(subscription) })),
     ].filter(({ at }) => at <= to)
-    return dues.length === 0 ? null : dues.reduce((first, due) => (due.at < first.at ? due : first))
+    return tasks.length === 0 ? null : tasks.reduce((first, due) => (due.at < first.at ? due : first))
   }
 
   #renew(subscription: ModelSubscription): void {
-    const { status, ending, amount, renews, tries } = subscription
-    if (ending || tries > retries.length - 1) return this.end(subscription)
+    const { status, cancelAtPeriodEnd, amount, renews, tries } = subscription
+    if (cancelAtPeriodEnd || tries > retryDays.length - 1) return this.cancelSubscription(subscription)
     if (status === 'active') {
       subscription.period++
       this.addOrder(null, amount, subscription).status = renews ? 'paid' : 'pending'
@@ -187,7 +188,7 @@ export class Books {
       subscription,
       renews
         ? { dueAt: start + subscription.length }
-        : { status: 'past_due', tries: tries + 1, dueAt: start + retries[tries] * day },
+        : { status: 'past_due', tries: tries + 1, dueAt: start + retryDays[tries] * day },
     )
   }
 }

@@ -1,4 +1,5 @@
-// What Stripe's API answers with, in the shapes that its client publishes: the compiler holds them against the version that is pinned.
+// Objects of Stripe's API for tests. Their types are those of Stripe's package, so that they match the pinned
+// API version.
 import type { Stripe } from 'stripe'
 
 export type Session = Stripe.Checkout.Session
@@ -321,7 +322,7 @@ export interface NewInvoice {
   reason: 'subscription_create' | 'subscription_cycle'
   amount: number
   created: number
-  /** Of what it is paid with. */
+  /** The id of its payment intent. */
   intent: string
 }
 

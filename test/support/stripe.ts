@@ -1,5 +1,6 @@
-// A stand-in of Stripe's API: it keeps what it is asked to make, answers in Stripe's shapes and refuses as Stripe does, plays the customer and the
-// calendar when a test tells it to, and makes the signed events of what happens, which the test delivers, repeats and shuffles.
+// A fake of Stripe's API for tests. It stores objects, returns Stripe's shapes and errors, acts as the
+// customer and as the billing schedule on a test's command, and records the signed events, which the test
+// delivers, repeats and shuffles.
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -21,10 +22,13 @@ import {
 
 const version = '2026-10-28.endive'
 
-/** What goes wrong with a request: before anything is done, or `after` it is done and before the answer arrives. */
+/**
+ * A failure of a request: before it has an effect, or (`reset after`) after its effect and before its
+ * response.
+ */
 export type Fault = { status: number; retryAfter?: number } | 'hang' | 'reset' | 'reset after'
 
-export interface Asked {
+export interface RecordedRequest {
   method: string
   path: string
   params: any
@@ -39,60 +43,63 @@ export interface StripeEvent {
   body: string
 }
 
-export interface StripeStandIn {
+export interface FakeStripe {
   url: string
-  /** For a server that takes money by it. */
+  /** The environment of a server that uses this fake. */
   env: Record<string, string>
   secretKey: string
-  /** Everything that it was asked, in order. */
-  asked: Asked[]
-  /** What has happened, in order, of all types that Stripe has for it. */
+  /** All requests, in order. */
+  requests: RecordedRequest[]
+  /** All events, in order, including types that the platform ignores. */
   events: StripeEvent[]
   sessions: Map<string, Session>
   subscriptions: Map<string, Subscription>
   invoices: Map<string, Invoice>
   refunds: Map<string, Refund>
-  /** What becomes of refunds when they are made. */
-  refundsBecome: 'succeeded' | 'pending' | 'failed'
-  /** Lets the next requests fail whose method and path match; for ever without `times`. */
+  /** The status that new refunds reach immediately. */
+  refundOutcome: 'succeeded' | 'pending' | 'failed'
+  /** Makes the next requests fail whose method and path match `on`; all of them without `times`. */
   fail(fault: Fault, options?: { on?: RegExp; times?: number }): void
-  /** Holds back the answer to the next request whose method and path match, as it is when it is asked, until `release` is called. */
-  hold(on: RegExp): { asked: Promise<void>; release: () => void }
-  /** Nothing fails any more. */
-  heal(): void
-  /** What was asked with which key is a day old, and forgotten. */
-  forget(): void
-  /** Of a checkout session of the platform's. */
+  /**
+   * Delays the response to the next matching request until `release` is called. The response is computed
+   * before the delay.
+   */
+  holdResponse(on: RegExp): { received: Promise<void>; release: () => void }
+  /** Removes all faults. */
+  clearFaults(): void
+  /** Forgets all idempotency keys, as Stripe does after a day. */
+  forgetIdempotencyKeys(): void
+  /** The Stripe session of a checkout session of the platform. */
   sessionFor(checkoutId: string): Session
   customer: {
     /** Pays by a card. */
     pay(session: Session): void
-    /** Pays by a bank that takes its time. */
-    order(session: Session): void
-    /** The bank is done. */
-    arrive(session: Session, paid: boolean): void
-    /** Turns on that a subscription ends with its period, on Stripe's own page. */
+    /** Pays by a slow bank payment. */
+    payByBank(session: Session): void
+    /** Completes or fails a bank payment. */
+    finishBankPayment(session: Session, paid: boolean): void
+    /** Cancels a subscription at period end, in the customer portal. */
     cancel(subscription: Subscription): void
   }
-  calendar: {
+  billing: {
     expire(session: Session): void
-    /** The next period begins, and its invoice is paid or not. */
+    /** Starts the next period; its invoice is paid or fails. */
     renew(subscription: Subscription, paid: boolean): Invoice
-    /** An invoice that is open is tried again. */
+    /** Charges an open invoice again. */
     retry(invoice: Invoice, paid: boolean): void
     void(invoice: Invoice): void
     end(subscription: Subscription): void
-    concludeRefund(refund: Refund, status: 'succeeded' | 'failed'): void
+    completeRefund(refund: Refund, status: 'succeeded' | 'failed'): void
   }
-  /** The same change, told by another event, as Stripe does at times. */
-  twin(event: StripeEvent): StripeEvent
-  /** A signature of Stripe's own, or of somebody else at another time. */
+  /** Another event with another id about the same change, as Stripe sometimes sends. */
+  duplicateEvent(event: StripeEvent): StripeEvent
+  /** Signs a body as Stripe does, optionally with another secret or time. */
   sign(body: string, options?: { secret?: string; timestamp?: number }): string
-  /** Delivers an event to a server of the platform's. */
+  /** Delivers an event to a server of the platform. */
   deliver(server: string, event: StripeEvent): Promise<Response>
 }
 
-class Refusal extends Error {
+class StripeError extends Error {
   status: number
   error: Record<string, unknown>
 
@@ -103,16 +110,16 @@ class Refusal extends Error {
   }
 }
 
-/** Open until the end of the test. */
-export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStandIn> {
+/** Starts the fake until the end of the test. */
+export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeStripe> {
   const secretKey = `sk_test_${random()}`
   const webhookSecret = `whsec_${random()}`
   const intents = new Map<string, Intent & { refunded: number }>()
   const answers = new Map<string, { request: string; status: number; body: string }>()
-  const holds: Array<{ on: RegExp; asked: () => void; released: Promise<void> }> = []
+  const heldResponses: Array<{ on: RegExp; received: () => void; released: Promise<void> }> = []
   const faults: Array<{ fault: Fault; on: RegExp; times: number }> = []
-  /** What a session is of, for when it is paid. */
-  const wanted = new Map<string, { items: any[]; metadata: Record<string, string> }>()
+  /** The items and metadata of each session, for when it is paid. */
+  const pendingItems = new Map<string, { items: any[]; metadata: Record<string, string> }>()
   let counter = 0
   const newId = (prefix: string): string => `${prefix}_${(++counter).toString().padStart(6, '0')}${random(8)}`
   const now = (): number => Math.floor(Date.now() / 1000)
@@ -131,7 +138,7 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-  const standIn: StripeStandIn = {
+  const fake: FakeStripe = {
     url,
     env: {
       PAYMENT_GATEWAY: 'stripe',
@@ -140,30 +147,30 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
       STRIPE_API_BASE: url,
     },
     secretKey,
-    asked: [],
+    requests: [],
     events: [],
     sessions: new Map(),
     subscriptions: new Map(),
     invoices: new Map(),
     refunds: new Map(),
-    refundsBecome: 'succeeded',
+    refundOutcome: 'succeeded',
     fail(fault, { on = /./, times = Infinity } = {}) {
       faults.push({ fault, on, times })
     },
-    hold(on) {
-      const asked = Promise.withResolvers<void>()
+    holdResponse(on) {
+      const received = Promise.withResolvers<void>()
       const released = Promise.withResolvers<void>()
-      holds.push({ on, asked: asked.resolve, released: released.promise })
-      return { asked: asked.promise, release: released.resolve }
+      heldResponses.push({ on, received: received.resolve, released: released.promise })
+      return { received: received.promise, release: released.resolve }
     },
-    heal() {
+    clearFaults() {
       faults.length = 0
     },
-    forget() {
+    forgetIdempotencyKeys() {
       answers.clear()
     },
     sessionFor(checkoutId) {
-      const found = [...standIn.sessions.values()].filter(
+      const found = [...fake.sessions.values()].filter(
         (session) => session.metadata?.checkout_id === checkoutId,
       )
       if (found.length !== 1) throw new Error(`${checkoutId} has ${found.length} sessions`)
@@ -172,13 +179,13 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
     customer: {
       pay(session) {
         complete(session, 'succeeded')
-        tell('checkout.session.completed', session)
+        emit('checkout.session.completed', session)
       },
-      order(session) {
+      payByBank(session) {
         complete(session, 'processing')
-        tell('checkout.session.completed', session)
+        emit('checkout.session.completed', session)
       },
-      arrive(session, paid) {
+      finishBankPayment(session, paid) {
         const intent = intents.get(session.payment_intent as string)!
         Object.assign(
           intent,
@@ -190,59 +197,59 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
               },
         )
         if (paid) session.payment_status = 'paid'
-        tell(
+        emit(
           paid ? 'checkout.session.async_payment_succeeded' : 'checkout.session.async_payment_failed',
           session,
         )
       },
       cancel(subscription) {
-        // As the customer portal does it where the billing is flexible.
+        // The customer portal does this for subscriptions with flexible billing.
         Object.assign(subscription, {
           cancel_at: subscription.items.data[0].current_period_end,
           canceled_at: now(),
         })
-        tell('customer.subscription.updated', subscription)
+        emit('customer.subscription.updated', subscription)
       },
     },
-    calendar: {
+    billing: {
       expire,
       renew(subscription, paid) {
         const [item] = subscription.items.data
         const { interval, interval_count: count } = item.plan
         Object.assign(item, {
           current_period_start: item.current_period_end,
-          current_period_end: later(item.current_period_end, {
+          current_period_end: addPeriod(item.current_period_end, {
             interval: interval as Interval['interval'],
             interval_count: count,
           }),
         })
-        tell('customer.subscription.updated', subscription)
+        emit('customer.subscription.updated', subscription)
         const invoice = invoiceFor(subscription, 'subscription_cycle', item.current_period_start)
-        tell('invoice.created', invoice)
-        tell('invoice.finalized', invoice)
-        attempt(invoice, paid)
+        emit('invoice.created', invoice)
+        emit('invoice.finalized', invoice)
+        tryInvoice(invoice, paid)
         return invoice
       },
-      retry: attempt,
+      retry: tryInvoice,
       void(invoice) {
         Object.assign(invoice, { status: 'void', amount_remaining: 0 })
         invoice.status_transitions.voided_at = now()
-        tell('invoice.voided', invoice)
-        const subscription = standIn.subscriptions.get(
+        emit('invoice.voided', invoice)
+        const subscription = fake.subscriptions.get(
           invoice.parent!.subscription_details!.subscription as string,
         )!
         subscription.status = 'active'
-        tell('customer.subscription.updated', subscription)
+        emit('customer.subscription.updated', subscription)
       },
       end,
-      concludeRefund(refund, status) {
-        conclude(refund, status)
-        tell('refund.updated', refund)
-        if (status === 'failed') tell('refund.failed', refund)
-        tell('charge.refund.updated', refund)
+      completeRefund(refund, status) {
+        setRefundStatus(refund, status)
+        emit('refund.updated', refund)
+        if (status === 'failed') emit('refund.failed', refund)
+        emit('charge.refund.updated', refund)
       },
     },
-    twin: ({ type, body }) => signable(type, JSON.parse(body).data.object),
+    duplicateEvent: ({ type, body }) => newEvent(type, JSON.parse(body).data.object),
     sign: (payload, { secret = webhookSecret, timestamp } = {}) =>
       Stripe.webhooks.generateTestHeaderString({
         payload,
@@ -254,15 +261,15 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
         method: 'POST',
         headers: {
           'content-type': 'application/json; charset=utf-8',
-          'stripe-signature': standIn.sign(body),
+          'stripe-signature': fake.sign(body),
         },
         body,
       })
     },
   }
-  return standIn
+  return fake
 
-  function signable(type: string, object: unknown): StripeEvent {
+  function newEvent(type: string, object: unknown): StripeEvent {
     const id = newId('evt')
     const event = {
       id,
@@ -278,8 +285,8 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
     return { id, type, body: JSON.stringify(event, null, 2) }
   }
 
-  function tell(type: string, object: object): void {
-    standIn.events.push(signable(type, structuredClone(object)))
+  function emit(type: string, object: object): void {
+    fake.events.push(newEvent(type, structuredClone(object)))
   }
 
   function answer(request: IncomingMessage, response: ServerResponse, body: string): void {
@@ -287,10 +294,17 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
     const method = request.method!
     const text = method === 'POST' ? body : searchParams.toString()
     const key = (request.headers['idempotency-key'] as string | undefined) ?? null
-    const seen: Asked = { method, path: pathname, params: parsed(text), key, replayed: false, status: 0 }
-    standIn.asked.push(seen)
+    const recorded: RecordedRequest = {
+      method,
+      path: pathname,
+      params: parseForm(text),
+      key,
+      replayed: false,
+      status: 0,
+    }
+    fake.requests.push(recorded)
     const send = (status: number, json: string, headers: Record<string, string> = {}): void => {
-      seen.status = status
+      recorded.status = status
       const write = (): void => {
         response.writeHead(status, {
           'content-type': 'application/json',
@@ -301,10 +315,10 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
         })
         response.end(json)
       }
-      const at = holds.findIndex(({ on }) => on.test(`${method} ${pathname}`))
+      const at = heldResponses.findIndex(({ on }) => on.test(`${method} ${pathname}`))
       if (at === -1) return write()
-      const [{ asked, released }] = holds.splice(at, 1)
-      asked()
+      const [{ received, released }] = heldResponses.splice(at, 1)
+      received()
       void released.then(write)
     }
     const found = faults.find(({ on, times }) => times > 0 && on.test(`${method} ${pathname}`))
@@ -320,7 +334,7 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
           error: {
             type: fault.status === 429 ? 'invalid_request_error' : 'api_error',
             code,
-            message: 'This went wrong.',
+            message: 'Simulated failure.',
           },
         }),
         fault.retryAfter === undefined ? {} : { 'retry-after': String(fault.retryAfter) },
@@ -332,73 +346,75 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
       requireAuthorized(request)
       if (known !== undefined) {
         if (known.request !== digest)
-          throw new Refusal(400, {
+          throw new StripeError(400, {
             type: 'idempotency_error',
             message:
-              'Keys for idempotent requests can only be used with the same parameters they were first used with.',
+              'Keys for idempotent requests can only be used with the same parameters ' +
+              'they were first used with.',
           })
-        seen.replayed = true
+        recorded.replayed = true
         if (fault === 'reset after') return void request.socket.destroy()
         return send(known.status, known.body, { 'idempotent-replayed': 'true' })
       }
-      const result = JSON.stringify(route(method, pathname, seen.params))
+      const result = JSON.stringify(route(method, pathname, recorded.params))
       if (key !== null && method === 'POST') answers.set(key, { request: digest, status: 200, body: result })
       if (fault === 'reset after') return void request.socket.destroy()
       send(200, result)
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error
+      if (!(error instanceof StripeError)) throw error
       send(error.status, JSON.stringify({ error: error.error }))
     }
   }
 
   function requireAuthorized({ headers }: IncomingMessage): void {
     if (headers.authorization !== `Bearer ${secretKey}`)
-      throw new Refusal(401, { message: `Invalid API Key provided: ${headers.authorization?.slice(7)}` })
+      throw new StripeError(401, { message: `Invalid API Key provided: ${headers.authorization?.slice(7)}` })
     if (headers['stripe-version'] !== version)
-      throw new Refusal(400, { message: `Invalid Stripe API version: ${headers['stripe-version']}` })
+      throw new StripeError(400, { message: `Invalid Stripe API version: ${headers['stripe-version']}` })
   }
 
   function route(method: string, path: string, params: any): unknown {
     const [, , ...parts] = path.split('/')
     const [resource, id, action] = parts[0] === 'checkout' ? [parts[1], parts[2], parts[3]] : parts
-    const what = `${method} ${resource}${id === undefined ? '' : '/{id}'}${action === undefined ? '' : `/${action}`}`
+    const idPart = id === undefined ? '' : '/{id}'
+    const what = `${method} ${resource}${idPart}${action === undefined ? '' : `/${action}`}`
     switch (what) {
       case 'POST sessions':
         return createSession(params)
       case 'GET sessions/{id}':
-        return shownSession(held(standIn.sessions, id, 'checkout.session'), params)
+        return toSession(find(fake.sessions, id, 'checkout.session'), params)
       case 'POST sessions/{id}/expire':
-        return expireByRequest(held(standIn.sessions, id, 'checkout.session'))
+        return expireByRequest(find(fake.sessions, id, 'checkout.session'))
       case 'GET subscriptions/{id}':
-        return held(standIn.subscriptions, id, 'subscription')
+        return find(fake.subscriptions, id, 'subscription')
       case 'POST subscriptions/{id}':
-        return updateSubscription(held(standIn.subscriptions, id, 'subscription'), params)
+        return updateSubscription(find(fake.subscriptions, id, 'subscription'), params)
       case 'DELETE subscriptions/{id}':
-        return cancelSubscription(held(standIn.subscriptions, id, 'subscription'))
+        return cancelSubscription(find(fake.subscriptions, id, 'subscription'))
       case 'GET invoices':
-        return listed(
+        return listPage(
           '/v1/invoices',
-          standIn.invoices,
+          fake.invoices,
           params,
           (invoice) => invoice.parent!.subscription_details!.subscription === params.subscription,
-          shownInvoice,
+          toInvoice,
         )
       case 'GET invoices/{id}':
-        return shownInvoice(held(standIn.invoices, id, 'invoice'), params)
+        return toInvoice(find(fake.invoices, id, 'invoice'), params)
       case 'POST refunds':
         return createRefund(params)
       case 'GET refunds':
-        return listed(
+        return listPage(
           '/v1/refunds',
-          standIn.refunds,
+          fake.refunds,
           params,
           (refund) => refund.payment_intent === params.payment_intent,
           (refund) => refund,
         )
       case 'GET refunds/{id}':
-        return held(standIn.refunds, id, 'refund')
+        return find(fake.refunds, id, 'refund')
       default:
-        throw new Refusal(404, { message: `Unrecognized request URL (${method}: ${path}).` })
+        throw new StripeError(404, { message: `Unrecognized request URL (${method}: ${path}).` })
     }
   }
 
@@ -416,46 +432,49 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
     ])
     const { mode, line_items: items = [], success_url: successUrl, metadata = {} } = params
     const recurring = mode === 'subscription'
-    if (mode !== 'payment' && !recurring) throw new Refusal(400, { param: 'mode', message: 'Invalid mode' })
+    if (mode !== 'payment' && !recurring)
+      throw new StripeError(400, { param: 'mode', message: 'Invalid mode' })
     if (successUrl === undefined)
-      throw new Refusal(400, {
+      throw new StripeError(400, {
         code: 'parameter_missing',
         param: 'success_url',
         message: 'Missing required param: success_url.',
       })
     if ((recurring ? params.payment_intent_data : params.subscription_data) !== undefined)
-      throw new Refusal(400, { message: `You can not pass these in \`${mode}\` mode.` })
+      throw new StripeError(400, { message: `You can not pass these in \`${mode}\` mode.` })
     if (items.length === 0 || items.length > (recurring ? 20 : 100))
-      throw new Refusal(400, { param: 'line_items', message: 'Invalid number of line items' })
+      throw new StripeError(400, { param: 'line_items', message: 'Invalid number of line items' })
     const expiresAt = Number(params.expires_at ?? now() + 86_400)
     if (expiresAt < now() + 1800 || expiresAt > now() + 86_400)
-      throw new Refusal(400, {
+      throw new StripeError(400, {
         param: 'expires_at',
         message:
-          'The `expires_at` timestamp must be between 30 minutes and 24 hours from Checkout Session creation.',
+          'The `expires_at` timestamp must be between 30 minutes and 24 hours ' +
+          'from Checkout Session creation.',
       })
     const currency = items[0].price_data.currency
     let amount = 0
     for (const [i, { quantity, price_data: price }] of items.entries()) {
       const unit = Number(price.unit_amount)
       if (!Number.isInteger(unit) || unit < 0)
-        throw new Refusal(400, {
+        throw new StripeError(400, {
           code: 'parameter_invalid_integer',
           param: `line_items[${i}][price_data][unit_amount]`,
           message: `Invalid integer: ${price.unit_amount}`,
         })
       if (price.currency !== currency || !price.product_data?.name)
-        throw new Refusal(400, { param: `line_items[${i}][price_data]`, message: 'Invalid price_data' })
+        throw new StripeError(400, { param: `line_items[${i}][price_data]`, message: 'Invalid price_data' })
       if ((price.recurring !== undefined) !== recurring)
-        throw new Refusal(400, {
+        throw new StripeError(400, {
           param: `line_items[${i}]`,
           message:
-            'You must provide at least one recurring price in `subscription` mode, and none in `payment` mode.',
+            'You must provide at least one recurring price in `subscription` mode, ' +
+            'and none in `payment` mode.',
         })
       amount += unit * Number(quantity)
     }
     if (amount > 99_999_999)
-      throw new Refusal(400, {
+      throw new StripeError(400, {
         code: 'amount_too_large',
         message: "The Checkout Session's total amount must be no more than 99999999.",
       })
@@ -472,15 +491,15 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
       created: now(),
       expiresAt,
     })
-    standIn.sessions.set(id, session)
-    wanted.set(id, {
+    fake.sessions.set(id, session)
+    pendingItems.set(id, {
       items,
       metadata: (recurring ? params.subscription_data : params.payment_intent_data)?.metadata ?? {},
     })
     return session
   }
 
-  function shownSession(session: Session, { expand = [] }: { expand?: string[] }): object {
+  function toSession(session: Session, { expand = [] }: { expand?: string[] }): object {
     return expand.includes('payment_intent') && session.payment_intent !== null
       ? { ...session, payment_intent: intents.get(session.payment_intent as string) }
       : session
@@ -488,7 +507,7 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
 
   function complete(session: Session, status: 'succeeded' | 'processing'): void {
     if (session.status !== 'open') throw new Error(`${session.id} is ${session.status}`)
-    const { items, metadata } = wanted.get(session.id)!
+    const { items, metadata } = pendingItems.get(session.id)!
     Object.assign(session, {
       status: 'complete',
       payment_status: status === 'succeeded' ? 'paid' : 'unpaid',
@@ -497,7 +516,7 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
     if (session.mode === 'payment') {
       const intent = newIntent(session.amount_total!, session.currency!, metadata, status)
       session.payment_intent = intent.id
-      tell(`payment_intent.${status}`, intent)
+      emit(`payment_intent.${status}`, intent)
       return
     }
     const [
@@ -520,19 +539,19 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
       recurring: every,
       metadata,
       start,
-      end: later(start, every),
+      end: addPeriod(start, every),
     })
-    standIn.subscriptions.set(subscription.id, subscription)
-    tell('customer.subscription.created', subscription)
+    fake.subscriptions.set(subscription.id, subscription)
+    emit('customer.subscription.created', subscription)
     const invoice = invoiceFor(subscription, 'subscription_create', start)
     Object.assign(session, {
       subscription: subscription.id,
       invoice: invoice.id,
       customer: subscription.customer,
     })
-    tell('invoice.created', invoice)
-    tell('invoice.finalized', invoice)
-    if (status === 'succeeded') attempt(invoice, true)
+    emit('invoice.created', invoice)
+    emit('invoice.finalized', invoice)
+    if (status === 'succeeded') tryInvoice(invoice, true)
     else Object.assign(invoice, { attempted: true, attempt_count: 1 })
   }
 
@@ -559,15 +578,13 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
     const amount = plan.amount! * quantity
     const intent = newIntent(amount, subscription.currency, {}, 'processing')
     const invoice = invoiceOf({ id: newId('in'), subscription, reason, amount, created, intent: intent.id })
-    standIn.invoices.set(invoice.id, invoice)
+    fake.invoices.set(invoice.id, invoice)
     subscription.latest_invoice = invoice.id
     return invoice
   }
 
-  function attempt(invoice: Invoice, paid: boolean): void {
-    const subscription = standIn.subscriptions.get(
-      invoice.parent!.subscription_details!.subscription as string,
-    )!
+  function tryInvoice(invoice: Invoice, paid: boolean): void {
+    const subscription = fake.subscriptions.get(invoice.parent!.subscription_details!.subscription as string)!
     const [payment] = invoice.payments!.data
     Object.assign(invoice, { attempted: true, attempt_count: invoice.attempt_count + 1 })
     if (paid) {
@@ -578,24 +595,26 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
         status: 'succeeded',
         amount_received: invoice.total,
       })
-      tell('invoice.paid', invoice)
-      tell('invoice.payment_succeeded', invoice)
-    } else tell('invoice.payment_failed', invoice)
+      emit('invoice.paid', invoice)
+      emit('invoice.payment_succeeded', invoice)
+    } else emit('invoice.payment_failed', invoice)
     const status = paid ? 'active' : 'past_due'
     if (subscription.status === status || subscription.status === 'canceled') return
     subscription.status = status
-    tell('customer.subscription.updated', subscription)
+    emit('customer.subscription.updated', subscription)
   }
 
   function expire(session: Session): void {
     Object.assign(session, { status: 'expired', url: null })
-    tell('checkout.session.expired', session)
+    emit('checkout.session.expired', session)
   }
 
   function expireByRequest(session: Session): Session {
     if (session.status !== 'open')
-      throw new Refusal(400, {
-        message: `Only Checkout Sessions with a status in ["open"] can be expired. This Checkout Session has a status of \`${session.status}\`.`,
+      throw new StripeError(400, {
+        message:
+          'Only Checkout Sessions with a status in ["open"] can be expired. ' +
+          `This Checkout Session has a status of \`${session.status}\`.`,
       })
     expire(session)
     return session
@@ -604,24 +623,24 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
   function updateSubscription(subscription: Subscription, params: any): Subscription {
     requireKnown(params, ['cancel_at_period_end', 'cancel_at'])
     if (subscription.status === 'canceled')
-      throw new Refusal(400, {
+      throw new StripeError(400, {
         message: 'A canceled subscription can only update its cancellation_details and metadata.',
       })
     if (params.cancel_at === '') Object.assign(subscription, { cancel_at: null, canceled_at: null })
     if (params.cancel_at_period_end !== undefined) {
-      const ends = params.cancel_at_period_end === 'true'
+      const atPeriodEnd = params.cancel_at_period_end === 'true'
       Object.assign(subscription, {
-        cancel_at_period_end: ends,
-        cancel_at: ends ? subscription.items.data[0].current_period_end : null,
-        canceled_at: ends ? now() : null,
+        cancel_at_period_end: atPeriodEnd,
+        cancel_at: atPeriodEnd ? subscription.items.data[0].current_period_end : null,
+        canceled_at: atPeriodEnd ? now() : null,
       })
     }
-    tell('customer.subscription.updated', subscription)
+    emit('customer.subscription.updated', subscription)
     return subscription
   }
 
   function cancelSubscription(subscription: Subscription): Subscription {
-    if (subscription.status === 'canceled') throw missing('subscription', subscription.id)
+    if (subscription.status === 'canceled') throw notFound('subscription', subscription.id)
     end(subscription)
     return subscription
   }
@@ -632,26 +651,26 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
       ended_at: now(),
       canceled_at: subscription.canceled_at ?? now(),
     })
-    tell('customer.subscription.deleted', subscription)
+    emit('customer.subscription.deleted', subscription)
   }
 
-  function shownInvoice(invoice: Invoice, { expand = [] }: { expand?: string[] }): object {
-    const { payments, ...shown } = invoice
-    return expand.includes('payments') ? { ...shown, payments } : shown
+  function toInvoice(invoice: Invoice, { expand = [] }: { expand?: string[] }): object {
+    const { payments, ...invoiceFields } = invoice
+    return expand.includes('payments') ? { ...invoiceFields, payments } : invoiceFields
   }
 
   function createRefund(params: any): Refund {
     requireKnown(params, ['payment_intent', 'amount', 'metadata'])
-    const intent = held(intents, params.payment_intent, 'payment_intent')
+    const intent = find(intents, params.payment_intent, 'payment_intent')
     const left = intent.amount_received - intent.refunded
     const amount = params.amount === undefined ? left : Number(params.amount)
     if (left <= 0)
-      throw new Refusal(400, {
+      throw new StripeError(400, {
         code: 'charge_already_refunded',
         message: 'Charge has already been refunded.',
       })
     if (!Number.isInteger(amount) || amount < 1 || amount > left)
-      throw new Refusal(400, {
+      throw new StripeError(400, {
         param: 'amount',
         message: `Refund amount (${params.amount}) is greater than unrefunded amount on charge (${left})`,
       })
@@ -665,17 +684,17 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
       status: 'pending',
     })
     intent.refunded += amount
-    standIn.refunds.set(refund.id, refund)
-    tell('refund.created', refund)
-    if (standIn.refundsBecome !== 'pending') {
-      conclude(refund, standIn.refundsBecome)
-      tell('refund.updated', refund)
-      tell('charge.refunded', { id: newId('ch'), object: 'charge', payment_intent: intent.id })
+    fake.refunds.set(refund.id, refund)
+    emit('refund.created', refund)
+    if (fake.refundOutcome !== 'pending') {
+      setRefundStatus(refund, fake.refundOutcome)
+      emit('refund.updated', refund)
+      emit('charge.refunded', { id: newId('ch'), object: 'charge', payment_intent: intent.id })
     }
     return refund
   }
 
-  function conclude(refund: Refund, status: 'succeeded' | 'failed'): void {
+  function setRefundStatus(refund: Refund, status: 'succeeded' | 'failed'): void {
     refund.status = status
     if (status === 'succeeded') return
     refund.failure_reason = 'lost_or_stolen_card'
@@ -683,7 +702,7 @@ export async function startStripe(t: Pick<Test, 'teardown'>): Promise<StripeStan
   }
 }
 
-function listed<T extends { id: string; created: number }>(
+function listPage<T extends { id: string; created: number }>(
   path: string,
   all: Map<string, T>,
   params: any,
@@ -703,28 +722,28 @@ function listed<T extends { id: string; created: number }>(
   }
 }
 
-function held<T>(all: Map<string, T>, id: string, what: string): T {
+function find<T>(all: Map<string, T>, id: string, what: string): T {
   const found = all.get(id)
-  if (found === undefined) throw missing(what, id)
+  if (found === undefined) throw notFound(what, id)
   return found
 }
 
-function missing(what: string, id: string): Refusal {
-  return new Refusal(404, { code: 'resource_missing', param: 'id', message: `No such ${what}: '${id}'` })
+function notFound(what: string, id: string): StripeError {
+  return new StripeError(404, { code: 'resource_missing', param: 'id', message: `No such ${what}: '${id}'` })
 }
 
 function requireKnown(params: Record<string, unknown>, known: string[]): void {
   const unknown = Object.keys(params).find((name) => !known.includes(name) && name !== 'expand')
   if (unknown !== undefined)
-    throw new Refusal(400, {
+    throw new StripeError(400, {
       code: 'parameter_unknown',
       param: unknown,
       message: `Received unknown parameter: ${unknown}`,
     })
 }
 
-/** `a[b][0][c]=d` as objects and arrays. */
-function parsed(text: string): any {
+/** Parses `a[b][0][c]=d` to objects and arrays. */
+function parseForm(text: string): any {
   const root: any = {}
   for (const [name, value] of new URLSearchParams(text)) {
     const path = name.split(/[[\]]+/).filter((part) => part !== '')
@@ -737,8 +756,8 @@ function parsed(text: string): any {
   return root
 }
 
-/** The end of a period that begins then. */
-function later(start: number, { interval, interval_count: count }: Interval): number {
+/** The end of a period with this start. */
+function addPeriod(start: number, { interval, interval_count: count }: Interval): number {
   const at = new Date(start * 1000)
   if (interval === 'day' || interval === 'week')
     at.setUTCDate(at.getUTCDate() + count * (interval === 'week' ? 7 : 1))

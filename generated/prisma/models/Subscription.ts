@@ -56,7 +56,8 @@ export type SubscriptionMinAggregateOutputType = {
   latestOrderId: string | null
   gateway: string | null
   gatewayReference: string | null
-  toldAt: Date | null
+  syncedAt: Date | null
+  syncPending: boolean | null
   tries: number | null
   dueAt: Date | null
   abandoned: boolean | null
@@ -81,7 +82,8 @@ export type SubscriptionMaxAggregateOutputType = {
   latestOrderId: string | null
   gateway: string | null
   gatewayReference: string | null
-  toldAt: Date | null
+  syncedAt: Date | null
+  syncPending: boolean | null
   tries: number | null
   dueAt: Date | null
   abandoned: boolean | null
@@ -106,7 +108,8 @@ export type SubscriptionCountAggregateOutputType = {
   latestOrderId: number
   gateway: number
   gatewayReference: number
-  toldAt: number
+  syncedAt: number
+  syncPending: number
   card: number
   tries: number
   dueAt: number
@@ -147,7 +150,8 @@ export type SubscriptionMinAggregateInputType = {
   latestOrderId?: true
   gateway?: true
   gatewayReference?: true
-  toldAt?: true
+  syncedAt?: true
+  syncPending?: true
   tries?: true
   dueAt?: true
   abandoned?: true
@@ -172,7 +176,8 @@ export type SubscriptionMaxAggregateInputType = {
   latestOrderId?: true
   gateway?: true
   gatewayReference?: true
-  toldAt?: true
+  syncedAt?: true
+  syncPending?: true
   tries?: true
   dueAt?: true
   abandoned?: true
@@ -197,7 +202,8 @@ export type SubscriptionCountAggregateInputType = {
   latestOrderId?: true
   gateway?: true
   gatewayReference?: true
-  toldAt?: true
+  syncedAt?: true
+  syncPending?: true
   card?: true
   tries?: true
   dueAt?: true
@@ -311,7 +317,8 @@ export type SubscriptionGroupByOutputType = {
   latestOrderId: string | null
   gateway: string
   gatewayReference: string | null
-  toldAt: Date | null
+  syncedAt: Date | null
+  syncPending: boolean
   card: runtime.JsonValue | null
   tries: number
   dueAt: Date | null
@@ -361,7 +368,8 @@ export type SubscriptionWhereInput = {
   latestOrderId?: Prisma.StringNullableFilter<"Subscription"> | string | null
   gateway?: Prisma.StringFilter<"Subscription"> | string
   gatewayReference?: Prisma.StringNullableFilter<"Subscription"> | string | null
-  toldAt?: Prisma.DateTimeNullableFilter<"Subscription"> | Date | string | null
+  syncedAt?: Prisma.DateTimeNullableFilter<"Subscription"> | Date | string | null
+  syncPending?: Prisma.BoolFilter<"Subscription"> | boolean
   card?: Prisma.JsonNullableFilter<"Subscription">
   tries?: Prisma.IntFilter<"Subscription"> | number
   dueAt?: Prisma.DateTimeNullableFilter<"Subscription"> | Date | string | null
@@ -393,7 +401,8 @@ export type SubscriptionOrderByWithRelationInput = {
   latestOrderId?: Prisma.SortOrderInput | Prisma.SortOrder
   gateway?: Prisma.SortOrder
   gatewayReference?: Prisma.SortOrderInput | Prisma.SortOrder
-  toldAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  syncedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  syncPending?: Prisma.SortOrder
   card?: Prisma.SortOrderInput | Prisma.SortOrder
   tries?: Prisma.SortOrder
   dueAt?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -428,7 +437,8 @@ export type SubscriptionWhereUniqueInput = Prisma.AtLeast<{
   endedAt?: Prisma.DateTimeNullableFilter<"Subscription"> | Date | string | null
   latestOrderId?: Prisma.StringNullableFilter<"Subscription"> | string | null
   gateway?: Prisma.StringFilter<"Subscription"> | string
-  toldAt?: Prisma.DateTimeNullableFilter<"Subscription"> | Date | string | null
+  syncedAt?: Prisma.DateTimeNullableFilter<"Subscription"> | Date | string | null
+  syncPending?: Prisma.BoolFilter<"Subscription"> | boolean
   card?: Prisma.JsonNullableFilter<"Subscription">
   tries?: Prisma.IntFilter<"Subscription"> | number
   dueAt?: Prisma.DateTimeNullableFilter<"Subscription"> | Date | string | null
@@ -460,7 +470,8 @@ export type SubscriptionOrderByWithAggregationInput = {
   latestOrderId?: Prisma.SortOrderInput | Prisma.SortOrder
   gateway?: Prisma.SortOrder
   gatewayReference?: Prisma.SortOrderInput | Prisma.SortOrder
-  toldAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  syncedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  syncPending?: Prisma.SortOrder
   card?: Prisma.SortOrderInput | Prisma.SortOrder
   tries?: Prisma.SortOrder
   dueAt?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -495,7 +506,8 @@ export type SubscriptionScalarWhereWithAggregatesInput = {
   latestOrderId?: Prisma.StringNullableWithAggregatesFilter<"Subscription"> | string | null
   gateway?: Prisma.StringWithAggregatesFilter<"Subscription"> | string
   gatewayReference?: Prisma.StringNullableWithAggregatesFilter<"Subscription"> | string | null
-  toldAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Subscription"> | Date | string | null
+  syncedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Subscription"> | Date | string | null
+  syncPending?: Prisma.BoolWithAggregatesFilter<"Subscription"> | boolean
   card?: Prisma.JsonNullableWithAggregatesFilter<"Subscription">
   tries?: Prisma.IntWithAggregatesFilter<"Subscription"> | number
   dueAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Subscription"> | Date | string | null
@@ -519,7 +531,8 @@ export type SubscriptionCreateInput = {
   latestOrderId?: string | null
   gateway: string
   gatewayReference?: string | null
-  toldAt?: Date | string | null
+  syncedAt?: Date | string | null
+  syncPending?: boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
@@ -551,7 +564,8 @@ export type SubscriptionUncheckedCreateInput = {
   latestOrderId?: string | null
   gateway: string
   gatewayReference?: string | null
-  toldAt?: Date | string | null
+  syncedAt?: Date | string | null
+  syncPending?: boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
@@ -577,7 +591,8 @@ export type SubscriptionUpdateInput = {
   latestOrderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   gateway?: Prisma.StringFieldUpdateOperationsInput | string
   gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  toldAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncPending?: Prisma.BoolFieldUpdateOperationsInput | boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -609,7 +624,8 @@ export type SubscriptionUncheckedUpdateInput = {
   latestOrderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   gateway?: Prisma.StringFieldUpdateOperationsInput | string
   gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  toldAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncPending?: Prisma.BoolFieldUpdateOperationsInput | boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -638,7 +654,8 @@ export type SubscriptionCreateManyInput = {
   latestOrderId?: string | null
   gateway: string
   gatewayReference?: string | null
-  toldAt?: Date | string | null
+  syncedAt?: Date | string | null
+  syncPending?: boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
@@ -662,7 +679,8 @@ export type SubscriptionUpdateManyMutationInput = {
   latestOrderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   gateway?: Prisma.StringFieldUpdateOperationsInput | string
   gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  toldAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncPending?: Prisma.BoolFieldUpdateOperationsInput | boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -689,7 +707,8 @@ export type SubscriptionUncheckedUpdateManyInput = {
   latestOrderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   gateway?: Prisma.StringFieldUpdateOperationsInput | string
   gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  toldAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncPending?: Prisma.BoolFieldUpdateOperationsInput | boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -731,7 +750,8 @@ export type SubscriptionCountOrderByAggregateInput = {
   latestOrderId?: Prisma.SortOrder
   gateway?: Prisma.SortOrder
   gatewayReference?: Prisma.SortOrder
-  toldAt?: Prisma.SortOrder
+  syncedAt?: Prisma.SortOrder
+  syncPending?: Prisma.SortOrder
   card?: Prisma.SortOrder
   tries?: Prisma.SortOrder
   dueAt?: Prisma.SortOrder
@@ -764,7 +784,8 @@ export type SubscriptionMaxOrderByAggregateInput = {
   latestOrderId?: Prisma.SortOrder
   gateway?: Prisma.SortOrder
   gatewayReference?: Prisma.SortOrder
-  toldAt?: Prisma.SortOrder
+  syncedAt?: Prisma.SortOrder
+  syncPending?: Prisma.SortOrder
   tries?: Prisma.SortOrder
   dueAt?: Prisma.SortOrder
   abandoned?: Prisma.SortOrder
@@ -789,7 +810,8 @@ export type SubscriptionMinOrderByAggregateInput = {
   latestOrderId?: Prisma.SortOrder
   gateway?: Prisma.SortOrder
   gatewayReference?: Prisma.SortOrder
-  toldAt?: Prisma.SortOrder
+  syncedAt?: Prisma.SortOrder
+  syncPending?: Prisma.SortOrder
   tries?: Prisma.SortOrder
   dueAt?: Prisma.SortOrder
   abandoned?: Prisma.SortOrder
@@ -979,7 +1001,8 @@ export type SubscriptionCreateWithoutOwnerInput = {
   latestOrderId?: string | null
   gateway: string
   gatewayReference?: string | null
-  toldAt?: Date | string | null
+  syncedAt?: Date | string | null
+  syncPending?: boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
@@ -1009,7 +1032,8 @@ export type SubscriptionUncheckedCreateWithoutOwnerInput = {
   latestOrderId?: string | null
   gateway: string
   gatewayReference?: string | null
-  toldAt?: Date | string | null
+  syncedAt?: Date | string | null
+  syncPending?: boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
@@ -1067,7 +1091,8 @@ export type SubscriptionScalarWhereInput = {
   latestOrderId?: Prisma.StringNullableFilter<"Subscription"> | string | null
   gateway?: Prisma.StringFilter<"Subscription"> | string
   gatewayReference?: Prisma.StringNullableFilter<"Subscription"> | string | null
-  toldAt?: Prisma.DateTimeNullableFilter<"Subscription"> | Date | string | null
+  syncedAt?: Prisma.DateTimeNullableFilter<"Subscription"> | Date | string | null
+  syncPending?: Prisma.BoolFilter<"Subscription"> | boolean
   card?: Prisma.JsonNullableFilter<"Subscription">
   tries?: Prisma.IntFilter<"Subscription"> | number
   dueAt?: Prisma.DateTimeNullableFilter<"Subscription"> | Date | string | null
@@ -1091,7 +1116,8 @@ export type SubscriptionCreateWithoutProjectInput = {
   latestOrderId?: string | null
   gateway: string
   gatewayReference?: string | null
-  toldAt?: Date | string | null
+  syncedAt?: Date | string | null
+  syncPending?: boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
@@ -1121,7 +1147,8 @@ export type SubscriptionUncheckedCreateWithoutProjectInput = {
   latestOrderId?: string | null
   gateway: string
   gatewayReference?: string | null
-  toldAt?: Date | string | null
+  syncedAt?: Date | string | null
+  syncPending?: boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
@@ -1173,7 +1200,8 @@ export type SubscriptionCreateWithoutPriceInput = {
   latestOrderId?: string | null
   gateway: string
   gatewayReference?: string | null
-  toldAt?: Date | string | null
+  syncedAt?: Date | string | null
+  syncPending?: boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
@@ -1203,7 +1231,8 @@ export type SubscriptionUncheckedCreateWithoutPriceInput = {
   latestOrderId?: string | null
   gateway: string
   gatewayReference?: string | null
-  toldAt?: Date | string | null
+  syncedAt?: Date | string | null
+  syncPending?: boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
@@ -1255,7 +1284,8 @@ export type SubscriptionCreateWithoutOrdersInput = {
   latestOrderId?: string | null
   gateway: string
   gatewayReference?: string | null
-  toldAt?: Date | string | null
+  syncedAt?: Date | string | null
+  syncPending?: boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
@@ -1286,7 +1316,8 @@ export type SubscriptionUncheckedCreateWithoutOrdersInput = {
   latestOrderId?: string | null
   gateway: string
   gatewayReference?: string | null
-  toldAt?: Date | string | null
+  syncedAt?: Date | string | null
+  syncPending?: boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
@@ -1327,7 +1358,8 @@ export type SubscriptionUpdateWithoutOrdersInput = {
   latestOrderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   gateway?: Prisma.StringFieldUpdateOperationsInput | string
   gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  toldAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncPending?: Prisma.BoolFieldUpdateOperationsInput | boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1358,7 +1390,8 @@ export type SubscriptionUncheckedUpdateWithoutOrdersInput = {
   latestOrderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   gateway?: Prisma.StringFieldUpdateOperationsInput | string
   gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  toldAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncPending?: Prisma.BoolFieldUpdateOperationsInput | boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1383,7 +1416,8 @@ export type SubscriptionCreateWithoutCheckoutsInput = {
   latestOrderId?: string | null
   gateway: string
   gatewayReference?: string | null
-  toldAt?: Date | string | null
+  syncedAt?: Date | string | null
+  syncPending?: boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
@@ -1414,7 +1448,8 @@ export type SubscriptionUncheckedCreateWithoutCheckoutsInput = {
   latestOrderId?: string | null
   gateway: string
   gatewayReference?: string | null
-  toldAt?: Date | string | null
+  syncedAt?: Date | string | null
+  syncPending?: boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
@@ -1455,7 +1490,8 @@ export type SubscriptionUpdateWithoutCheckoutsInput = {
   latestOrderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   gateway?: Prisma.StringFieldUpdateOperationsInput | string
   gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  toldAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncPending?: Prisma.BoolFieldUpdateOperationsInput | boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1486,7 +1522,8 @@ export type SubscriptionUncheckedUpdateWithoutCheckoutsInput = {
   latestOrderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   gateway?: Prisma.StringFieldUpdateOperationsInput | string
   gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  toldAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncPending?: Prisma.BoolFieldUpdateOperationsInput | boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1513,7 +1550,8 @@ export type SubscriptionCreateManyOwnerInput = {
   latestOrderId?: string | null
   gateway: string
   gatewayReference?: string | null
-  toldAt?: Date | string | null
+  syncedAt?: Date | string | null
+  syncPending?: boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
@@ -1537,7 +1575,8 @@ export type SubscriptionUpdateWithoutOwnerInput = {
   latestOrderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   gateway?: Prisma.StringFieldUpdateOperationsInput | string
   gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  toldAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncPending?: Prisma.BoolFieldUpdateOperationsInput | boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1567,7 +1606,8 @@ export type SubscriptionUncheckedUpdateWithoutOwnerInput = {
   latestOrderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   gateway?: Prisma.StringFieldUpdateOperationsInput | string
   gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  toldAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncPending?: Prisma.BoolFieldUpdateOperationsInput | boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1595,7 +1635,8 @@ export type SubscriptionUncheckedUpdateManyWithoutOwnerInput = {
   latestOrderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   gateway?: Prisma.StringFieldUpdateOperationsInput | string
   gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  toldAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncPending?: Prisma.BoolFieldUpdateOperationsInput | boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1621,7 +1662,8 @@ export type SubscriptionCreateManyProjectInput = {
   latestOrderId?: string | null
   gateway: string
   gatewayReference?: string | null
-  toldAt?: Date | string | null
+  syncedAt?: Date | string | null
+  syncPending?: boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
@@ -1645,7 +1687,8 @@ export type SubscriptionUpdateWithoutProjectInput = {
   latestOrderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   gateway?: Prisma.StringFieldUpdateOperationsInput | string
   gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  toldAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncPending?: Prisma.BoolFieldUpdateOperationsInput | boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1675,7 +1718,8 @@ export type SubscriptionUncheckedUpdateWithoutProjectInput = {
   latestOrderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   gateway?: Prisma.StringFieldUpdateOperationsInput | string
   gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  toldAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncPending?: Prisma.BoolFieldUpdateOperationsInput | boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1703,7 +1747,8 @@ export type SubscriptionUncheckedUpdateManyWithoutProjectInput = {
   latestOrderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   gateway?: Prisma.StringFieldUpdateOperationsInput | string
   gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  toldAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncPending?: Prisma.BoolFieldUpdateOperationsInput | boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1729,7 +1774,8 @@ export type SubscriptionCreateManyPriceInput = {
   latestOrderId?: string | null
   gateway: string
   gatewayReference?: string | null
-  toldAt?: Date | string | null
+  syncedAt?: Date | string | null
+  syncPending?: boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: number
   dueAt?: Date | string | null
@@ -1753,7 +1799,8 @@ export type SubscriptionUpdateWithoutPriceInput = {
   latestOrderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   gateway?: Prisma.StringFieldUpdateOperationsInput | string
   gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  toldAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncPending?: Prisma.BoolFieldUpdateOperationsInput | boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1783,7 +1830,8 @@ export type SubscriptionUncheckedUpdateWithoutPriceInput = {
   latestOrderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   gateway?: Prisma.StringFieldUpdateOperationsInput | string
   gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  toldAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncPending?: Prisma.BoolFieldUpdateOperationsInput | boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1811,7 +1859,8 @@ export type SubscriptionUncheckedUpdateManyWithoutPriceInput = {
   latestOrderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   gateway?: Prisma.StringFieldUpdateOperationsInput | string
   gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  toldAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  syncPending?: Prisma.BoolFieldUpdateOperationsInput | boolean
   card?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   dueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1878,7 +1927,8 @@ export type SubscriptionSelect<ExtArgs extends runtime.Types.Extensions.Internal
   latestOrderId?: boolean
   gateway?: boolean
   gatewayReference?: boolean
-  toldAt?: boolean
+  syncedAt?: boolean
+  syncPending?: boolean
   card?: boolean
   tries?: boolean
   dueAt?: boolean
@@ -1911,7 +1961,8 @@ export type SubscriptionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.
   latestOrderId?: boolean
   gateway?: boolean
   gatewayReference?: boolean
-  toldAt?: boolean
+  syncedAt?: boolean
+  syncPending?: boolean
   card?: boolean
   tries?: boolean
   dueAt?: boolean
@@ -1941,7 +1992,8 @@ export type SubscriptionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.
   latestOrderId?: boolean
   gateway?: boolean
   gatewayReference?: boolean
-  toldAt?: boolean
+  syncedAt?: boolean
+  syncPending?: boolean
   card?: boolean
   tries?: boolean
   dueAt?: boolean
@@ -1971,7 +2023,8 @@ export type SubscriptionSelectScalar = {
   latestOrderId?: boolean
   gateway?: boolean
   gatewayReference?: boolean
-  toldAt?: boolean
+  syncedAt?: boolean
+  syncPending?: boolean
   card?: boolean
   tries?: boolean
   dueAt?: boolean
@@ -1980,7 +2033,7 @@ export type SubscriptionSelectScalar = {
   createdAt?: boolean
 }
 
-export type SubscriptionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "spaceId" | "status" | "priceId" | "quantity" | "anchorAt" | "period" | "periodStart" | "periodEnd" | "cancelAtPeriodEnd" | "canceledAt" | "endedAt" | "latestOrderId" | "gateway" | "gatewayReference" | "toldAt" | "card" | "tries" | "dueAt" | "abandoned" | "metadata" | "createdAt", ExtArgs["result"]["subscription"]>
+export type SubscriptionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "spaceId" | "status" | "priceId" | "quantity" | "anchorAt" | "period" | "periodStart" | "periodEnd" | "cancelAtPeriodEnd" | "canceledAt" | "endedAt" | "latestOrderId" | "gateway" | "gatewayReference" | "syncedAt" | "syncPending" | "card" | "tries" | "dueAt" | "abandoned" | "metadata" | "createdAt", ExtArgs["result"]["subscription"]>
 export type SubscriptionInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.Subscription$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -2034,9 +2087,13 @@ export type $SubscriptionPayload<ExtArgs extends runtime.Types.Extensions.Intern
     gateway: string
     gatewayReference: string | null
     /**
-     * What the gateway has told of it last was true at this time; what is older is not believed.
+     * The time of the gateway's state that was applied last; older state is ignored.
      */
-    toldAt: Date | null
+    syncedAt: Date | null
+    /**
+     * A cancellation is still to be sent to the gateway; until then the gateway's state is ignored.
+     */
+    syncPending: boolean
     /**
      * The sandbox's card: its brand, its last four digits and how it behaves.
      */
@@ -2500,7 +2557,8 @@ export interface SubscriptionFieldRefs {
   readonly latestOrderId: Prisma.FieldRef<"Subscription", 'String'>
   readonly gateway: Prisma.FieldRef<"Subscription", 'String'>
   readonly gatewayReference: Prisma.FieldRef<"Subscription", 'String'>
-  readonly toldAt: Prisma.FieldRef<"Subscription", 'DateTime'>
+  readonly syncedAt: Prisma.FieldRef<"Subscription", 'DateTime'>
+  readonly syncPending: Prisma.FieldRef<"Subscription", 'Boolean'>
   readonly card: Prisma.FieldRef<"Subscription", 'Json'>
   readonly tries: Prisma.FieldRef<"Subscription", 'Int'>
   readonly dueAt: Prisma.FieldRef<"Subscription", 'DateTime'>

@@ -1,17 +1,21 @@
-// A receipt as a page that is read or printed.
+// Renders a receipt as an HTML page for the screen and for printing.
 import { hash } from 'node:crypto'
 import { Html, html } from '../../../infra/html/html.ts'
 import type { Receipt } from './model.ts'
 
 const style = `
 * { box-sizing: border-box; margin: 0; padding: 0 }
-body { max-width: 46rem; margin: 0 auto; padding: 3rem 1.5rem; background: #fff; color: #16181d; font: .9375rem/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif; overflow-wrap: anywhere }
-header { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: .25rem 2rem; margin-bottom: 2rem }
+body { max-width: 46rem; margin: 0 auto; padding: 3rem 1.5rem; background: #fff; color: #16181d;
+  font: .9375rem/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif;
+  overflow-wrap: anywhere }
+header { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline;
+  gap: .25rem 2rem; margin-bottom: 2rem }
 h1 { font-size: 1.5rem; order: 2; color: #5a6170; font-weight: 500 }
 header p { font-size: 1.25rem; font-weight: 700 }
 dl { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .25rem 2rem; margin-bottom: 2rem }
 dt { color: #5a6170 }
-.warning { margin-bottom: 2rem; padding: .625rem 1rem; border: 1px solid #f0d48a; background: #fff4d6; color: #6b4a00; border-radius: 6px }
+.warning { margin-bottom: 2rem; padding: .625rem 1rem; border: 1px solid #f0d48a; background: #fff4d6;
+  color: #6b4a00; border-radius: 6px }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums }
 th, td { padding: .5rem 0 .5rem 1.25rem; text-align: right; vertical-align: top; white-space: nowrap }
 th:first-child, td:first-child { padding-left: 0; text-align: left; white-space: normal }
@@ -22,14 +26,20 @@ tfoot tr:first-child > * { padding-top: .75rem }
 tfoot th:first-child { font-weight: 400; text-align: right }
 tfoot .sum > :nth-child(n) { font-weight: 700 }
 tr { break-inside: avoid }
-@media (max-width: 30rem) { body { padding: 1.5rem 1rem } th, td { padding-left: .75rem } .unit { display: none } }
+@media (max-width: 30rem) {
+  body { padding: 1.5rem 1rem }
+  th, td { padding-left: .75rem }
+  .unit { display: none }
+}
 @media print { @page { margin: 2cm } body { max-width: none; padding: 0 } }
 `
 
-/** It runs and loads nothing, and has this style. */
-export const receiptPolicy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; sandbox`
+/** Allows only the inline style above: no scripts, no external resources. */
+const styleHash = `'sha256-${hash('sha256', style, 'base64')}'`
+export const receiptContentSecurityPolicy = `default-src 'none'; style-src ${styleHash}; sandbox`
 
-export function receiptPage({
+/** Renders a complete HTML document. */
+export function renderReceiptHtml({
   seller,
   number,
   orderedOn,
@@ -41,9 +51,9 @@ export function receiptPage({
   remaining,
   warning,
 }: Receipt): string {
-  const sum = (what: string, amount: string, look: string): Html =>
-    html`<tr class="${look}">
-      <th scope="row" colspan="2">${what}</th>
+  const totalRow = (label: string, amount: string, className: string): Html =>
+    html`<tr class="${className}">
+      <th scope="row" colspan="2">${label}</th>
       <td class="unit"></td>
       <td>${amount}</td>
     </tr> `
@@ -53,9 +63,7 @@ export function receiptPage({
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>Receipt ${number}</title>
-        <style>
-          ${new Html(style)}
-        </style>
+        <style>${new Html(style)}</style>
       </head>
       <body>
         <header>
@@ -98,7 +106,9 @@ export function receiptPage({
             )}
           </tbody>
           <tfoot>
-            ${sum('Total paid', total, 'sum')}${refunds.map(({ on, amount }) => sum(`Given back on ${on}`, `−${amount}`, ''))}${remaining === null ? null : sum('Remains paid', remaining, 'sum')}
+            ${totalRow('Total paid', total, 'sum')}${refunds.map(({ on, amount }) =>
+              totalRow(`Refunded on ${on}`, `−${amount}`, ''),
+            )}${remaining === null ? null : totalRow('Net paid', remaining, 'sum')}
           </tfoot>
         </table>
       </body>

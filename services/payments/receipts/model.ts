@@ -1,21 +1,21 @@
-// What a receipt says. Its page and its PDF are made of it.
+// The content of a receipt. Both the HTML page and the PDF are rendered from it.
 
-/** What a receipt says, as text for people. */
+/** The content of a receipt; amounts and dates are formatted text. */
 export interface Receipt {
   seller: string
   number: string
-  /** Days, in UTC. */
+  /** Dates in UTC. */
   orderedOn: string
   paidOn: string
-  /** null where the gateway names no card. */
+  /** null if the gateway does not report a card. */
   paidBy: string | null
   items: { description: string; quantity: string; unitAmount: string; amount: string }[]
   total: string
-  /** In the order in which they were given. */
+  /** Oldest first. */
   refunds: { on: string; amount: string }[]
-  /** What is left of what was paid, where some was given back. */
+  /** The total after refunds; null if nothing was refunded. */
   remaining: string | null
-  /** What has to be said where no money moved; null where it did. */
+  /** A warning if no money moved; else null. */
   warning: string | null
   paidAt: Date
   updatedAt: Date

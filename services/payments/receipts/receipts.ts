@@ -1,5 +1,5 @@
-// The receipt of a paid order, as a page and as a PDF. What it says is put together here, at one moment, and of the same state of an order it
-// is the same to the byte.
+// The receipt of a paid order, as HTML and as PDF. One query reads its content; the same state of an order
+// always gives the same bytes.
 import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { create as contentDisposition } from 'content-disposition'
@@ -10,32 +10,33 @@ import type { Bytes } from '../../../infra/contract/operation.ts'
 import { formatAmount } from '../currency.ts'
 import type { Order, OwnedOrder } from '../orders.ts'
 import type { Receipt } from './model.ts'
-import { receiptPage, receiptPolicy } from './html.ts'
+import { renderReceiptHtml, receiptContentSecurityPolicy } from './html.ts'
 import type { PaymentCard } from '../settle.ts'
 
-interface State extends Pick<Order, 'status' | 'refunded_amount' | 'updated_at'> {
+interface PaidState extends Pick<Order, 'status' | 'refunded_amount' | 'updated_at'> {
   paid_at: string
   gateway: string
   card: PaymentCard | null
   refunds: { amount: number; at: string }[]
 }
 
-const read = statement<State>(`
+const readPaidState = statement<PaidState>(`
   SELECT o.status::text, o.refunded_amount, o.paid_at, o.updated_at, p.gateway, p.card,
-    (SELECT coalesce(jsonb_agg(jsonb_build_object('amount', r.amount, 'at', r.updated_at) ORDER BY r.updated_at, r.id), '[]')
+    (SELECT coalesce(jsonb_agg(jsonb_build_object('amount', r.amount, 'at', r.updated_at)
+        ORDER BY r.updated_at, r.id), '[]')
       FROM refunds r WHERE r.order_id = o.id AND r.status = 'succeeded') AS refunds
   FROM orders o JOIN payments p ON p.order_id = o.id AND p.status = 'succeeded' WHERE o.id = $1`)
 
-/** Throws 409 while the order is not paid. */
-export async function receiptOf(
+/** Renders the receipt of an order. Throws 409 when the order was never paid. */
+export async function createReceipt(
   db: Db,
   order: OwnedOrder,
   { format, seller }: { format: 'html' | 'pdf'; seller: string },
 ): Promise<Bytes> {
   if (order.paid_at === null) throw invalidState('order', order.status)
-  const [state] = await db.sql(read, [order.id])
-  const receipt = receiptFor(order, state, seller)
-  const bytes = format === 'html' ? Buffer.from(receiptPage(receipt)) : await asPdf(receipt)
+  const [state] = await db.sql(readPaidState, [order.id])
+  const receipt = toReceipt(order, state, seller)
+  const bytes = format === 'html' ? Buffer.from(renderReceiptHtml(receipt)) : await renderPdf(receipt)
   return {
     type: format === 'html' ? 'text/html; charset=utf-8' : 'application/pdf',
     bytes: bytes.length,
@@ -43,30 +44,30 @@ export async function receiptOf(
     modifiedAt: receipt.updatedAt,
     headers: {
       'content-disposition': contentDisposition(`receipt-${order.number}.${format}`, { type: 'inline' }),
-      ...(format === 'html' && { 'content-security-policy': receiptPolicy }),
+      ...(format === 'html' && { 'content-security-policy': receiptContentSecurityPolicy }),
     },
     open: async ({ start, end } = { start: 0, end: bytes.length - 1 }) =>
       Readable.from([bytes.subarray(start, end + 1)], { objectMode: false }),
   }
 }
 
-/** Fonts and what sets them are dear: a server that is never asked for a PDF never loads them. */
-async function asPdf(receipt: Receipt): Promise<Buffer> {
-  const { receiptPdf } = await import('./pdf.ts')
-  return await receiptPdf(receipt)
+/** Loads the PDF library and the fonts on first use: they take time and memory. */
+async function renderPdf(receipt: Receipt): Promise<Buffer> {
+  const { renderReceiptPdf } = await import('./pdf.ts')
+  return await renderReceiptPdf(receipt)
 }
 
-function receiptFor(
+function toReceipt(
   order: OwnedOrder,
-  { refunded_amount: refunded, paid_at: paidAt, updated_at: updatedAt, gateway, card, refunds }: State,
+  { refunded_amount: refunded, paid_at: paidAt, updated_at: updatedAt, gateway, card, refunds }: PaidState,
   seller: string,
 ): Receipt {
   const amount = (minor: number): string => formatAmount(minor, order.currency)
   return {
     seller,
     number: order.number,
-    orderedOn: day(order.created_at),
-    paidOn: day(paidAt),
+    orderedOn: formatDate(order.created_at),
+    paidOn: formatDate(paidAt),
     paidBy: card === null ? null : `${card.brand} ending in ${card.last4}`,
     items: order.items.map((item) => ({
       description: item.description,
@@ -75,16 +76,16 @@ function receiptFor(
       amount: amount(item.amount),
     })),
     total: amount(order.total_amount),
-    refunds: refunds.map((refund) => ({ on: day(refund.at), amount: amount(refund.amount) })),
+    refunds: refunds.map((refund) => ({ on: formatDate(refund.at), amount: amount(refund.amount) })),
     remaining: refunded === 0 ? null : amount(order.total_amount - refunded),
-    warning: gateway === 'sandbox' ? 'Paid in a sandbox: no money has moved.' : null,
+    warning: gateway === 'sandbox' ? 'Paid in a sandbox. No money has moved.' : null,
     paidAt: new Date(paidAt),
     updatedAt: new Date(updatedAt),
   }
 }
 
-const days = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+const dateFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
 
-function day(time: string): string {
-  return days.format(new Date(time))
+function formatDate(time: string): string {
+  return dateFormat.format(new Date(time))
 }

@@ -1,122 +1,138 @@
-// The sandbox's till: what its page shows of a session, and what typing a card or confirming a payment does.
+// The state of a checkout session on the sandbox's payment page, and the two actions there: pay by card and
+// confirm.
 import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { findPrice, type Price } from '../products-and-prices.ts'
-import { checkoutById, noCheckout, type OwnedCheckout } from '../checkouts.ts'
+import { checkoutById, checkoutNotFound, type OwnedCheckout } from '../checkouts.ts'
 import { paymentsNow } from '../clock.ts'
 import { findOrder, type OwnedOrder } from '../orders.ts'
-import { cardOf, sandbox, slowness, testCard } from './gateway.ts'
-import { keepPayment, lockDeal, settlePayment, type Deal } from '../settle.ts'
-import type { SettleServices } from '../gateway.ts'
-import type { Card } from '../subscriptions.ts'
+import { findTestCard, sandbox, slowCardDelayMs, toStoredCard } from './gateway.ts'
+import { applyPayment, lockOrder, recordPaymentAttempt, type LockedOrder } from '../settle.ts'
+import type { PaymentServices } from '../gateway.ts'
+import type { SandboxCard } from '../subscriptions.ts'
 
-/** A try to pay by the session. */
-export interface Try {
+/** A payment attempt of a session. */
+export interface PaymentAttempt {
   id: string
   status: 'requires_confirmation' | 'processing' | 'succeeded' | 'failed' | 'returning' | 'returned'
   failure_code: string | null
-  card: Card
+  card: SandboxCard
 }
 
-/** What there is to show: the form, after the last try or before the first; a question; a wait; or that it is over. */
-export type Till = {
+/** A session with its order and the page to show. */
+export type CheckoutState = {
   checkout: OwnedCheckout
   order: OwnedOrder
-  /** How often a subscription is paid. */ recurring: Price['recurring']
+  /** The billing interval of a subscription. */
+  recurring: Price['recurring']
 } & (
-  | { shows: 'form'; failure: string | null }
-  | { shows: 'confirmation'; payment: Try }
-  | { shows: 'wait' }
-  | { shows: 'paid' }
-  | { shows: 'over'; /** Whether somebody paid too late. */ givenBack: boolean }
+  | { page: 'form'; /** The failure code of the last attempt. */ failure: string | null }
+  | { page: 'confirmation'; payment: PaymentAttempt }
+  | { page: 'processing' }
+  | { page: 'paid' }
+  | { page: 'expired'; /** Whether a late payment was refunded. */ refunded: boolean }
 )
 
-// The one that is under way, if one is: of two that came at once the later may have the earlier time. What was superseded is not the last.
-const lastTry = statement<Try>(`
-  SELECT id, status::text, failure_code, card FROM payments WHERE checkout_id = $1 AND failure_code IS DISTINCT FROM 'superseded'
+// An active attempt comes first: of two simultaneous attempts the active one may have the earlier id.
+// Superseded attempts do not count.
+const latestAttempt = statement<PaymentAttempt>(`
+  SELECT id, status::text, failure_code, card FROM payments
+  WHERE checkout_id = $1 AND failure_code IS DISTINCT FROM 'superseded'
   ORDER BY status IN ('processing', 'requires_confirmation') DESC, id DESC LIMIT 1`)
 
-/** Throws 404 when there is no such session. */
-export async function tillOf(db: Db, id: string): Promise<Till> {
+/** Throws 404 for an unknown session. */
+export async function checkoutState(db: Db, id: string): Promise<CheckoutState> {
   const checkout = await checkoutById(db, id)
-  if (checkout === undefined) throw noCheckout(id)
+  if (checkout === undefined) throw checkoutNotFound(id)
   const order = await findOrder(db, checkout.order_id)
   const recurring =
     checkout.mode === 'subscription' ? (await findPrice(db, order.items[0].price_id)).recurring : null
-  const till = { checkout, order, recurring }
-  if (checkout.status === 'complete') return { ...till, shows: 'paid' }
-  const [payment] = await db.sql(lastTry, [id])
-  if (payment?.status === 'processing') return { ...till, shows: 'wait' }
+  const state = { checkout, order, recurring }
+  if (checkout.status === 'complete') return { ...state, page: 'paid' }
+  const [payment] = await db.sql(latestAttempt, [id])
+  if (payment?.status === 'processing') return { ...state, page: 'processing' }
   if (checkout.status === 'expired' || new Date(checkout.expires_at) <= (await paymentsNow(db))) {
-    return {
-      ...till,
-      shows: 'over',
-      givenBack: payment?.status === 'returning' || payment?.status === 'returned',
-    }
+    const refunded = payment?.status === 'returning' || payment?.status === 'returned'
+    return { ...state, page: 'expired', refunded }
   }
-  if (payment?.status === 'requires_confirmation') return { ...till, shows: 'confirmation', payment }
-  return { ...till, shows: 'form', failure: payment?.failure_code ?? null }
+  if (payment?.status === 'requires_confirmation') return { ...state, page: 'confirmation', payment }
+  return { ...state, page: 'form', failure: payment?.failure_code ?? null }
 }
 
-const giveUp = statement(
-  "UPDATE payments SET status = 'failed', failure_code = 'superseded', updated_at = $2 WHERE checkout_id = $1 AND status = 'requires_confirmation'",
-)
+const supersedeUnconfirmed = statement(`
+  UPDATE payments SET status = 'failed', failure_code = 'superseded', updated_at = $2
+  WHERE checkout_id = $1 AND status = 'requires_confirmation'`)
 
-/** Pays by a test card, as far as it goes; a session that is not to be paid any more, or is being paid, stays as it is. */
-export async function payByCard(db: Db, services: SettleServices, id: string, number: string): Promise<void> {
-  const card = testCard(number)
-  if (card === undefined) throw new Error('no test card')
-  await atTill(db, id, async (tx, deal, at) => {
-    // Another tab may have asked for a confirmation.
-    await tx.sql(giveUp, [id, at])
-    const told = { gateway: 'sandbox', reference: null, checkoutId: id, card: cardOf(card), at }
-    const { behaviour } = card
-    if (behaviour === 'succeeds') await settlePayment(tx, services, deal, told, told.card)
-    else if (behaviour === 'needs_confirmation')
-      await keepPayment(tx, deal.order, told, { status: 'requires_confirmation' })
-    else if (behaviour === 'is_slow')
-      await keepPayment(tx, deal.order, told, {
+/**
+ * Pays a session by a test card. Does nothing if the session is no longer payable or a payment is in
+ * progress.
+ */
+export async function payByCard(
+  db: Db,
+  services: PaymentServices,
+  id: string,
+  number: string,
+): Promise<void> {
+  const testCard = findTestCard(number)
+  if (testCard === undefined) throw new Error('The card number is not a test card.')
+  const { behavior } = testCard
+  await withLockedCheckout(db, id, async (tx, locked, at) => {
+    // A confirmation may be pending in another browser tab.
+    await tx.sql(supersedeUnconfirmed, [id, at])
+    const card = toStoredCard(testCard)
+    const notification = { gateway: 'sandbox', reference: null, checkoutId: id, card, at }
+    if (behavior === 'succeeds') await applyPayment(tx, services, locked, notification, card)
+    else if (behavior === 'needs_confirmation')
+      await recordPaymentAttempt(tx, locked.order, notification, { status: 'requires_confirmation' })
+    else if (behavior === 'is_slow')
+      await recordPaymentAttempt(tx, locked.order, notification, {
         status: 'processing',
-        dueAt: new Date(at.getTime() + slowness),
+        dueAt: new Date(at.getTime() + slowCardDelayMs),
       })
-    else await keepPayment(tx, deal.order, told, { status: 'failed', code: behaviour.declined })
+    else
+      await recordPaymentAttempt(tx, locked.order, notification, {
+        status: 'failed',
+        code: behavior.declined,
+      })
   })
 }
 
-/** Confirms a payment, or not. One that is not to be confirmed any more stays as it is. */
-export async function answerConfirmation(
+/** Confirms or rejects a payment. Does nothing if the payment no longer waits for a confirmation. */
+export async function resolveConfirmation(
   db: Db,
-  services: SettleServices,
+  services: PaymentServices,
   id: string,
   { payment, confirmed }: { payment: string; confirmed: boolean },
 ): Promise<void> {
-  await atTill(db, id, async (tx, deal, at) => {
-    const [asked] = await tx.sql(lastTry, [id])
-    if (asked === undefined || asked.id !== payment || asked.status !== 'requires_confirmation') return
-    const told = { id: payment, gateway: 'sandbox', reference: null, checkoutId: id, card: asked.card, at }
-    if (confirmed) await settlePayment(tx, services, deal, told, asked.card)
-    else await keepPayment(tx, deal.order, told, { status: 'failed', code: 'not_confirmed' })
+  await withLockedCheckout(db, id, async (tx, locked, at) => {
+    const [latest] = await tx.sql(latestAttempt, [id])
+    if (latest === undefined || latest.id !== payment || latest.status !== 'requires_confirmation') return
+    const { card } = latest
+    const notification = { id: payment, gateway: 'sandbox', reference: null, checkoutId: id, card, at }
+    if (confirmed) await applyPayment(tx, services, locked, notification, card)
+    else
+      await recordPaymentAttempt(tx, locked.order, notification, { status: 'failed', code: 'not_confirmed' })
   })
 }
 
-/** Does the work with everything held, unless there is nothing to be paid any more, or not here. */
-async function atTill(
+/**
+ * Runs `action` with the order locked. Skips it if the session is not payable here or a payment is in
+ * progress.
+ */
+async function withLockedCheckout(
   db: Db,
   id: string,
-  work: (tx: Db, deal: Deal, at: Date) => Promise<void>,
+  action: (tx: Db, locked: LockedOrder, at: Date) => Promise<void>,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    const checkout = await checkoutById(tx, id)
-    if (checkout === undefined) throw noCheckout(id)
-    const deal = await lockDeal(tx, checkout.order_id)
+    const found = await checkoutById(tx, id)
+    if (found === undefined) throw checkoutNotFound(id)
+    const locked = await lockOrder(tx, found.order_id)
+    const { checkout } = locked
     const at = await paymentsNow(tx)
-    if (
-      deal.checkout?.id !== id ||
-      deal.checkout.gateway !== sandbox.name ||
-      new Date(deal.checkout.expires_at) <= at
-    )
+    if (checkout?.id !== id || checkout.gateway !== sandbox.name || new Date(checkout.expires_at) <= at)
       return
-    const [payment] = await tx.sql(lastTry, [id])
-    if (payment?.status !== 'processing') await work(tx, deal, at)
+    const [payment] = await tx.sql(latestAttempt, [id])
+    if (payment?.status !== 'processing') await action(tx, locked, at)
   })
 }

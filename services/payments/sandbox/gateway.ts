@@ -1,72 +1,89 @@
-// The sandbox: a gateway that moves no money. Its cards say what becomes of a payment; whatever else it does, it does as a real one.
+// The sandbox gateway: no money moves. The test card decides the outcome of a payment; everything else works
+// as with a real gateway.
 import type { Gateway } from '../gateway.ts'
-import type { Card } from '../subscriptions.ts'
+import type { SandboxCard } from '../subscriptions.ts'
 
-/** What becomes of a payment by a card. */
-export type Behaviour = 'succeeds' | 'needs_confirmation' | 'is_slow' | { declined: DeclineCode }
+/** The outcome of a payment by a test card. */
+export type CardBehavior = 'succeeds' | 'needs_confirmation' | 'is_slow' | { declined: DeclineCode }
 export type DeclineCode = 'card_declined' | 'insufficient_funds' | 'expired_card'
 
 interface TestCard {
   number: string
-  behaviour: Behaviour
-  /** Whether it pays renewals too. */
+  behavior: CardBehavior
+  /** Whether the card also pays renewals. */
   renews: boolean
-  says: string
+  /** Shown on the payment page. */
+  description: string
 }
 
-/** The only cards there are. Numbers that Stripe's test mode knows do the same here. */
+/** All test cards. Those that exist in Stripe's test mode behave the same here. */
 export const testCards: TestCard[] = [
-  { number: '4242424242424242', behaviour: 'succeeds', renews: true, says: 'pays' },
-  { number: '5555555555554444', behaviour: 'succeeds', renews: true, says: 'pays, too' },
+  { number: '4242424242424242', behavior: 'succeeds', renews: true, description: 'Succeeds' },
+  { number: '5555555555554444', behavior: 'succeeds', renews: true, description: 'Succeeds (Mastercard)' },
   {
     number: '4000002500003155',
-    behaviour: 'needs_confirmation',
+    behavior: 'needs_confirmation',
     renews: true,
-    says: 'asks for a confirmation first',
+    description: 'Asks for confirmation',
   },
   {
     number: '4000000000000002',
-    behaviour: { declined: 'card_declined' },
+    behavior: { declined: 'card_declined' },
     renews: false,
-    says: 'is declined',
+    description: 'Declined',
   },
   {
     number: '4000000000009995',
-    behaviour: { declined: 'insufficient_funds' },
+    behavior: { declined: 'insufficient_funds' },
     renews: false,
-    says: 'has no money on it',
+    description: 'Declined: insufficient funds',
   },
-  { number: '4000000000000069', behaviour: { declined: 'expired_card' }, renews: false, says: 'has expired' },
-  { number: '4000000000000341', behaviour: 'succeeds', renews: false, says: 'pays once, and no renewal' },
-  { number: '4000000000006976', behaviour: 'is_slow', renews: true, says: 'takes some seconds' },
+  {
+    number: '4000000000000069',
+    behavior: { declined: 'expired_card' },
+    renews: false,
+    description: 'Declined: expired card',
+  },
+  {
+    number: '4000000000000341',
+    behavior: 'succeeds',
+    renews: false,
+    description: 'Succeeds; renewals are declined',
+  },
+  {
+    number: '4000000000006976',
+    behavior: 'is_slow',
+    renews: true,
+    description: 'Succeeds after a few seconds',
+  },
 ]
 
-/** The card of a number, however it is spaced; undefined for one that is no test card. */
-export function testCard(number: string): TestCard | undefined {
+/** Finds a test card by its number; spaces and hyphens are ignored. */
+export function findTestCard(number: string): TestCard | undefined {
   const digits = number.replace(/[\s-]/g, '')
   return testCards.find((card) => card.number === digits)
 }
 
-/** What is kept of a card. */
-export function cardOf({ number, renews }: TestCard): Card {
+/** The details of a card that are stored. */
+export function toStoredCard({ number, renews }: TestCard): SandboxCard {
   return { brand: number.startsWith('5') ? 'Mastercard' : 'Visa', last4: number.slice(-4), renews }
 }
 
-/** How long a slow card takes, in ms. */
-export const slowness = 3_000
+/** How long a payment by the slow card takes. */
+export const slowCardDelayMs = 3_000
 
 export const sandbox: Gateway = {
   name: 'sandbox',
   renews: true,
-  page: null,
+  paymentPageUrl: null,
   requireAmount() {},
-  // There is nobody to be told.
   async refund() {
     return 'succeeded'
   },
-  async giveBack() {
+  async refundLatePayment() {
     return 'returned'
   },
-  async close() {},
-  async follow() {},
+  // No remote state to update.
+  async closeCheckout() {},
+  async syncCancellation() {},
 }

@@ -1,48 +1,52 @@
-// Amounts as Stripe wants them: in minor units, too, but for some currencies others than those of ISO 4217.
-// Source: https://docs.stripe.com/currencies (zero-decimal and three-decimal currencies, special cases, maximum charge amounts).
+// Converts amounts between this platform and Stripe. Both use minor units, but Stripe differs from ISO 4217
+// for some currencies. Source: https://docs.stripe.com/currencies (zero-decimal and three-decimal currencies,
+// special cases, maximum charge amounts).
 import { invalidField } from '../../../infra/errors.ts'
 import { exponentOf } from '../currency.ts'
 
-const withoutDigits = new Set('bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf'.split(' '))
-/** Their last digit has to be 0. */
-const withThreeDigits = new Set('bhd jod kwd omr tnd'.split(' '))
-// All others have two: also ISK and UGX, which have none in truth and are still told with 00 at the end.
+const zeroDecimal = new Set('bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf'.split(' '))
+/** Stripe requires the last digit of these to be 0. */
+const threeDecimal = new Set('bhd jod kwd omr tnd'.split(' '))
+// All others have two digits at Stripe, including ISK and UGX: ISO 4217 gives these none, and Stripe expects
+// 00.
 
-/** The most digits that every way to pay takes; cards alone take more. */
-const mostDigits: Record<string, number> = { idr: 12, cop: 10, inr: 9 }
-const usualDigits = 8
+/** Maximum digits of an amount that all payment methods support; cards alone support more. */
+const maxDigits: Record<string, number> = { idr: 12, cop: 10, inr: 9 }
+const defaultMaxDigits = 8
 
-function digitsAtStripe(currency: string): number {
-  return withoutDigits.has(currency) ? 0 : withThreeDigits.has(currency) ? 3 : 2
+function stripeExponentOf(currency: string): number {
+  return zeroDecimal.has(currency) ? 0 : threeDecimal.has(currency) ? 3 : 2
 }
 
-/** An amount of this platform as Stripe says it. A whole number where `requireAmount` let it pass. */
-export function toStripe(amount: number, currency: string): number {
-  const shift = digitsAtStripe(currency) - exponentOf(currency)
+/** Converts an amount of this platform to Stripe's. A whole number if `requireAmount` accepted it. */
+export function toStripeAmount(amount: number, currency: string): number {
+  const shift = stripeExponentOf(currency) - exponentOf(currency)
   return shift < 0 ? amount / 10 ** -shift : amount * 10 ** shift
 }
 
-/** An amount of Stripe's as this platform says it. */
-export function fromStripe(amount: number, currency: string): number {
-  const shift = exponentOf(currency) - digitsAtStripe(currency)
+/** Converts an amount of Stripe's to this platform's. */
+export function fromStripeAmount(amount: number, currency: string): number {
+  const shift = exponentOf(currency) - stripeExponentOf(currency)
   return shift < 0 ? amount / 10 ** -shift : amount * 10 ** shift
 }
 
-/** Throws 400 for an amount that Stripe does not take. `field` is what the request calls it. */
+/**
+ * Throws 400 for an amount that Stripe does not support. `field` is the request field to name in the error.
+ */
 export function requireAmount(amount: number, currency: string, field: string): void {
   const code = currency.toUpperCase()
-  if (exponentOf(currency) === 3 && !withThreeDigits.has(currency))
-    throw invalidField(field, 'currency', `Stripe takes no ${code}.`)
-  const step = withThreeDigits.has(currency)
+  if (exponentOf(currency) === 3 && !threeDecimal.has(currency))
+    throw invalidField(field, 'currency', `Stripe does not support the currency ${code}.`)
+  const step = threeDecimal.has(currency)
     ? 10
-    : Math.max(1, 10 ** (exponentOf(currency) - digitsAtStripe(currency)))
+    : Math.max(1, 10 ** (exponentOf(currency) - stripeExponentOf(currency)))
   if (amount % step !== 0)
-    throw invalidField(field, 'multiple_of', `Stripe takes amounts of ${code} in steps of ${step}.`)
-  const most = 10 ** (mostDigits[currency] ?? usualDigits) - 1
-  if (toStripe(amount, currency) > most)
+    throw invalidField(field, 'multiple_of', `Amounts in ${code} must be a multiple of ${step} for Stripe.`)
+  const max = 10 ** (maxDigits[currency] ?? defaultMaxDigits) - 1
+  if (toStripeAmount(amount, currency) > max)
     throw invalidField(
       field,
       'maximum',
-      `Stripe takes at most ${Math.floor(fromStripe(most, currency))} of ${code} at once.`,
+      `The maximum amount in ${code} for Stripe is ${Math.floor(fromStripeAmount(max, currency))}.`,
     )
 }

@@ -1,71 +1,87 @@
-// How a subscription ends is decided here, and Stripe is told of it: until it has heard, nothing counts that it says of that.
+// Cancellations are decided here and sent to Stripe. While one is pending (`subscriptions.sync_pending`),
+// Stripe's state of the subscription is ignored.
 import type { Stripe } from 'stripe'
 import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
-import type { GatewayJob, SettleServices } from '../gateway.ts'
+import type { GatewayJob, PaymentServices } from '../gateway.ts'
 import { subscriptionById } from '../subscriptions.ts'
-import { StripeFailure, type StripeConnection } from './client.ts'
-import { askSubscription } from './subscriptions.ts'
-import { endOf, endsWithPeriod, hasEnded, type End, type StripeSubscription } from './mapping.ts'
-import { learn } from './events.ts'
+import { StripeFailure, type StripeClient } from './client.ts'
+import { fetchSubscription } from './subscriptions.ts'
+import {
+  cancellationOf,
+  cancelsAtPeriodEnd,
+  hasEnded,
+  type Cancellation,
+  type StripeSubscription,
+} from './mapping.ts'
+import { fetchAndApply } from './events.ts'
 
-const decide = statement<{ id: string }>(
-  "UPDATE subscriptions SET told_at = 'infinity' WHERE id = $1 AND gateway_reference IS NOT NULL RETURNING id",
-)
+const setSyncPending = statement<{ id: string }>(`
+  UPDATE subscriptions SET sync_pending = true WHERE id = $1 AND gateway_reference IS NOT NULL RETURNING id`)
 
-/** Stripe is to hear how a subscription ends; until then it is not believed. One that has not begun there is closed with its session. */
-export async function follow(tx: Db, jobs: Queue<GatewayJob>, { id }: { id: string }): Promise<void> {
-  if ((await tx.sql(decide, [id])).length === 1)
-    await jobs.add(tx, [{ data: { task: 'follow', id, tries: 0 }, group: id }])
+/**
+ * Enqueues a job that sends a subscription's cancellation state to Stripe, and ignores Stripe's state until
+ * then. Does nothing for a subscription that does not exist at Stripe yet: it is never created once its
+ * session is expired.
+ */
+export async function enqueueCancellationSync(
+  tx: Db,
+  jobs: Queue<GatewayJob>,
+  { id }: { id: string },
+): Promise<void> {
+  if ((await tx.sql(setSyncPending, [id])).length === 1)
+    await jobs.add(tx, [{ data: { task: 'sync_cancellation', id, tries: 0 }, group: id }])
 }
 
-const believeAgain = statement(
-  "UPDATE subscriptions SET told_at = NULL WHERE id = $1 AND told_at = 'infinity'",
-)
+const acceptStripeState = statement(`
+  UPDATE subscriptions SET sync_pending = false, synced_at = NULL WHERE id = $1 AND sync_pending`)
 
-/** Stripe could not be told: what it says counts again. */
-export async function giveUpFollowing(tx: Db, id: string): Promise<void> {
-  await tx.sql(believeAgain, [id])
+/** Called when the retries are exhausted: accepts Stripe's state again. */
+export async function abandonSync(tx: Db, id: string): Promise<void> {
+  await tx.sql(acceptStripeState, [id])
 }
 
-/** Tells Stripe how a subscription is to end, and asks what became of it. `key` is that of the request. */
-export async function tellEnd(
-  stripe: StripeConnection,
+/**
+ * Sends a subscription's cancellation state to Stripe and applies the result. `key` is the request's
+ * idempotency key.
+ */
+export async function sendCancellation(
+  stripe: StripeClient,
   db: Db,
-  services: SettleServices,
+  services: PaymentServices,
   id: string,
   key: string,
 ): Promise<void> {
   const row = await subscriptionById(db, id)
   if (row === undefined || row.gateway_reference === null) return
   const { gateway_reference: reference } = row
-  const end = endOf(row)
-  await learn(db, services, async () => {
-    const subscription = await stripe.ask((api) => api.subscriptions.retrieve(reference))
-    const change = changeTo(subscription, end)
+  const cancellation = cancellationOf(row)
+  await fetchAndApply(db, services, async () => {
+    const subscription = await stripe.request((api) => api.subscriptions.retrieve(reference))
+    const change = changeTo(subscription, cancellation)
     try {
       if (change === 'cancel')
-        await stripe.ask((api) => api.subscriptions.cancel(reference, {}, { idempotencyKey: key }))
+        await stripe.request((api) => api.subscriptions.cancel(reference, {}, { idempotencyKey: key }))
       else if (change !== null)
-        await stripe.ask((api) => api.subscriptions.update(reference, change, { idempotencyKey: key }))
+        await stripe.request((api) => api.subscriptions.update(reference, change, { idempotencyKey: key }))
     } catch (error) {
-      if (!(error instanceof StripeFailure) || error.passing) throw error
-      // It may have ended in this moment.
-      const { status } = await stripe.ask((api) => api.subscriptions.retrieve(reference))
+      if (!(error instanceof StripeFailure) || error.retryable) throw error
+      // Stripe refuses to change a subscription that has ended in the meantime.
+      const { status } = await stripe.request((api) => api.subscriptions.retrieve(reference))
       if (!hasEnded(status)) throw error
     }
-    return await askSubscription(stripe, db, reference, { followed: end })
+    return await fetchSubscription(stripe, db, reference, { sent: cancellation })
   })
 }
 
 function changeTo(
   subscription: StripeSubscription,
-  end: End,
+  cancellation: Cancellation,
 ): 'cancel' | Stripe.SubscriptionUpdateParams | null {
   if (hasEnded(subscription.status)) return null
-  if (end === 'now') return 'cancel'
-  if (endsWithPeriod(subscription) === (end === 'with its period')) return null
-  if (end === 'with its period') return { cancel_at_period_end: true }
+  if (cancellation === 'now') return 'cancel'
+  if (cancelsAtPeriodEnd(subscription) === (cancellation === 'at period end')) return null
+  if (cancellation === 'at period end') return { cancel_at_period_end: true }
   return subscription.cancel_at_period_end ? { cancel_at_period_end: false } : { cancel_at: '' }
 }

@@ -1,84 +1,90 @@
-// The way to Stripe: its official client, with one version of the API, a time-out and a few tries for each call. What fails is told without
-// what Stripe said of it, which may repeat what it was asked, or a part of the key.
+// Stripe's official client with a pinned API version, a timeout and retries. Errors never include Stripe's
+// own message, which may contain request data or a part of the API key.
 import { isUtf8 } from 'node:buffer'
 import { Agent as PlainAgent } from 'node:http'
 import { Agent } from 'node:https'
 import type { Stripe } from 'stripe'
 import { invalidHeader, unavailable } from '../../../infra/errors.ts'
 
-/** The version that the types of the package are of: what is asked for does not change with the account's own. */
+/**
+ * The API version of the package's types, sent with each request: the account's default version does not
+ * matter.
+ */
 const apiVersion = '2026-10-28.endive'
-/** Seconds that the signature of an event may be old. */
-const tolerance = 300
+/** Maximum age of a webhook signature. */
+const toleranceSeconds = 300
 
 export interface StripeSettings {
   secretKey: string
   webhookSecret: string
-  /** Where Stripe is, without a path; null for Stripe itself. */
+  /** The base URL of the API, without a path; null for https://api.stripe.com. */
   apiBase: string | null
 }
 
-export interface StripeConnection {
-  /** Asks Stripe. Throws `StripeFailure`. */
-  ask<T>(call: (stripe: Stripe) => Promise<T>): Promise<T>
-  /** The event that a body is. Throws 400 unless it is signed by Stripe, as it is and lately. */
-  verified(body: Buffer, signature: string): Promise<Stripe.Event>
-  /** Ends the connections, and with them what is being asked. */
+export interface StripeClient {
+  /** Calls Stripe's API. Throws `StripeFailure`. */
+  request<T>(call: (stripe: Stripe) => Promise<T>): Promise<T>
+  /**
+   * Parses the body of a webhook. Throws 400 unless Stripe signed exactly these bytes within the last five
+   * minutes.
+   */
+  verifyEvent(body: Buffer, signature: string): Promise<Stripe.Event>
+  /** Closes all connections and aborts requests in progress. */
   close(): void
 }
 
-export interface ConnectionOptions extends StripeSettings {
-  /** Milliseconds of silence after which a try is given up. Default 8,000. */
-  timeout?: number
-  /** How often a call is tried again at once. Default 2. */
+export interface StripeClientOptions extends StripeSettings {
+  /** Milliseconds without a response after which an attempt fails. Default 8,000. */
+  timeoutMs?: number
+  /** Maximum number of immediate retries of a request. Default 2. */
   retries?: number
 }
 
-/** Stripe refused something, or could not be asked. The message is for the operator. */
+/** Stripe rejected a request or could not be reached. The message is for operators. */
 export class StripeFailure extends Error {
-  /** Stripe's own code for it, such as `resource_missing`. */
+  /** Stripe's error code, e.g. `resource_missing`. */
   code: string | null
-  /** Whether another try may go well, perhaps when an operator has mended the account. */
-  passing: boolean
-  /** Milliseconds that Stripe asks to wait for, where it does. */
+  /** Whether a later retry may succeed, perhaps after an operator has fixed the account. */
+  retryable: boolean
+  /** Milliseconds to wait before a retry, if Stripe sent `Retry-After`. */
   retryAfter: number | null
 
   constructor(
     message: string,
-    { code, passing, retryAfter }: { code: string | null; passing: boolean; retryAfter: number | null },
+    { code, retryable, retryAfter }: { code: string | null; retryable: boolean; retryAfter: number | null },
   ) {
     super(message)
     this.code = code
-    this.passing = passing
+    this.retryable = retryable
     this.retryAfter = retryAfter
   }
 }
 
-/** The answer to somebody who waits for what Stripe does not tell at the moment; anything else as it came. */
+/** Turns a retryable failure into the 503 for the API user; returns every other error unchanged. */
 export function asUnavailable(error: unknown): unknown {
-  return error instanceof StripeFailure && error.passing
-    ? Object.assign(unavailable('The payment service does not answer at the moment; try again.', 5), {
+  return error instanceof StripeFailure && error.retryable
+    ? Object.assign(unavailable('The payment service is temporarily unavailable. Try again.', 5), {
         cause: error,
       })
     : error
 }
 
-export function connectStripe({
+export function createStripeClient({
   secretKey,
   webhookSecret,
   apiBase,
-  timeout = 8_000,
+  timeoutMs = 8_000,
   retries = 2,
-}: ConnectionOptions): StripeConnection {
+}: StripeClientOptions): StripeClient {
   const base = new URL(apiBase ?? 'https://api.stripe.com')
   const protocol = base.protocol === 'http:' ? 'http' : 'https'
   const agent = protocol === 'http' ? new PlainAgent({ keepAlive: true }) : new Agent({ keepAlive: true })
-  // Half a second of work, which only those have who use it.
+  // Loaded only if Stripe is configured: importing the package takes half a second.
   const loaded = import('stripe').then(
     ({ Stripe }) =>
       new Stripe(secretKey, {
         apiVersion,
-        timeout,
+        timeout: timeoutMs,
         maxNetworkRetries: retries,
         telemetry: false,
         httpAgent: agent,
@@ -90,23 +96,24 @@ export function connectStripe({
   loaded.catch(() => {})
 
   return {
-    async ask(call) {
+    async request(call) {
       const stripe = await loaded
       try {
         return await call(stripe)
       } catch (error) {
-        throw error instanceof stripe.errors.StripeError ? failureOf(error) : error
+        throw error instanceof stripe.errors.StripeError ? toFailure(error) : error
       }
     },
-    async verified(body, signature) {
+    async verifyEvent(body, signature) {
       const { errors, webhooks } = await loaded
-      // Decoded here, so that no two bodies have the same signature: the client's own way loses a byte order mark, and what is no UTF-8.
-      if (!isUtf8(body)) throw unsigned()
+      // Decode here, so that no two bodies share a signature: Stripe's client drops a byte order mark and
+      // invalid UTF-8.
+      if (!isUtf8(body)) throw invalidSignature()
       try {
-        return webhooks.constructEvent(body.toString(), signature, webhookSecret, tolerance)
+        return webhooks.constructEvent(body.toString(), signature, webhookSecret, toleranceSeconds)
       } catch (error) {
         throw error instanceof errors.StripeSignatureVerificationError || error instanceof SyntaxError
-          ? unsigned()
+          ? invalidSignature()
           : error
       }
     },
@@ -116,16 +123,16 @@ export function connectStripe({
   }
 }
 
-function unsigned(): Error {
+function invalidSignature(): Error {
   return invalidHeader(
     'Stripe-Signature',
     'signature',
-    'This is no event that Stripe has signed in the last five minutes.',
+    'The signature is invalid or older than five minutes.',
   )
 }
 
-/** Kinds of errors after which the same is tried again; a key that is refused may be mended. */
-const passing = new Set([
+/** Error types to retry. Includes a rejected API key, because an operator may replace it. */
+const retryableTypes = new Set([
   'StripeConnectionError',
   'StripeAPIError',
   'StripeRateLimitError',
@@ -134,30 +141,32 @@ const passing = new Set([
   'StripeIdempotencyError',
 ])
 
-function failureOf(error: InstanceType<typeof Stripe.errors.StripeError>): StripeFailure {
+function toFailure(error: InstanceType<typeof Stripe.errors.StripeError>): StripeFailure {
   const { type, statusCode, requestId, headers } = error
-  const code = worded(error.code) ?? systemCode(error.detail)
-  const said = [
-    statusCode === undefined ? 'no answer' : `status ${statusCode}`,
+  const code = safeToken(error.code) ?? systemCode(error.detail)
+  const details = [
+    statusCode === undefined ? 'no response' : `status ${statusCode}`,
     code,
-    worded(error.param),
-    worded(requestId),
+    safeToken(error.param),
+    safeToken(requestId),
   ].filter((part) => part !== null)
   const seconds = Number(headers?.['retry-after'])
-  return new StripeFailure(`Stripe failed (${type}: ${said.join(', ')})`, {
+  return new StripeFailure(`Stripe request failed (${type}: ${details.join(', ')})`, {
     code,
-    passing: passing.has(type),
+    retryable: retryableTypes.has(type),
     retryAfter: seconds > 0 ? seconds * 1000 : null,
   })
 }
 
-/** A word of Stripe's own, and nothing longer. */
-function worded(text: unknown): string | null {
+/**
+ * The text if it is a single token, such as an error code or a request id; else null. Tokens are safe to log.
+ */
+function safeToken(text: unknown): string | null {
   return typeof text === 'string' && /^[\w[\].-]{1,100}$/.test(text) ? text : null
 }
 
-/** What a broken connection says of itself. */
+/** The error code of a failed connection, e.g. `ECONNRESET`. */
 function systemCode(detail: unknown): string | null {
   const { code, cause } = (detail ?? {}) as { code?: unknown; cause?: { code?: unknown } }
-  return worded(code ?? cause?.code)
+  return safeToken(code ?? cause?.code)
 }

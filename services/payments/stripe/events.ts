@@ -1,46 +1,54 @@
-// What Stripe says when it is asked counts, and nothing that an event says: so neither their order nor how often they come matters.
-// Stripe is asked outside of transactions, and what it said is settled in one, with the event that gave the occasion.
+// Webhooks are only a trigger: the state is always fetched from Stripe's API. The order and the number of
+// webhooks therefore do not matter. Stripe is called outside of transactions; one transaction then applies
+// the fetched state and records the event.
 import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { RolledBack } from '../../../infra/errors.ts'
 import type { RetentionTask } from '../../../infra/jobs/retention.ts'
 import { removing } from '../../../infra/database/batch-delete.ts'
-import { lockDeal, settlePayment, type Told } from '../settle.ts'
-import type { SettleServices } from '../gateway.ts'
+import { applyPayment, lockOrder, type PaymentNotification } from '../settle.ts'
+import type { PaymentServices } from '../gateway.ts'
 
-/** The name of this gateway in rows. */
+/** The name of this gateway in the database. */
 export const stripeName = 'stripe'
 
-/** Settles what Stripe has said. What was said before something that is settled already may have to be asked again. */
-export type Settle = (tx: Db, services: SettleServices) => Promise<'settled' | 'ask again'>
+/**
+ * Applies fetched state in a transaction. `fetch again` means that it may be older than the state already
+ * applied.
+ */
+export type ApplyState = (tx: Db, services: PaymentServices) => Promise<'applied' | 'fetch again'>
 
-export interface HeardEvent {
+export interface WebhookEvent {
   id: string
   type: string
 }
 
-const remember = statement<{ id: string }>(
+const insertEvent = statement<{ id: string }>(
   'INSERT INTO gateway_events (id, type) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id',
 )
-const heard = statement<{ id: string }>('SELECT id FROM gateway_events WHERE id = $1')
+const findEvent = statement<{ id: string }>('SELECT id FROM gateway_events WHERE id = $1')
 
-export async function wasHeard(db: Db, { id }: HeardEvent): Promise<boolean> {
-  return (await db.sql(heard, [id])).length === 1
+export async function wasProcessed(db: Db, { id }: WebhookEvent): Promise<boolean> {
+  return (await db.sql(findEvent, [id])).length === 1
 }
 
-/** Asks, and settles what is said. @param event has its effect with it, once. */
-export async function learn(
+/**
+ * Fetches state from Stripe and applies it. Fetches again while the state may be outdated.
+ * @param event the webhook event to record in the same transaction; an event that was recorded before is
+ * skipped.
+ */
+export async function fetchAndApply(
   db: Db,
-  services: SettleServices,
-  ask: () => Promise<Settle>,
-  event: HeardEvent | null = null,
+  services: PaymentServices,
+  fetchState: () => Promise<ApplyState>,
+  event: WebhookEvent | null = null,
 ): Promise<void> {
   for (;;) {
-    const settle = await ask()
+    const apply = await fetchState()
     try {
       await db.transaction(async (tx) => {
-        if (event !== null && (await tx.sql(remember, [event.id, event.type])).length === 0) return
-        if ((await settle(tx, services)) === 'ask again') throw new RolledBack()
+        if (event !== null && (await tx.sql(insertEvent, [event.id, event.type])).length === 0) return
+        if ((await apply(tx, services)) === 'fetch again') throw new RolledBack()
       })
       return
     } catch (error) {
@@ -49,42 +57,51 @@ export async function learn(
   }
 }
 
-export interface KnownPayment {
+export interface RecordedPayment {
   id: string
   order_id: string
   status: string
 }
 
-const payment = statement<KnownPayment>(
+const byReference = statement<RecordedPayment>(
   'SELECT id, order_id, status::text FROM payments WHERE gateway = $1 AND gateway_reference = $2',
 )
 
-/** The payment that Stripe calls so. To be asked with its order held: nobody else keeps it then. */
-export async function paymentAt(tx: Db, reference: string): Promise<KnownPayment | undefined> {
-  const [found] = await tx.sql(payment, [stripeName, reference])
+/**
+ * Finds a payment by Stripe's id. Lock the payment's order first, so that no other transaction inserts the
+ * payment.
+ */
+export async function findPaymentByReference(
+  tx: Db,
+  reference: string,
+): Promise<RecordedPayment | undefined> {
+  const [found] = await tx.sql(byReference, [stripeName, reference])
   return found
 }
 
-/** Money has come, whether or not it was on its way here before. @returns whether it paid its order. */
-export async function settleOnce(
+/**
+ * Applies a successful payment, whether or not it was recorded as processing before.
+ * @returns true if it paid the order.
+ */
+export async function applyStripePayment(
   tx: Db,
-  services: SettleServices,
+  services: PaymentServices,
   orderId: string,
-  told: Omit<Told, 'gateway' | 'card' | 'id'> & { reference: string },
+  notification: Omit<PaymentNotification, 'gateway' | 'card' | 'id'> & { reference: string },
 ): Promise<boolean> {
-  const deal = await lockDeal(tx, orderId)
-  const known = await paymentAt(tx, told.reference)
-  return await settlePayment(tx, services, deal, {
-    ...told,
+  const locked = await lockOrder(tx, orderId)
+  const recorded = await findPaymentByReference(tx, notification.reference)
+  return await applyPayment(tx, services, locked, {
+    ...notification,
     gateway: stripeName,
     card: null,
-    ...(known?.status === 'processing' && { id: known.id }),
+    ...(recorded?.status === 'processing' && { id: recorded.id }),
   })
 }
 
-const longAgo = "SELECT id FROM gateway_events WHERE received_at < now() - interval '30 days' LIMIT $1"
+const expiredEvents = "SELECT id FROM gateway_events WHERE received_at < now() - interval '30 days' LIMIT $1"
 
-/** Stripe tells nothing again that is older than 30 days. */
+/** Deletes events after 30 days: Stripe does not send older ones again. */
 export function stripeEventRetentionTasks(): RetentionTask[] {
-  return [{ name: 'gateway events', step: removing('gateway_events', longAgo, 1_000) }]
+  return [{ name: 'gateway events', step: removing('gateway_events', expiredEvents, 1_000) }]
 }

@@ -1,37 +1,44 @@
-// Stripe: its own page takes the money, and it tells by signed events of what happened. Inside of transactions what Stripe is to do is only noted,
-// as a job: worker.ts does it.
+// The Stripe gateway: Stripe's own page takes the payment, and signed webhooks report the outcome. Inside
+// transactions this gateway only enqueues jobs; worker.ts performs them.
 import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
-import type { GatewayJob, TellingGateway } from '../gateway.ts'
+import type { GatewayJob, RemoteGateway } from '../gateway.ts'
 import { requireAmount } from './amounts.ts'
 import {
   asUnavailable,
-  connectStripe,
+  createStripeClient,
   StripeFailure,
-  type ConnectionOptions,
-  type StripeConnection,
+  type StripeClient,
+  type StripeClientOptions,
 } from './client.ts'
-import { follow, giveUpFollowing, tellEnd } from './cancellation.ts'
-import { askRefund, giveRefund, giveUpRefund, returnPayment, type RefundOptions } from './refunds.ts'
-import { askSession, closeSession, pageOf } from './sessions.ts'
-import { askInvoice, askSubscription } from './subscriptions.ts'
-import { learn, stripeName, wasHeard, type Settle } from './events.ts'
+import { abandonSync, enqueueCancellationSync, sendCancellation } from './cancellation.ts'
+import { failUnsentRefund, fetchRefund, sendLateRefund, sendRefund, type RefundOptions } from './refunds.ts'
+import { checkoutPageUrl, expireSession, fetchSession } from './sessions.ts'
+import { fetchInvoice, fetchSubscription } from './subscriptions.ts'
+import { fetchAndApply, stripeName, wasProcessed, type ApplyState } from './events.ts'
 
-export interface StripeGatewayOptions extends ConnectionOptions {
+export interface StripeGatewayOptions extends StripeClientOptions {
   jobs: Queue<GatewayJob>
-  /** Told what an operator should know. */
+  /** Receives errors that an operator should see. */
   onError: (error: Error) => void
 }
 
-const begun = statement<{ id: string }>(
+const hasStripePage = statement<{ id: string }>(
   'SELECT id FROM checkouts WHERE id = $1 AND gateway_reference IS NOT NULL',
 )
 
-export function createStripeGateway({ jobs, onError, ...settings }: StripeGatewayOptions): TellingGateway {
-  const stripe = connectStripe(settings)
+/** Task names of older versions, whose jobs may still be in the queue. */
+const renamedTasks: Record<string, GatewayJob['task']> = {
+  return: 'refund_late_payment',
+  follow: 'sync_cancellation',
+}
+const taskOf = ({ task }: GatewayJob): GatewayJob['task'] => renamedTasks[task] ?? task
+
+export function createStripeGateway({ jobs, onError, ...settings }: StripeGatewayOptions): RemoteGateway {
+  const stripe = createStripeClient(settings)
   const refunds: RefundOptions = { stripe, onError }
-  const note = async (tx: Db, task: GatewayJob['task'], id: string, group: string): Promise<void> =>
+  const enqueue = async (tx: Db, task: GatewayJob['task'], id: string, group: string): Promise<void> =>
     await jobs.add(tx, [{ data: { task, id, tries: 0 }, group }])
 
   return {
@@ -39,74 +46,82 @@ export function createStripeGateway({ jobs, onError, ...settings }: StripeGatewa
     renews: false,
     requireAmount,
     async refund(tx, { id }, payment) {
-      await note(tx, 'refund', id, payment.id)
+      await enqueue(tx, 'refund', id, payment.id)
       return 'pending'
     },
-    async giveBack(tx, { id }) {
-      await note(tx, 'return', id, id)
+    async refundLatePayment(tx, { id }) {
+      await enqueue(tx, 'refund_late_payment', id, id)
       return 'returning'
     },
-    async close(tx, { id }) {
-      // Nobody has seen Stripe's page before that.
-      if ((await tx.sql(begun, [id])).length === 1) await note(tx, 'close', id, id)
+    async closeCheckout(tx, { id }) {
+      // Without a page at Stripe there is nothing to expire.
+      if ((await tx.sql(hasStripePage, [id])).length === 1) await enqueue(tx, 'close', id, id)
     },
-    follow: (tx, subscription) => follow(tx, jobs, subscription),
-    page: (db, checkout, order) => pageOf(stripe, jobs, db, checkout, order),
-    async look(db, services, { status, gateway_reference: reference }) {
+    syncCancellation: (tx, subscription) => enqueueCancellationSync(tx, jobs, subscription),
+    paymentPageUrl: (db, checkout, order) => checkoutPageUrl(stripe, jobs, db, checkout, order),
+    async poll(db, services, { status, gateway_reference: reference }) {
       if (status !== 'open' || reference === null) return
-      await learn(db, services, () => askSession(stripe, db, reference)).catch((error) => {
+      await fetchAndApply(db, services, () => fetchSession(stripe, db, reference)).catch((error) => {
         throw asUnavailable(error)
       })
     },
-    async hear(db, services, body, signature) {
-      const event = await stripe.verified(body, signature)
-      const ask = askOf({ stripe, refunds, db }, event.type)
+    async handleWebhook(db, services, body, signature) {
+      const event = await stripe.verifyEvent(body, signature)
+      const fetchState = fetcherFor({ stripe, refunds, db }, event.type)
       const { id } = event.data.object as { id?: string }
-      if (ask === null || id === undefined || (await wasHeard(db, event))) return
+      if (fetchState === null || id === undefined || (await wasProcessed(db, event))) return
       try {
-        await learn(db, services, () => ask(id), event)
+        await fetchAndApply(db, services, () => fetchState(id), event)
       } catch (error) {
-        // Of what is not there any more there is nothing to settle.
+        // An object that no longer exists at Stripe has no state to apply.
         if (!(error instanceof StripeFailure) || error.code !== 'resource_missing') throw asUnavailable(error)
       }
     },
     async perform(db, services, job, { repeated, attempt }) {
-      const { task, id } = job
-      if (task === 'refund') return await giveRefund(refunds, db, services, id, { repeated })
-      if (task === 'return') return await returnPayment(refunds, db, services, id, { repeated })
-      if (task === 'close') await closeSession(stripe, db, services, job, `close:${attempt}`)
-      else await tellEnd(stripe, db, services, id, `follow:${attempt}`)
-      return null
+      const { id } = job
+      switch (taskOf(job)) {
+        case 'refund':
+          return await sendRefund(refunds, db, services, id, { repeated })
+        case 'refund_late_payment':
+          return await sendLateRefund(refunds, db, services, id, { repeated })
+        case 'close':
+          await expireSession(stripe, db, services, job, `close:${attempt}`)
+          return null
+        case 'sync_cancellation':
+          await sendCancellation(stripe, db, services, id, `sync_cancellation:${attempt}`)
+          return null
+      }
     },
-    async giveUp(tx, services, { task, id }) {
-      if (task === 'refund') await giveUpRefund(tx, services, id)
-      if (task === 'follow') await giveUpFollowing(tx, id)
+    async giveUp(tx, services, job) {
+      const task = taskOf(job)
+      if (task === 'refund') await failUnsentRefund(tx, services, job.id)
+      if (task === 'sync_cancellation') await abandonSync(tx, job.id)
     },
     disconnect: stripe.close,
   }
 }
 
-/** What is asked because of an event, by what it is about; null for what does not matter. */
-function askOf(
-  { stripe, refunds, db }: { stripe: StripeConnection; refunds: RefundOptions; db: Db },
+/** The function that fetches the object of an event, by the event's type; null for a type that is ignored. */
+function fetcherFor(
+  { stripe, refunds, db }: { stripe: StripeClient; refunds: RefundOptions; db: Db },
   type: string,
-): ((id: string) => Promise<Settle>) | null {
+): ((id: string) => Promise<ApplyState>) | null {
   switch (type) {
     case 'checkout.session.completed':
     case 'checkout.session.async_payment_succeeded':
     case 'checkout.session.async_payment_failed':
     case 'checkout.session.expired':
-      return (id) => askSession(stripe, db, id)
+      return (id) => fetchSession(stripe, db, id)
     case 'invoice.paid':
     case 'invoice.payment_failed':
-      return (id) => askInvoice(stripe, db, id)
+      return (id) => fetchInvoice(stripe, db, id)
     case 'customer.subscription.updated':
     case 'customer.subscription.deleted':
-      return (id) => askSubscription(stripe, db, id)
+      return (id) => fetchSubscription(stripe, db, id)
     case 'refund.updated':
     case 'refund.failed':
     case 'charge.refund.updated':
-      return (id) => askRefund(refunds, id)
+      return (id) => fetchRefund(refunds, id)
     default:
       return null
   }

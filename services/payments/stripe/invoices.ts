@@ -1,66 +1,94 @@
-// The invoices of Stripe's subscriptions: each is an order here, counted once by its id, and paid or owed as Stripe says.
+// Invoices of Stripe's subscriptions. Each invoice becomes one order, identified by the invoice's id, and is
+// paid or pending as at Stripe.
 import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
-import { findOrder, insertOrder, type Line, type OwnedOrder } from '../orders.ts'
-import { cancelOrder, keepPayment, lockDeal } from '../settle.ts'
-import type { SettleServices } from '../gateway.ts'
+import { findOrder, insertOrder, type OwnedOrder, type OrderLine } from '../orders.ts'
+import { cancelOrder, lockOrder, recordPaymentAttempt } from '../settle.ts'
+import type { PaymentServices } from '../gateway.ts'
 import { setLatestOrder, subscriptionById, type OwnedSubscription } from '../subscriptions.ts'
-import { fromStripe, toStripe } from './amounts.ts'
+import { fromStripeAmount, toStripeAmount } from './amounts.ts'
 import { hasEnded, periodOf, type Invoice, type StripeSubscription } from './mapping.ts'
-import { paymentAt, settleOnce, stripeName } from './events.ts'
+import { applyStripePayment, findPaymentByReference, stripeName, type RecordedPayment } from './events.ts'
 
-/** What Stripe has said of a subscription's invoices. */
-export interface Billed {
+export interface SubscriptionInvoices {
   subscription: StripeSubscription
   /** Oldest first. */
   invoices: Invoice[]
 }
 
-/**
- * Makes orders of invoices, and pays them. One that is paid stays so: that counts even if what was said is not `current`.
- * @returns the subscription as it was last told of.
- */
-export async function settleInvoices(
-  tx: Db,
-  services: SettleServices,
-  before: OwnedSubscription,
-  { subscription, invoices }: Billed,
-  { at, current }: { at: Date; current: boolean },
-): Promise<OwnedSubscription> {
-  let told = before
-  for (const invoice of invoices) {
-    const payment = await paymentAt(tx, invoice.id)
-    if (invoice.total <= 0 || (payment !== undefined && payment.status !== 'processing')) continue
-    if (invoice.status === 'paid') {
-      const order =
-        payment === undefined
-          ? await orderOf(tx, services, before.id, invoice, at)
-          : await findOrder(tx, payment.order_id)
-      const was = (await subscriptionById(tx, before.id))!.status
-      const paid = await settleOnce(tx, services, order.id, {
-        ...toldOf(order, invoice, at),
-        period: periodOf(subscription),
-      })
-      if (paid && was !== 'active') told = (await subscriptionById(tx, before.id))!
-    } else if (current && invoice.status === 'void' && payment !== undefined) {
-      const deal = await lockDeal(tx, payment.order_id)
-      await keepPayment(
-        tx,
-        deal.order,
-        { ...toldOf(deal.order, invoice, at), id: payment.id },
-        { status: 'failed', code: 'void' },
-      )
-      if (deal.order.status === 'pending') await cancelOrder(tx, services, deal, at)
-    } else if (current && payment === undefined && isOwed(invoice, subscription, before)) {
-      const order = await orderOf(tx, services, before.id, invoice, at)
-      await keepPayment(tx, order, toldOf(order, invoice, at), { status: 'processing', dueAt: null })
-    }
-  }
-  return told
+interface InvoiceContext {
+  tx: Db
+  services: PaymentServices
+  subscription: StripeSubscription
+  /** The subscription before any of the invoices was applied. */
+  before: OwnedSubscription
+  at: Date
 }
 
-/** Whether it was tried to be paid, and is still to be. The first is tried by a customer who is still at it. */
-function isOwed(invoice: Invoice, { status }: StripeSubscription, before: OwnedSubscription): boolean {
+/**
+ * Creates the orders of invoices and applies their payments. A paid invoice stays paid, so it is applied even
+ * if the fetched state is not the latest; all else is applied only if it is.
+ * @returns the subscription as its last event showed it.
+ */
+export async function applyInvoices(
+  tx: Db,
+  services: PaymentServices,
+  before: OwnedSubscription,
+  { subscription, invoices }: SubscriptionInvoices,
+  { at, isLatest }: { at: Date; isLatest: boolean },
+): Promise<OwnedSubscription> {
+  const context = { tx, services, subscription, before, at }
+  let announced = before
+  for (const invoice of invoices) {
+    const payment = await findPaymentByReference(tx, invoice.id)
+    if (invoice.total <= 0 || (payment !== undefined && payment.status !== 'processing')) continue
+    if (invoice.status === 'paid')
+      announced = (await applyPaidInvoice(context, invoice, payment)) ?? announced
+    else if (isLatest && invoice.status === 'void' && payment !== undefined)
+      await applyVoidInvoice(context, invoice, payment)
+    else if (isLatest && payment === undefined && isOverdue(invoice, subscription, before)) {
+      const order = await orderOfInvoice(tx, services, before.id, invoice, at)
+      const notification = notificationOf(order, invoice, at)
+      await recordPaymentAttempt(tx, order, notification, { status: 'processing', dueAt: null })
+    }
+  }
+  return announced
+}
+
+/** @returns the subscription if an event announced its change, else null. */
+async function applyPaidInvoice(
+  { tx, services, subscription, before, at }: InvoiceContext,
+  invoice: Invoice,
+  payment: RecordedPayment | undefined,
+): Promise<OwnedSubscription | null> {
+  const order =
+    payment === undefined
+      ? await orderOfInvoice(tx, services, before.id, invoice, at)
+      : await findOrder(tx, payment.order_id)
+  const { status: previousStatus } = (await subscriptionById(tx, before.id))!
+  const paid = await applyStripePayment(tx, services, order.id, {
+    ...notificationOf(order, invoice, at),
+    period: periodOf(subscription),
+  })
+  return paid && previousStatus !== 'active' ? (await subscriptionById(tx, before.id))! : null
+}
+
+async function applyVoidInvoice(
+  { tx, services, at }: InvoiceContext,
+  invoice: Invoice,
+  payment: RecordedPayment,
+): Promise<void> {
+  const locked = await lockOrder(tx, payment.order_id)
+  const notification = { ...notificationOf(locked.order, invoice, at), id: payment.id }
+  await recordPaymentAttempt(tx, locked.order, notification, { status: 'failed', code: 'void' })
+  if (locked.order.status === 'pending') await cancelOrder(tx, services, locked, at)
+}
+
+/**
+ * True for an open invoice after a failed charge. The first invoice does not count: its customer is still
+ * paying.
+ */
+function isOverdue(invoice: Invoice, { status }: StripeSubscription, before: OwnedSubscription): boolean {
   return (
     invoice.status === 'open' &&
     invoice.attempted &&
@@ -74,7 +102,7 @@ function isFirst(invoice: Invoice): boolean {
   return invoice.billing_reason === 'subscription_create'
 }
 
-function toldOf(order: OwnedOrder, invoice: Invoice, at: Date) {
+function notificationOf(order: OwnedOrder, invoice: Invoice, at: Date) {
   return {
     gateway: stripeName,
     reference: invoice.id,
@@ -84,34 +112,31 @@ function toldOf(order: OwnedOrder, invoice: Invoice, at: Date) {
   }
 }
 
-const firstOrder = statement<{ id: string }>(
+const findFirstOrder = statement<{ id: string }>(
   'SELECT id FROM orders WHERE subscription_id = $1 AND period = 1',
 )
-const nextPeriod = statement<{ period: number }>(
+const findNextPeriod = statement<{ period: number }>(
   'SELECT max(period) + 1 AS period FROM orders WHERE subscription_id = $1',
 )
 const setPeriod = statement('UPDATE subscriptions SET period = $2 WHERE id = $1')
 
-/** The order of an invoice that is not known yet: the first one's is there, others are made. Of a subscription that has ended no more is ordered. */
-async function orderOf(
+/**
+ * The order of a new invoice: the existing first order, or a new order. A canceled subscription gets no new
+ * orders, so the latest one is returned and its payment is refunded as late.
+ */
+async function orderOfInvoice(
   tx: Db,
-  services: SettleServices,
+  services: PaymentServices,
   id: string,
   invoice: Invoice,
   now: Date,
 ): Promise<OwnedOrder> {
   const subscription = (await subscriptionById(tx, id))!
-  if (isFirst(invoice)) {
-    const [first] = await tx.sql(firstOrder, [id])
-    const order = await findOrder(tx, first.id)
-    if (invoice.total !== toStripe(order.total_amount, order.currency) || invoice.currency !== order.currency)
-      throw new Error(`${invoice.id} is for another amount than ${order.id}`)
-    return order
-  }
+  if (isFirst(invoice)) return await firstOrder(tx, id, invoice)
   if (subscription.status === 'canceled') return await findOrder(tx, subscription.latest_order_id)
   const { project_id: projectId, owner_id: ownerId, metadata } = subscription
-  const [{ period }] = await tx.sql(nextPeriod, [id])
-  const line = await lineOf(tx, subscription, invoice)
+  const [{ period }] = await tx.sql(findNextPeriod, [id])
+  const line = await orderLineOf(tx, subscription, invoice)
   const order = await insertOrder(
     tx,
     { lines: [line], currency: invoice.currency, total: line.amount, now },
@@ -123,18 +148,30 @@ async function orderOf(
   return order
 }
 
-const priceOf = statement<{ unit_amount: number; name: string }>(
+async function firstOrder(tx: Db, subscriptionId: string, invoice: Invoice): Promise<OwnedOrder> {
+  const [first] = await tx.sql(findFirstOrder, [subscriptionId])
+  const order = await findOrder(tx, first.id)
+  const { total_amount: total, currency } = order
+  if (invoice.total !== toStripeAmount(total, currency) || invoice.currency !== currency)
+    throw new Error(`The amount of the Stripe invoice ${invoice.id} differs from the order ${order.id}.`)
+  return order
+}
+
+const findPriceAndProduct = statement<{ unit_amount: number; name: string }>(
   'SELECT p.unit_amount, d.name FROM prices p JOIN products d ON d.id = p.product_id WHERE p.id = $1',
 )
 
-/** What Stripe asks for: as agreed on, unless the operator has changed the subscription there. */
-async function lineOf(
+/**
+ * The line of an invoice's order: price times quantity, or the invoice's total if an operator changed it at
+ * Stripe.
+ */
+async function orderLineOf(
   tx: Db,
   { price_id: priceId, quantity }: OwnedSubscription,
   { total, currency }: Invoice,
-): Promise<Line> {
-  const [{ unit_amount: unitAmount, name: productName }] = await tx.sql(priceOf, [priceId])
-  const amount = fromStripe(total, currency)
+): Promise<OrderLine> {
+  const [{ unit_amount: unitAmount, name: productName }] = await tx.sql(findPriceAndProduct, [priceId])
+  const amount = fromStripeAmount(total, currency)
   return amount === unitAmount * quantity
     ? { priceId, productName, quantity, unitAmount, amount }
     : { priceId, productName, quantity: 1, unitAmount: amount, amount }

@@ -1,27 +1,25 @@
-// Money that Stripe gives back: refunds, and whole payments that came too late to pay anything. Nothing is given back twice: before a second try
-// Stripe is asked whether the first came through, because it forgets the keys of requests after a day.
+// Refunds at Stripe: partial refunds, and full refunds of late payments. Stripe forgets idempotency keys
+// after a day, so a retry first looks for the refund at Stripe: no payment is refunded twice.
 import type { Stripe } from 'stripe'
 import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { paymentsNow } from '../clock.ts'
-import { concludeRefund } from '../refunds.ts'
-import { paymentReturned } from '../settle.ts'
-import type { SettleServices } from '../gateway.ts'
-import { toStripe } from './amounts.ts'
-import { StripeFailure, type StripeConnection } from './client.ts'
-import { learn, type Settle } from './events.ts'
-
-type AtStripe = Stripe.Refund
+import { completeRefund } from '../refunds.ts'
+import { markPaymentReturned } from '../settle.ts'
+import type { PaymentServices } from '../gateway.ts'
+import { toStripeAmount } from './amounts.ts'
+import { StripeFailure, type StripeClient } from './client.ts'
+import { fetchAndApply, type ApplyState } from './events.ts'
 
 export interface RefundOptions {
-  stripe: StripeConnection
+  stripe: StripeClient
   onError: (error: Error) => void
 }
 
-/** How long until it is asked again what became of money that is on its way, in case that nobody tells. */
-const meanwhile = 86_400_000
+/** When to check a pending refund again, in case its webhook does not arrive. */
+const recheckMs = 86_400_000
 
-const pending = statement<{
+const pendingRefund = statement<{
   order_id: string
   amount: number
   currency: string
@@ -31,121 +29,127 @@ const pending = statement<{
   SELECT r.order_id, r.amount, r.currency, r.gateway_reference AS reference, p.gateway_reference AS payment
   FROM refunds r JOIN payments p ON p.id = r.payment_id WHERE r.id = $1 AND r.status = 'pending'`)
 
-/** Gives back a refund that is pending. @returns when to look again, or null when it is over. */
-export async function giveRefund(
+/** Sends a pending refund to Stripe. @returns when to check its outcome, or null when the refund is final. */
+export async function sendRefund(
   options: RefundOptions,
   db: Db,
-  services: SettleServices,
+  services: PaymentServices,
   id: string,
   { repeated }: { repeated: boolean },
 ): Promise<Date | null> {
-  const [refund] = await db.sql(pending, [id])
+  const [refund] = await db.sql(pendingRefund, [id])
   if (refund === undefined) return null
   const params = {
-    amount: toStripe(refund.amount, refund.currency),
+    amount: toStripeAmount(refund.amount, refund.currency),
     metadata: { refund_id: id, order_id: refund.order_id },
   }
+  const { payment, reference } = refund
   try {
-    return await give(options, db, services, {
-      payment: refund.payment,
-      reference: refund.reference,
+    return await createOrFetchRefund(options, db, services, {
+      payment,
+      reference,
       params,
       key: `refund:${id}`,
       repeated,
     })
   } catch (error) {
-    if (!(error instanceof StripeFailure) || error.passing || refund.reference !== null) throw error
-    await db.transaction((tx) => giveUpRefund(tx, services, id))
-    options.onError(new Error(`${id} is not given back: ${error.message}`))
+    if (!(error instanceof StripeFailure) || error.retryable || reference !== null) throw error
+    await db.transaction((tx) => failUnsentRefund(tx, services, id))
+    options.onError(new Error(`The refund ${id} failed: ${error.message}`))
     return null
   }
 }
 
-const returning = statement<{ order_id: string; payment: string }>(
+const latePayment = statement<{ order_id: string; payment: string }>(
   "SELECT order_id, gateway_reference AS payment FROM payments WHERE id = $1 AND status = 'returning'",
 )
 
-/** Gives back a payment that came too late. @returns when to look again, or null when it is over. */
-export async function returnPayment(
+/** Refunds a late payment in full. @returns when to check the outcome, or null when the refund is final. */
+export async function sendLateRefund(
   options: RefundOptions,
   db: Db,
-  services: SettleServices,
+  services: PaymentServices,
   id: string,
   { repeated }: { repeated: boolean },
 ): Promise<Date | null> {
-  const [payment] = await db.sql(returning, [id])
-  if (payment === undefined) return null
-  const params = { metadata: { payment_id: id, order_id: payment.order_id } }
+  const [late] = await db.sql(latePayment, [id])
+  if (late === undefined) return null
+  const { payment, order_id: orderId } = late
   try {
-    return await give(options, db, services, {
-      payment: payment.payment,
+    return await createOrFetchRefund(options, db, services, {
+      payment,
       reference: null,
-      params,
+      params: { metadata: { payment_id: id, order_id: orderId } },
+      // Older versions used this key too: after an upgrade Stripe still recognizes their requests.
       key: `return:${id}`,
       repeated,
     })
   } catch (error) {
-    // An operator was faster.
+    // An operator has refunded the payment at Stripe.
     if (!(error instanceof StripeFailure) || error.code !== 'charge_already_refunded') throw error
-    await db.transaction(async (tx) => paymentReturned(tx, id, await paymentsNow(tx)))
+    await db.transaction(async (tx) => markPaymentReturned(tx, id, await paymentsNow(tx)))
     return null
   }
 }
 
-interface Giving {
-  /** What Stripe calls the payment: itself, or the invoice that it was for. */
+interface RefundRequest {
+  /** Stripe's id of the payment intent, or of the invoice that it paid. */
   payment: string
-  /** What Stripe calls the refund, where it is known. */
+  /** Stripe's id of the refund; null if unknown. */
   reference: string | null
   params: { amount?: number; metadata: Record<string, string> }
   key: string
   repeated: boolean
 }
 
-async function give(
+async function createOrFetchRefund(
   options: RefundOptions,
   db: Db,
-  services: SettleServices,
-  { payment, reference, params, key, repeated }: Giving,
+  services: PaymentServices,
+  { payment, reference, params, key, repeated }: RefundRequest,
 ): Promise<Date | null> {
   const { stripe } = options
-  let found: AtStripe | undefined
-  await learn(db, services, async () => {
-    found = reference === null ? undefined : await stripe.ask((api) => api.refunds.retrieve(reference))
-    if (found === undefined) {
-      const of = await paymentBehind(stripe, payment)
+  let refund: Stripe.Refund | undefined
+  await fetchAndApply(db, services, async () => {
+    refund = reference === null ? undefined : await stripe.request((api) => api.refunds.retrieve(reference))
+    if (refund === undefined) {
+      const paid = await findStripePayment(stripe, payment)
       if (repeated)
-        found = (
-          await stripe.ask((api) =>
-            api.refunds.list({ ...of, limit: 100 }).autoPagingToArray({ limit: 10_000 }),
+        refund = (
+          await stripe.request((api) =>
+            api.refunds.list({ ...paid, limit: 100 }).autoPagingToArray({ limit: 10_000 }),
           )
-        ).find(({ metadata }) => isSame(metadata, params.metadata))
-      found ??= await stripe.ask((api) => api.refunds.create({ ...of, ...params }, { idempotencyKey: key }))
+        ).find(({ metadata }) => includesMetadata(metadata, params.metadata))
+      refund ??= await stripe.request((api) =>
+        api.refunds.create({ ...paid, ...params }, { idempotencyKey: key }),
+      )
     }
-    return settlingOf(options, found)
+    return applierFor(options, refund)
   })
-  return found!.status === 'pending' || found!.status === 'requires_action'
-    ? new Date(Date.now() + meanwhile)
+  return refund!.status === 'pending' || refund!.status === 'requires_action'
+    ? new Date(Date.now() + recheckMs)
     : null
 }
 
-function isSame(metadata: Stripe.Metadata | null, ours: Record<string, string>): boolean {
-  return Object.entries(ours).every(([name, value]) => metadata?.[name] === value)
+function includesMetadata(metadata: Stripe.Metadata | null, expected: Record<string, string>): boolean {
+  return Object.entries(expected).every(([name, value]) => metadata?.[name] === value)
 }
 
-/** The payment of an invoice is among its payments. */
-async function paymentBehind(
-  stripe: StripeConnection,
+/** The payment intent or charge to refund. For an invoice, it is the one that paid the invoice. */
+async function findStripePayment(
+  stripe: StripeClient,
   reference: string,
 ): Promise<{ payment_intent: string } | { charge: string }> {
   if (!reference.startsWith('in_')) return { payment_intent: reference }
-  const { payments } = await stripe.ask((api) => api.invoices.retrieve(reference, { expand: ['payments'] }))
+  const { payments } = await stripe.request((api) =>
+    api.invoices.retrieve(reference, { expand: ['payments'] }),
+  )
   const paid = payments?.data.find(({ status }) => status === 'paid')?.payment
   if (paid?.payment_intent !== undefined) return { payment_intent: idOf(paid.payment_intent) }
   if (paid?.charge !== undefined) return { charge: idOf(paid.charge) }
-  throw new StripeFailure(`${reference} was paid outside of Stripe`, {
+  throw new StripeFailure(`The invoice ${reference} was paid outside of Stripe.`, {
     code: 'no_payment',
-    passing: false,
+    retryable: false,
     retryAfter: null,
   })
 }
@@ -154,50 +158,53 @@ function idOf(found: string | { id: string }): string {
   return typeof found === 'string' ? found : found.id
 }
 
-/** Asks what became of a refund. */
-export async function askRefund(options: RefundOptions, id: string): Promise<Settle> {
-  return settlingOf(options, await options.stripe.ask((api) => api.refunds.retrieve(id)))
+/** Fetches a refund. */
+export async function fetchRefund(options: RefundOptions, id: string): Promise<ApplyState> {
+  return applierFor(options, await options.stripe.request((api) => api.refunds.retrieve(id)))
 }
 
-const keepReference = statement(
+const setReference = statement(
   'UPDATE refunds SET gateway_reference = $2 WHERE id = $1 AND gateway_reference IS NULL',
 )
-const statusOf = statement<{ status: string }>(
-  'SELECT status::text FROM refunds WHERE id = $1 UNION ALL SELECT status::text FROM payments WHERE id = $1',
-)
+const statusOf = statement<{ status: string }>(`
+  SELECT status::text FROM refunds WHERE id = $1 UNION ALL SELECT status::text FROM payments WHERE id = $1`)
 
-function settlingOf({ onError }: RefundOptions, { id, metadata, status }: AtStripe): Settle {
+function applierFor({ onError }: RefundOptions, { id, metadata, status }: Stripe.Refund): ApplyState {
   const { refund_id: refundId, payment_id: paymentId } = metadata ?? {}
   const succeeded = status === 'succeeded'
   const failed = status === 'failed' || status === 'canceled'
   return async (tx, services) => {
     const at = await paymentsNow(tx)
-    const [was] = await tx.sql(statusOf, [refundId ?? paymentId ?? ''])
-    // Others may use the same account.
-    if (was === undefined) return 'settled'
+    const [before] = await tx.sql(statusOf, [refundId ?? paymentId ?? ''])
+    // Other software may use the same Stripe account.
+    if (before === undefined) return 'applied'
     if (refundId !== undefined) {
-      await tx.sql(keepReference, [refundId, id])
-      if (succeeded || failed) await concludeRefund(tx, services, refundId, { succeeded, reference: id, at })
-    } else if (succeeded) await paymentReturned(tx, paymentId, at)
-    // A bank may send it back days later: that is for somebody who speaks with the customer.
-    if (failed && was.status !== 'pending' && was.status !== 'failed')
+      await tx.sql(setReference, [refundId, id])
+      if (succeeded || failed) await completeRefund(tx, services, refundId, { succeeded, reference: id, at })
+    } else if (succeeded) await markPaymentReturned(tx, paymentId, at)
+    // A bank may reject a refund days after it succeeded: an operator must contact the customer.
+    if (failed && before.status !== 'pending' && before.status !== 'failed')
       tx.afterCommit(() =>
         onError(
           new Error(
-            `${id} has failed at Stripe: ${refundId ?? paymentId}, which is ${was.status}, did not reach the customer`,
+            `The Stripe refund ${id} failed: ${refundId ?? paymentId} has the status ${before.status}, ` +
+              'but the customer did not receive the money.',
           ),
         ),
       )
-    return 'settled'
+    return 'applied'
   }
 }
 
-const unknown = statement<{ id: string }>(
+const withoutReference = statement<{ id: string }>(
   'SELECT id FROM refunds WHERE id = $1 AND gateway_reference IS NULL',
 )
 
-/** It does not begin any more. One that Stripe has begun goes on, whoever asks. */
-export async function giveUpRefund(tx: Db, services: SettleServices, id: string): Promise<void> {
-  if ((await tx.sql(unknown, [id])).length === 1)
-    await concludeRefund(tx, services, id, { succeeded: false, reference: null, at: await paymentsNow(tx) })
+/**
+ * Fails a refund that does not exist at Stripe. A refund that exists there continues, and its webhook
+ * completes it.
+ */
+export async function failUnsentRefund(tx: Db, services: PaymentServices, id: string): Promise<void> {
+  if ((await tx.sql(withoutReference, [id])).length === 1)
+    await completeRefund(tx, services, id, { succeeded: false, reference: null, at: await paymentsNow(tx) })
 }

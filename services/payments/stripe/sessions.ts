@@ -1,36 +1,42 @@
-// Checkout sessions at Stripe: made when somebody first comes to pay, settled as Stripe says they went, and expired there when nobody is to pay by
-// them any more.
+// Checkout sessions at Stripe. A session is created there when a customer first opens its page, and expired
+// there when it closes here. Its outcome is fetched from Stripe.
 import type { Stripe } from 'stripe'
 import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import { findPrice } from '../products-and-prices.ts'
-import { addressFor, checkoutById, type OwnedCheckout } from '../checkouts.ts'
+import { redirectUrl, checkoutById, type OwnedCheckout } from '../checkouts.ts'
 import { paymentsNow, testClock } from '../clock.ts'
-import type { GatewayJob, SettleServices } from '../gateway.ts'
+import type { GatewayJob, PaymentServices } from '../gateway.ts'
 import { findOrder, type OwnedOrder } from '../orders.ts'
-import { expireCheckout, keepPayment, lockDeal } from '../settle.ts'
-import { toStripe } from './amounts.ts'
-import { asUnavailable, StripeFailure, type StripeConnection } from './client.ts'
-import { askSubscription } from './subscriptions.ts'
-import { learn, paymentAt, settleOnce, stripeName, type Settle } from './events.ts'
+import { expireCheckout, recordPaymentAttempt, lockOrder } from '../settle.ts'
+import { toStripeAmount } from './amounts.ts'
+import { asUnavailable, StripeFailure, type StripeClient } from './client.ts'
+import { fetchSubscription } from './subscriptions.ts'
+import {
+  fetchAndApply,
+  findPaymentByReference,
+  applyStripePayment,
+  stripeName,
+  type ApplyState,
+} from './events.ts'
 
 type Session = Stripe.Checkout.Session
 
-/** Stripe takes times from 30 minutes to 24 hours after a session's beginning; a bit more and a bit less, because clocks differ. */
-const shortest = 33 * 60_000
-const longest = 86_400_000 - 120_000
+// Stripe accepts an expiry of 30 minutes to 24 hours after creation. The margins allow for clock differences.
+const minLifetimeMs = 33 * 60_000
+const maxLifetimeMs = 86_400_000 - 120_000
 
-/** When Stripe lets a session end. Two values at most for each, which its key tells apart. */
-function endsAt(
+/** The expiry of a session at Stripe. At most two values per session, each with its own idempotency key. */
+function expiryOf(
   checkout: OwnedCheckout,
   { now, offset }: { now: number; offset: number },
 ): { at: number; key: string } {
   const created = new Date(checkout.created_at).getTime() - offset
   const expires = new Date(checkout.expires_at).getTime() - offset
-  // Who comes late gets more time of Stripe than of us: it is ended there when its time is over here.
-  if (expires - now < shortest) return { at: expires + shortest, key: `${checkout.id}:late` }
-  return { at: Math.min(expires, created + longest), key: checkout.id }
+  // Stripe's minimum may exceed the time left. A job expires the session at Stripe when it expires here.
+  if (expires - now < minLifetimeMs) return { at: expires + minLifetimeMs, key: `${checkout.id}:late` }
+  return { at: Math.min(expires, created + maxLifetimeMs), key: checkout.id }
 }
 
 async function lineItems(
@@ -45,38 +51,38 @@ async function lineItems(
     quantity,
     price_data: {
       currency,
-      unit_amount: toStripe(unitAmount, currency),
+      unit_amount: toStripeAmount(unitAmount, currency),
       product_data: { name: description },
       ...(recurring !== null && { recurring }),
     },
   }))
 }
 
-/** Milliseconds that the time of payments is ahead of Stripe's. */
-async function aheadBy(db: Db): Promise<number> {
+/** Milliseconds that the payment clock is ahead of real time. */
+async function clockOffset(db: Db): Promise<number> {
   return (await testClock(db)).offset_seconds * 1000
 }
 
-interface Page {
+interface CreatedSession {
   id: string
   url: string
 }
 
-/** Makes the session at Stripe, or finds it made. */
-async function makePage(
-  stripe: StripeConnection,
+/** Creates the session at Stripe. Idempotent by its key. */
+async function createSession(
+  stripe: StripeClient,
   db: Db,
   checkout: OwnedCheckout,
   order: OwnedOrder,
-): Promise<Page> {
-  const { at, key } = endsAt(checkout, { now: Date.now(), offset: await aheadBy(db) })
+): Promise<CreatedSession> {
+  const { at, key } = expiryOf(checkout, { now: Date.now(), offset: await clockOffset(db) })
   const metadata = {
     checkout_id: checkout.id,
     order_id: order.id,
     ...(checkout.subscription_id !== null && { subscription_id: checkout.subscription_id }),
   }
   const items = await lineItems(db, checkout, order)
-  const { id, url } = await stripe.ask((api) =>
+  const { id, url } = await stripe.request((api) =>
     api.checkout.sessions.create(
       {
         mode: checkout.mode,
@@ -87,160 +93,176 @@ async function makePage(
           ? { subscription_data: { metadata } }
           : { payment_intent_data: { metadata } }),
         success_url: `${checkout.url}/return`,
-        cancel_url: addressFor(checkout, 'cancel'),
+        cancel_url: redirectUrl(checkout, 'cancel'),
         expires_at: Math.floor(at / 1000),
       },
       { idempotencyKey: `checkout:${key}` },
     ),
   )
-  if (url === null) throw new Error(`${id} has no page`)
+  if (url === null) throw new Error(`The Stripe session ${id} has no URL.`)
   return { id, url }
 }
 
-const keep = statement<{ id: string }>(`
-  UPDATE checkouts SET gateway_reference = $2, gateway_url = $3 WHERE id = $1 AND status = 'open' AND gateway_reference IS NULL RETURNING id`)
+const setStripeSession = statement<{ id: string }>(`
+  UPDATE checkouts SET gateway_reference = $2, gateway_url = $3
+  WHERE id = $1 AND status = 'open' AND gateway_reference IS NULL RETURNING id`)
 
-/** Keeps the page of a session that is open and has none. @returns the one that it has; null where nobody is to pay any more. */
-async function keepPage(
+/**
+ * Stores the Stripe session of an open checkout that has none, and enqueues its expiry.
+ * @returns the URL of the stored session; null if the checkout is not open.
+ */
+async function saveSession(
   tx: Db,
   jobs: Queue<GatewayJob>,
   checkout: OwnedCheckout,
-  { id, url }: Page,
+  { id, url }: CreatedSession,
 ): Promise<string | null> {
   const job: GatewayJob = { task: 'close', id: checkout.id, tries: 0 }
-  if ((await tx.sql(keep, [checkout.id, id, url])).length === 1) {
-    const startAfter = new Date(new Date(checkout.expires_at).getTime() - (await aheadBy(tx)))
+  if ((await tx.sql(setStripeSession, [checkout.id, id, url])).length === 1) {
+    const startAfter = new Date(new Date(checkout.expires_at).getTime() - (await clockOffset(tx)))
     await jobs.add(tx, [{ data: job, group: checkout.id, startAfter }])
     return url
   }
-  const now = (await checkoutById(tx, checkout.id))!
-  // Somebody came at the same time and got another, or nobody is to pay any more: nobody ever sees this one.
-  if (now.gateway_reference !== id)
+  const current = (await checkoutById(tx, checkout.id))!
+  // A concurrent request stored another session, or the checkout closed: expire this one, which no one has
+  // seen.
+  if (current.gateway_reference !== id)
     await jobs.add(tx, [{ data: { ...job, reference: id }, group: checkout.id }])
-  return now.status === 'open' ? now.gateway_url : null
+  return current.status === 'open' ? current.gateway_url : null
 }
 
-/** The address of Stripe's page for an open session; the same for everybody who comes. Throws 503 when Stripe cannot be reached. */
-export async function pageOf(
-  stripe: StripeConnection,
+/**
+ * The URL of Stripe's page for an open session, the same on each call. Throws 503 when Stripe cannot be
+ * reached.
+ */
+export async function checkoutPageUrl(
+  stripe: StripeClient,
   jobs: Queue<GatewayJob>,
   db: Db,
   checkout: OwnedCheckout,
   order: OwnedOrder,
 ): Promise<string> {
   if (checkout.gateway_url !== null) return checkout.gateway_url
-  const page = await makePage(stripe, db, checkout, order).catch((error) => {
+  const created = await createSession(stripe, db, checkout, order).catch((error) => {
     throw asUnavailable(error)
   })
-  // Where there is none any more our own says why.
-  return (await db.transaction((tx) => keepPage(tx, jobs, checkout, page))) ?? checkout.url
+  // Without a URL, send the customer to this server's page, which explains why the session is closed.
+  return (await db.transaction((tx) => saveSession(tx, jobs, checkout, created))) ?? checkout.url
 }
 
-/** Asks how a session went. */
-export async function askSession(stripe: StripeConnection, db: Db, id: string): Promise<Settle> {
-  const session = await stripe.ask((api) =>
+/** Fetches a session with its payment intent. */
+export async function fetchSession(stripe: StripeClient, db: Db, id: string): Promise<ApplyState> {
+  const session = await stripe.request((api) =>
     api.checkout.sessions.retrieve(id, { expand: ['payment_intent'] }),
   )
-  return await settlingOf(stripe, db, session)
+  return await applierFor(stripe, db, session)
 }
 
-async function settlingOf(stripe: StripeConnection, db: Db, session: Session): Promise<Settle> {
+async function applierFor(stripe: StripeClient, db: Db, session: Session): Promise<ApplyState> {
   const { subscription } = session
   if (subscription !== null)
-    return await askSubscription(
+    return await fetchSubscription(
       stripe,
       db,
       typeof subscription === 'string' ? subscription : subscription.id,
     )
   return async (tx, services) => {
-    await settleSession(tx, services, session)
-    return 'settled'
+    await applySession(tx, services, session)
+    return 'applied'
   }
 }
 
-async function settleSession(tx: Db, services: SettleServices, session: Session): Promise<void> {
+async function applySession(tx: Db, services: PaymentServices, session: Session): Promise<void> {
   const id = session.metadata?.checkout_id
   const checkout = id === undefined ? undefined : await checkoutById(tx, id)
-  // Others may use the same account.
+  // Other software may use the same Stripe account.
   if (checkout?.gateway !== stripeName || session.status === 'open') return
-  if (session.status === 'expired') return await settleExpired(tx, services, session, checkout)
+  if (session.status === 'expired') return await applyExpiredSession(tx, services, session, checkout)
   const intent = session.payment_intent
   if (intent === null || typeof intent === 'string')
-    throw new Error(`${session.id} is complete and has no payment`)
+    throw new Error(`The Stripe session ${session.id} is complete but has no payment intent.`)
   const order = await findOrder(tx, checkout.order_id)
   if (
-    session.amount_total !== toStripe(order.total_amount, order.currency) ||
+    session.amount_total !== toStripeAmount(order.total_amount, order.currency) ||
     session.currency !== order.currency
   )
-    throw new Error(`${session.id} is for another amount than ${order.id}`)
+    throw new Error(`The amount of the Stripe session ${session.id} differs from the order ${order.id}.`)
   const at = await paymentsNow(tx)
-  const told = { reference: intent.id, checkoutId: checkout.id, at }
-  if (session.payment_status === 'paid') await settleOnce(tx, services, order.id, told)
-  else await settleUnpaid(tx, services, checkout, intent, told)
+  const notification = { reference: intent.id, checkoutId: checkout.id, at }
+  if (session.payment_status === 'paid') await applyStripePayment(tx, services, order.id, notification)
+  else await applyUnpaidSession(tx, services, checkout, intent, notification)
 }
 
-async function settleExpired(
+async function applyExpiredSession(
   tx: Db,
-  services: SettleServices,
+  services: PaymentServices,
   session: Session,
   { order_id: orderId, id }: OwnedCheckout,
 ): Promise<void> {
-  const deal = await lockDeal(tx, orderId)
-  if (deal.checkout?.id === id && deal.checkout.gateway_reference === session.id)
-    await expireCheckout(tx, services, deal, id, await paymentsNow(tx))
+  const locked = await lockOrder(tx, orderId)
+  if (locked.checkout?.id === id && locked.checkout.gateway_reference === session.id)
+    await expireCheckout(tx, services, locked, id, await paymentsNow(tx))
 }
 
-/** States of a payment that is nothing more to come of. */
-const failed = new Set(['requires_payment_method', 'canceled'])
+/** Final statuses of a payment intent that did not succeed. */
+const failedStatuses = new Set(['requires_payment_method', 'canceled'])
 
-/** The customer has done all there is to do, and the bank takes its time, or has said no: then nobody can pay by the session any more. */
-async function settleUnpaid(
+/**
+ * Applies a complete but unpaid session. A processing bank payment is recorded; a failed one expires the
+ * session, which Stripe does not reopen.
+ */
+async function applyUnpaidSession(
   tx: Db,
-  services: SettleServices,
+  services: PaymentServices,
   { id, order_id: orderId }: OwnedCheckout,
   intent: Stripe.PaymentIntent,
-  told: { reference: string; checkoutId: string; at: Date },
+  notification: { reference: string; checkoutId: string; at: Date },
 ): Promise<void> {
-  const deal = await lockDeal(tx, orderId)
-  const known = await paymentAt(tx, intent.id)
-  const payment = { ...told, gateway: stripeName, card: null, ...(known !== undefined && { id: known.id }) }
-  if (!failed.has(intent.status)) {
-    if (known === undefined && deal.order.status === 'pending')
-      await keepPayment(tx, deal.order, payment, { status: 'processing', dueAt: null })
+  const locked = await lockOrder(tx, orderId)
+  const recorded = await findPaymentByReference(tx, intent.id)
+  const payment = {
+    ...notification,
+    gateway: stripeName,
+    card: null,
+    ...(recorded !== undefined && { id: recorded.id }),
+  }
+  if (!failedStatuses.has(intent.status)) {
+    if (recorded === undefined && locked.order.status === 'pending')
+      await recordPaymentAttempt(tx, locked.order, payment, { status: 'processing', dueAt: null })
     return
   }
-  if (known === undefined || known.status === 'processing')
-    await keepPayment(tx, deal.order, payment, {
+  if (recorded === undefined || recorded.status === 'processing')
+    await recordPaymentAttempt(tx, locked.order, payment, {
       status: 'failed',
       code: intent.last_payment_error?.code ?? 'payment_failed',
     })
-  if (deal.checkout?.id === id) await expireCheckout(tx, services, deal, id, told.at)
+  if (locked.checkout?.id === id) await expireCheckout(tx, services, locked, id, notification.at)
 }
 
-/** Lets nobody pay by a session any more, or finds that somebody has. */
-export async function closeSession(
-  stripe: StripeConnection,
+/** Expires a session at Stripe, or applies its outcome if it is no longer open. */
+export async function expireSession(
+  stripe: StripeClient,
   db: Db,
-  services: SettleServices,
+  services: PaymentServices,
   { id, reference }: GatewayJob,
   key: string,
 ): Promise<void> {
   const checkout = await checkoutById(db, id)
   const session = reference ?? checkout?.gateway_reference ?? null
   if (session === null || (checkout?.status === 'complete' && checkout.gateway_reference === session)) return
-  await learn(db, services, async () => {
-    const found = await stripe.ask((api) =>
+  await fetchAndApply(db, services, async () => {
+    const found = await stripe.request((api) =>
       api.checkout.sessions.retrieve(session, { expand: ['payment_intent'] }),
     )
-    if (found.status !== 'open') return await settlingOf(stripe, db, found)
+    if (found.status !== 'open') return await applierFor(stripe, db, found)
     try {
-      const expired = await stripe.ask((api) =>
+      const expired = await stripe.request((api) =>
         api.checkout.sessions.expire(session, {}, { idempotencyKey: key }),
       )
-      return await settlingOf(stripe, db, expired)
+      return await applierFor(stripe, db, expired)
     } catch (error) {
-      // It was completed in this moment.
-      if (error instanceof StripeFailure && !error.passing) return await askSession(stripe, db, session)
+      // The session was completed in the meantime.
+      if (error instanceof StripeFailure && !error.retryable) return await fetchSession(stripe, db, session)
       throw error
     }
   })

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../../infra/database/database.ts'
 import type { Job, Queue } from '../../../infra/jobs/queue.ts'
-import type { GatewayJob, TellingGateway, SettleServices } from '../gateway.ts'
+import type { GatewayJob, RemoteGateway, PaymentServices } from '../gateway.ts'
 import { StripeFailure } from './client.ts'
 
 export interface StripeWorker {
@@ -14,9 +14,9 @@ export interface StripeWorker {
   close(): Promise<void>
 }
 
-export interface StripeWorkerOptions extends SettleServices {
+export interface StripeWorkerOptions extends PaymentServices {
   database: Database
-  stripe: TellingGateway
+  stripe: RemoteGateway
   jobs: Queue<GatewayJob>
   onError: (error: Error) => void
   /** Jobs that are done at once. Default 4. */
@@ -121,7 +121,7 @@ export function createStripeWorker({
       )
     } catch (error) {
       const failure = error instanceof StripeFailure ? error : null
-      const delay = failure?.passing === false ? undefined : delays[data.tries]
+      const delay = failure?.retryable === false ? undefined : delays[data.tries]
       const wait = delay === undefined ? null : Math.max(delay, failure?.retryAfter ?? 0)
       onError(
         new Error(

@@ -1,54 +1,54 @@
-// The card that a customer types. The sandbox takes its test cards alone: the number of a real card is refused with a word about it, and
-// what was typed as a number or a code is never shown again.
+// Validates the card form. The sandbox accepts only its test cards and warns about real card numbers. Card
+// numbers and security codes are never displayed again.
 import type { components } from '../../../../generated/types.ts'
-import { testCard } from '../gateway.ts'
+import { findTestCard } from '../gateway.ts'
 
 export type CardForm = components['schemas']['CardForm']
 
-/** What is wrong with what was typed, by the field. */
+/** Error messages by form field. */
 export type CardProblems = Partial<Record<keyof CardForm, string>>
 
-/** The card that was typed, or what is wrong with it. */
-export function readCard(
+/** The number of a valid test card, or the errors of the form. */
+export function validateCard(
   { number = '', expiry = '', cvc = '', name = '' }: CardForm,
   now = new Date(),
 ): { number: string } | { problems: CardProblems } {
-  const found = {
-    number: wrongNumber(plain(number)),
-    expiry: wrongExpiry(plain(expiry), now),
-    cvc: /^\d{3,4}$/.test(plain(cvc)) ? null : 'Type the security code: any 3 or 4 digits.',
-    name: wrongName(name),
+  const checks = {
+    number: numberProblem(normalize(number)),
+    expiry: expiryProblem(normalize(expiry), now),
+    cvc: /^\d{3,4}$/.test(normalize(cvc)) ? null : 'Enter a security code: any 3 or 4 digits.',
+    name: nameProblem(name),
   }
   const problems = Object.fromEntries(
-    Object.entries(found).filter(([, problem]) => problem !== null),
+    Object.entries(checks).filter(([, problem]) => problem !== null),
   ) as CardProblems
-  return Object.keys(problems).length > 0 ? { problems } : { number: plain(number) }
+  return Object.keys(problems).length > 0 ? { problems } : { number: normalize(number) }
 }
 
-/** What may be shown again of what was typed: nothing that could be the number of a card, whichever field it stands in. */
-export function shownAgain({ expiry = '', name = '' }: CardForm): { expiry: string; name: string } {
-  const harmless = (text: string): string => (digitsOf(text) < 8 ? text : '')
-  return { expiry: harmless(expiry), name: harmless(name) }
+/** The values that are safe to display again: drops every value that could be a card number, in any field. */
+export function safeToRedisplay({ expiry = '', name = '' }: CardForm): { expiry: string; name: string } {
+  const safe = (text: string): string => (countDigits(text) < 8 ? text : '')
+  return { expiry: safe(expiry), name: safe(name) }
 }
 
-/** Wide digits are digits; blanks and dashes between them do not count. */
-function plain(text: string): string {
+/** Converts full-width digits and removes spaces and dashes. */
+function normalize(text: string): string {
   return text.normalize('NFKC').replace(/[\s\p{Dash}]/gu, '')
 }
 
-function digitsOf(text: string): number {
+function countDigits(text: string): number {
   return text.match(/\p{Number}/gu)?.length ?? 0
 }
 
-function wrongNumber(digits: string): string | null {
-  if (digits === '') return 'Type the number of a test card.'
-  if (testCard(digits) !== undefined) return null
+function numberProblem(digits: string): string | null {
+  if (digits === '') return 'Enter the number of a test card.'
+  if (findTestCard(digits) !== undefined) return null
   if (/^\d{12,19}$/.test(digits) && isLuhn(digits))
-    return 'This may be a real card, and real cards must not be typed here. Use one of the test cards.'
-  return 'This is not the number of a test card. Use one of the list.'
+    return 'This may be a real card. Never enter a real card here; use one of the test cards.'
+  return 'This is not a test card number. Use one from the list.'
 }
 
-/** Whether the check digit is right (ISO/IEC 7812-1, annex B), as of every real card. */
+/** Checks the Luhn check digit (ISO/IEC 7812-1, annex B), which every real card number has. */
 function isLuhn(digits: string): boolean {
   const sum = [...digits].reverse().reduce((sum, digit, i) => {
     const value = Number(digit) * (1 + (i % 2))
@@ -57,17 +57,17 @@ function isLuhn(digits: string): boolean {
   return sum % 10 === 0
 }
 
-/** A card is good until its month is over, which is last of all in UTC-12. */
-function wrongExpiry(text: string, now: Date): string | null {
-  if (text === '') return 'Type the expiry date, such as 12 / 34.'
+/** A card is valid until the end of its month in UTC-12, the last time zone. */
+function expiryProblem(text: string, now: Date): string | null {
+  if (text === '') return 'Enter the expiry date, e.g. 12 / 34.'
   const [, month, year] = /^(0?[1-9]|1[0-2])\/?(?:20)?(\d\d)$/.exec(text) ?? []
-  if (month === undefined) return 'Type the expiry date as month and year, such as 12 / 34.'
+  if (month === undefined) return 'Enter the expiry date as month and year, e.g. 12 / 34.'
   return Date.UTC(2000 + Number(year), Number(month), 1, 12) > now.getTime()
     ? null
-    : 'This expiry date has passed. Use any in the future.'
+    : 'This expiry date is in the past. Enter any future date.'
 }
 
-function wrongName(name: string): string | null {
-  if (name.trim() === '') return 'Type the name on the card: any will do.'
-  return digitsOf(name) < 8 ? null : 'Type a name, not a number.'
+function nameProblem(name: string): string | null {
+  if (name.trim() === '') return 'Enter any name.'
+  return countDigits(name) < 8 ? null : 'Enter a name, not a number.'
 }

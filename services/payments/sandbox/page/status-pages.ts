@@ -1,31 +1,30 @@
-// The other pages of a session: the question back, the wait, and the ends of it.
+// The pages of a session other than the card form: confirmation, processing, paid, expired and not found.
 import { page } from '../../../../infra/html/layout.ts'
 import { html } from '../../../../infra/html/html.ts'
-import { addressFor } from '../../checkouts.ts'
-import type { Till } from '../checkout-state.ts'
-import { backLink, notice, totalOf, type Shown } from './order-summary.ts'
+import { redirectUrl } from '../../checkouts.ts'
+import type { CheckoutState } from '../checkout-state.ts'
+import { backLink, formatTotal, sandboxNotice, type PageContext } from './order-summary.ts'
 
-/** How long a browser waits before it asks again how a slow card does, in seconds. */
-const patience = 2
+type StateOf<Page extends CheckoutState['page']> = Extract<CheckoutState, { page: Page }>
 
-export function showConfirmation({
-  till,
-  seller,
-}: Shown & { till: Extract<Till, { shows: 'confirmation' }> }): string {
-  const { payment, checkout } = till
+/** How often a browser reloads the page of a slow payment. */
+const refreshSeconds = 2
+
+export function renderConfirmationPage({ state, seller }: PageContext<StateOf<'confirmation'>>): string {
+  const { payment, checkout } = state
   return page({
-    title: 'Confirm the payment',
-    notice,
+    title: 'Confirm your payment',
+    notice: sandboxNotice,
     body: html`<form class="sheet stack" method="post" action="${checkout.id}/confirm" aria-labelledby="ask">
       <div>
-        <h1 id="ask">Do you confirm this payment?</h1>
-        <p class="soft">This stands for what the bank of a card asks its holder, such as 3-D Secure does.</p>
+        <h1 id="ask">Confirm your payment?</h1>
+        <p class="soft">This page simulates a confirmation by the bank, such as 3-D Secure.</p>
       </div>
       <dl>
         <dt>To</dt>
         <dd><bdi>${seller}</bdi></dd>
         <dt>Amount</dt>
-        <dd>${totalOf(till)}</dd>
+        <dd>${formatTotal(state)}</dd>
         <dt>Card</dt>
         <dd>${payment.card.brand} ending in ${payment.card.last4}</dd>
       </dl>
@@ -36,67 +35,67 @@ export function showConfirmation({
   })
 }
 
-export function showWait({ till, seller }: Shown): string {
+export function renderProcessingPage({ state, seller }: PageContext): string {
   return page({
-    title: 'The payment is on its way',
-    refresh: { seconds: patience },
-    notice,
+    title: 'Payment in progress',
+    refresh: { seconds: refreshSeconds },
+    notice: sandboxNotice,
     body: html`<div class="sheet stack">
       <div class="wait"></div>
-      <h1>The payment is on its way</h1>
+      <h1>Payment in progress</h1>
       <p>
-        This card takes some seconds to pay ${totalOf(till)} to <bdi>${seller}</bdi>. The page goes on by
-        itself.
+        Paying ${formatTotal(state)} to <bdi>${seller}</bdi> with this card takes a few seconds. This page
+        refreshes automatically.
       </p>
-      <p><a href="${till.checkout.id}">Look again now</a></p>
+      <p><a href="${state.checkout.id}">Refresh now</a></p>
     </div>`,
   })
 }
 
 /**
- * Everything is paid. By a page of its own: a browser that obeys `form-action` would not follow a redirect from the form to the seller's, and
- * whatever that redirects to.
+ * Sends the browser to the seller. A page instead of a redirect: a browser that obeys `form-action` would not
+ * follow a redirect from the form to the seller's site.
  */
-export function showPaid({ till, seller }: Shown): string {
-  const url = addressFor(till.checkout, 'success')
+export function renderPaidPage({ state, seller }: PageContext): string {
+  const url = redirectUrl(state.checkout, 'success')
   return page({
     title: 'Paid',
     refresh: { seconds: 0, url },
     body: html`<div class="sheet stack">
-      <h1>Paid. Thank you!</h1>
+      <h1>Payment successful. Thank you!</h1>
       <p>
-        <a class="button" href="${url}">Go on to <bdi>${seller}</bdi></a>
+        <a class="button" href="${url}">Continue to <bdi>${seller}</bdi></a>
       </p>
     </div>`,
   })
 }
 
-/** Nobody pays by this session any more. */
-export function showOver({ till, seller }: Shown & { till: Extract<Till, { shows: 'over' }> }): string {
-  const { order, givenBack } = till
+/** The page of a session that is no longer payable. */
+export function renderExpiredPage({ state, seller }: PageContext<StateOf<'expired'>>): string {
+  const { order, refunded } = state
   const isPaid = order.status !== 'pending' && order.status !== 'canceled'
+  const outcome = isPaid
+    ? 'This order has been paid another way.'
+    : refunded
+      ? 'Your payment arrived too late and has been refunded.'
+      : 'You have not been charged.'
   return page({
     title: 'This page has expired',
     body: html`<div class="sheet stack">
       <h1>This page has expired</h1>
-      <p>
-        ${isPaid ? 'The order was paid in another way.' : givenBack ? 'Your payment came too late, and is given back to you.' : 'Nothing was paid.'}
-      </p>
-      <p>${backLink({ till, seller }, 'button')}</p>
+      <p>${outcome}</p>
+      <p>${backLink({ state, seller }, 'button')}</p>
     </div>`,
   })
 }
 
-/** There is no such session. */
-export function showMissing(): string {
+/** The page for an unknown session. */
+export function renderNotFoundPage(): string {
   return page({
-    title: 'There is no such page',
+    title: 'Page not found',
     body: html`<div class="sheet stack">
-      <h1>There is nothing to be paid here</h1>
-      <p>
-        The address of this page is not complete, or was mistyped. Go back to where you came from and try
-        again.
-      </p>
+      <h1>Payment page not found</h1>
+      <p>The address is incomplete or wrong. Go back to the previous page and try again.</p>
     </div>`,
   })
 }

@@ -1,0 +1,116 @@
+// Creates checkout sessions: for an existing order, or with a new order and, in mode `subscription`, a new
+// subscription.
+import type { components } from '../../generated/types.ts'
+import type { Db } from '../../infra/database/database.ts'
+import { conflict, invalidField, invalidState } from '../../infra/errors.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { openSpace } from '../storage/quota.ts'
+import type { Principal } from '../users/authentication.ts'
+import { insertCheckout, toCheckout, type Checkout } from './checkouts.ts'
+import { paymentsNow } from './clock.ts'
+import type { PaymentServices } from './gateway.ts'
+import { findAuthorizedOrder, insertOrder, priceItems, type OwnedOrder } from './orders.ts'
+import { lockOrder } from './settle.ts'
+import { insertSubscription, setLatestOrder, toSubscription } from './subscriptions.ts'
+
+export interface CheckoutRequest {
+  operation: OperationInfo
+  principal: Principal
+  body: components['schemas']['CheckoutCreate']
+}
+
+const defaultLifetimeSeconds = 86_400
+
+/**
+ * Creates a session with its events. Throws 409 when the order is not pending or has an open session, and 400
+ * for fields or an amount that do not fit. `publicUrl` has no trailing slash.
+ */
+export async function createCheckout(
+  tx: Db,
+  services: PaymentServices,
+  request: CheckoutRequest,
+  publicUrl: string,
+): Promise<Checkout> {
+  const { body } = request
+  const order =
+    body.order_id === undefined
+      ? await createOrder(tx, services, request)
+      : await findPendingOrder(tx, services, request, body.order_id)
+  const checkout = await insertCheckout(tx, {
+    order,
+    ownsOrder: body.order_id === undefined,
+    gateway: services.gateways.current.name,
+    publicUrl,
+    successUrl: body.success_url,
+    cancelUrl: body.cancel_url,
+    seconds: body.expires_in_seconds ?? defaultLifetimeSeconds,
+    metadata: body.metadata,
+    now: await paymentsNow(tx),
+  })
+  await services.events.emit(tx, 'checkout.created', toCheckout(checkout), { userId: checkout.owner_id })
+  return toCheckout(checkout)
+}
+
+/** Locks the pending order that the request names. */
+async function findPendingOrder(
+  tx: Db,
+  { gateways }: PaymentServices,
+  { operation, principal, body }: CheckoutRequest,
+  orderId: string,
+): Promise<OwnedOrder> {
+  for (const field of ['items', 'project_id'] as const)
+    if (body[field] !== undefined)
+      throw invalidField(field, 'exclusive', `${field} cannot be combined with order_id.`)
+  if (body.mode === 'subscription')
+    throw invalidField('mode', 'exclusive', 'Mode subscription requires items instead of order_id.')
+  await findAuthorizedOrder(tx, { operation, principal, params: { id: orderId } }, { lockProject: true })
+  const { order, subscription } = await lockOrder(tx, orderId)
+  if (order.status !== 'pending') throw invalidState('order', order.status)
+  gateways.current.requireAmount(order.total_amount, order.currency, 'order_id')
+  if (subscription !== null && !gateways.of(subscription.gateway).renews)
+    throw conflict(
+      'gateway',
+      'Subscriptions of this gateway are paid automatically; a checkout is not possible.',
+      'order_id',
+    )
+  return order
+}
+
+/** Creates the order of a new session; in mode `subscription`, as the first order of a new subscription. */
+async function createOrder(
+  tx: Db,
+  services: PaymentServices,
+  { operation, principal, body }: CheckoutRequest,
+): Promise<OwnedOrder> {
+  const { mode = 'payment', items, project_id: projectId = null, metadata } = body
+  if (items === undefined) throw invalidField('items', 'required', 'Either items or order_id is required.')
+  const recurring = mode === 'subscription'
+  if (recurring && items.length > 1)
+    throw invalidField('items', 'maxItems', 'A subscription has exactly one item.')
+  await openSpace(tx, { operation, principal }, projectId, { lock: true })
+  const priced = await priceItems(tx, items, { recurring })
+  const { events, gateways } = services
+  gateways.current.requireAmount(priced.total, priced.currency, 'items')
+  const ownerId = principal.userId
+  if (!recurring) {
+    const order = await insertOrder(tx, priced, { projectId, ownerId, metadata })
+    await events.emit(tx, 'order.created', order, { userId: ownerId })
+    return order
+  }
+  const [{ priceId, quantity }] = priced.lines
+  const id = await insertSubscription(tx, {
+    projectId,
+    ownerId,
+    priceId,
+    quantity,
+    gateway: gateways.current.name,
+    metadata,
+    now: priced.now,
+  })
+  const subscription = { id, period: 1 }
+  const order = await insertOrder(tx, priced, { projectId, ownerId, metadata, subscription })
+  const created = await setLatestOrder(tx, id, order.id)
+  await events.emit(tx, 'subscription.created', toSubscription(created), { userId: ownerId })
+  await events.emit(tx, 'order.created', order, { userId: ownerId })
+  return order
+}
