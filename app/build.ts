@@ -120,7 +120,7 @@ export async function buildApp({
   app.addHook('preClose', async () => {
     await services.tail.close()
     // Answers that are being written are waited for, and cut off in time to say so.
-    void services.writings.close(config.shutdownTimeout * 500)
+    void services.generations.close(config.shutdownTimeout * 500)
     setTimeout(() => {
       for (const stream of streams) if (stream.readableLength > 0) stream.destroy()
     }, 500).unref()

@@ -41,7 +41,7 @@ export async function startWork(
     jobs,
     storage,
     tail,
-    upstreams,
+    providers,
   } = services
   const rare = [
     ...coreRetentionTasks({ eventDays: config.eventRetentionDays }),
@@ -89,7 +89,7 @@ export async function startWork(
     documents,
     events,
     storage,
-    embed: upstreams.embed,
+    embed: providers.embed,
     maxBytes: config.documentMaxBytes,
     concurrency: config.documentConcurrency,
     onError,

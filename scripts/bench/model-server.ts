@@ -1,35 +1,36 @@
-// A server of models as OpenAI publishes its API, for the part that is used: models, chat completions and embeddings. It
-// answers what it is told to, as fast as it is told to, or fails in one of the ways that such servers do; and it counts what
-// was asked and what became of it.
+// A fake model provider for tests and benchmarks. It implements the part of OpenAI's API that we use: models,
+// chat completions and embeddings. A script decides what it answers, how fast, and how it fails; it records
+// every request and its outcome.
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 
+/** `after` counts the pieces that are sent before the fault. */
 export type Fault =
-  /** No answer, or nothing more after so many pieces. */
+  /** Sends nothing, or nothing more, and keeps the connection open. */
   | { kind: 'hang'; after?: number }
-  /** The connection is reset, before the answer or after so many pieces. */
+  /** Resets the connection, before the response or after some pieces. */
   | { kind: 'reset'; after?: number }
-  /** The connection ends properly after so many pieces, with nothing that ends the answer. */
+  /** Closes the connection properly, but without the end of the answer. */
   | { kind: 'end'; after: number }
-  /** An answer with this status. */
+  /** Answers with this status. */
   | { kind: 'status'; status: number; headers?: Record<string, string>; body?: unknown }
-  /** A chunk that is no JSON, or an `error` instead of a chunk, after so many pieces. */
+  /** Sends a chunk that is not valid JSON, or an `error` instead of a chunk. */
   | { kind: 'broken_json'; after?: number }
   | { kind: 'error'; after?: number; error?: object }
-  /** Bytes one by one, so many a second. */
+  /** Sends single bytes at this rate. */
   | { kind: 'drip'; bytesPerSecond?: number }
-  /** Pieces without an end. */
+  /** Sends pieces for ever. */
   | { kind: 'endless'; piece?: string }
-  /** One event without an end. */
+  /** Sends one event that never ends. */
   | { kind: 'endless_event' }
-  /** The answer is whole, but the connection stays open and says nothing of its end. */
+  /** Sends the whole answer, but not the end of the stream. */
   | { kind: 'lingering' }
 
-/** Ways in which the form of a stream may differ from one server to another, none of which is an error. */
-export type Oddity =
+/** Valid differences between the streams of real providers. */
+export type StreamVariant =
   | 'crlf'
   | 'comments'
   | 'empty_choices'
@@ -38,68 +39,68 @@ export type Oddity =
   | 'no_usage'
   | 'no_role'
   | 'usage_in_every_chunk'
-  /** Cut into packets of so few bytes that lines and characters are cut, too. */
+  /** Splits the stream into packets of 7 bytes, within lines and characters. */
   | 'cut'
 
 export interface Script {
-  /** Default: that the last message was heard, word for word. */
+  /** Default: repeats the last message. */
   answer?: string
-  /** Instead of one word each. */
+  /** Default: one piece for each word of `answer`. */
   pieces?: string[]
-  /** Default all at once. */
+  /** Default: all at once. */
   piecesPerSecond?: number
   finishReason?: 'stop' | 'length' | 'content_filter' | (string & {})
-  /** Default by its words. */
+  /** Default: counts words. */
   usage?: { prompt_tokens: number; completion_tokens: number }
-  /** Resolves when the first piece may be written. */
+  /** The first piece is sent when this resolves. */
   when?: Promise<unknown>
-  /** What a reasoning model thinks before, in `reasoning_content`, a piece for each. */
+  /** Sent before the answer as `reasoning_content`, one piece each. */
   thoughts?: string[]
   fault?: Fault
-  odd?: Oddity[]
-  /** Fields that it refuses as OpenAI does. */
-  refuses?: string[]
-  /** For embeddings: refuses base64 in favour of lists, as many servers do. */
+  variants?: StreamVariant[]
+  /** Request fields that are rejected as OpenAI does. */
+  rejects?: string[]
+  /** Answers embeddings as lists of numbers even if base64 is requested, as many servers do. */
   floats?: boolean
 }
 
-export interface Asked {
+export interface RecordedRequest {
   method: string
   path: string
   headers: IncomingHttpHeaders
   body: any
-  /** ms since the epoch. */
+  /** Milliseconds since the epoch: the arrival, and the end of the response or connection. */
   at: number
-  /** When its connection was gone or its answer given. */
   endedAt: number | null
   /** Pieces that were sent. */
   pieces: number
   outcome: 'open' | 'answered' | 'failed' | 'aborted'
 }
 
-export interface Upstream {
+export interface ModelServer {
   /** For `base_url`. */
   url: string
+  /** The API key that requests must have; null for none. */
   key: string | null
-  /** Everything that was asked, in order. */
-  asked: Asked[]
+  /** All requests, in order. */
+  requests: RecordedRequest[]
   /** How requests are answered from now on. */
-  script: Script | ((asked: Asked) => Script)
-  /** How the next ones are, in order, before `script`. */
-  next: Script[]
-  /** Requests that have not been answered, and how many those were at most. */
-  readonly open: number
-  readonly mostOpen: number
-  /** Those that the client left before they were answered. */
-  readonly aborted: Asked[]
-  /** Connections that are open. */
+  script: Script | ((request: RecordedRequest) => Script)
+  /** How the next requests are answered, in order, before `script`. */
+  nextScripts: Script[]
+  /** Requests without an end yet, and their maximum so far. */
+  readonly openRequests: number
+  readonly maxOpen: number
+  /** The requests whose client disconnected before the end of the response. */
+  readonly aborted: RecordedRequest[]
+  /** Open connections. */
   readonly connections: number
   /** For AI_UPSTREAMS. */
   setting: string
 }
 
-export interface UpstreamOptions {
-  /** What it must be asked with; null for none. Default one. */
+export interface ModelServerOptions {
+  /** The API key that requests must have; null for none. Default: a fixed key. */
   key?: string | null
   name?: string
   models?: Array<{
@@ -110,14 +111,14 @@ export interface UpstreamOptions {
     output_price?: number
   }>
   embeddings?: { model: string; dimensions: number } | null
-  script?: Upstream['script']
+  script?: ModelServer['script']
 }
 
-/** Open until the end of the test. */
-export async function openUpstream(
+/** Closed at the end of the test. */
+export async function startModelServer(
   t: Pick<Test, 'teardown'>,
-  options: UpstreamOptions = {},
-): Promise<Upstream> {
+  options: ModelServerOptions = {},
+): Promise<ModelServer> {
   const {
     key = 'sk-stand-in-canary',
     name = 'standin',
@@ -125,12 +126,12 @@ export async function openUpstream(
     embeddings = { model: 'embedder', dimensions: 64 },
     script = {},
   } = options
-  let open = 0
-  let mostOpen = 0
+  let openRequests = 0
+  let maxOpen = 0
   let connections = 0
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     const chunks: Buffer[] = []
-    const asked: Asked = {
+    const recorded: RecordedRequest = {
       method: request.method!,
       path: request.url!,
       headers: request.headers,
@@ -140,24 +141,24 @@ export async function openUpstream(
       pieces: 0,
       outcome: 'open',
     }
-    upstream.asked.push(asked)
-    mostOpen = Math.max(mostOpen, ++open)
+    modelServer.requests.push(recorded)
+    maxOpen = Math.max(maxOpen, ++openRequests)
     response.on('close', () => {
-      open--
-      asked.endedAt = Date.now()
-      if (asked.outcome === 'open') asked.outcome = response.writableFinished ? 'answered' : 'aborted'
+      openRequests--
+      recorded.endedAt = Date.now()
+      if (recorded.outcome === 'open') recorded.outcome = response.writableFinished ? 'answered' : 'aborted'
     })
     response.on('error', () => {})
     request.on('error', () => {})
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const text = Buffer.concat(chunks).toString()
-      asked.body = text === '' ? undefined : JSON.parse(text)
-      const told =
-        upstream.next.shift() ??
-        (typeof upstream.script === 'function' ? upstream.script(asked) : upstream.script)
-      answer(response, asked, told, {
-        key: upstream.key,
+      recorded.body = text === '' ? undefined : JSON.parse(text)
+      const script =
+        modelServer.nextScripts.shift() ??
+        (typeof modelServer.script === 'function' ? modelServer.script(recorded) : modelServer.script)
+      answer(response, recorded, script, {
+        key: modelServer.key,
         models: models.map(({ id }) => id),
         embeddings,
       }).catch((error) => response.destroy(error))
@@ -178,20 +179,20 @@ export async function openUpstream(
       }),
   )
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
-  const upstream: Upstream = {
+  const modelServer: ModelServer = {
     url,
     key,
-    asked: [],
+    requests: [],
     script,
-    next: [],
-    get open() {
-      return open
+    nextScripts: [],
+    get openRequests() {
+      return openRequests
     },
-    get mostOpen() {
-      return mostOpen
+    get maxOpen() {
+      return maxOpen
     },
     get aborted() {
-      return upstream.asked.filter(({ outcome }) => outcome === 'aborted')
+      return modelServer.requests.filter(({ outcome }) => outcome === 'aborted')
     },
     get connections() {
       return connections
@@ -206,57 +207,64 @@ export async function openUpstream(
       },
     ]),
   }
-  return upstream
+  return modelServer
 }
 
+/** What the server has, and the key it requires. */
 interface Offer {
   key: string | null
   models: string[]
-  embeddings: UpstreamOptions['embeddings']
+  embeddings: ModelServerOptions['embeddings']
 }
 
-async function answer(response: ServerResponse, asked: Asked, script: Script, offer: Offer): Promise<void> {
+async function answer(
+  response: ServerResponse,
+  recorded: RecordedRequest,
+  script: Script,
+  offer: Offer,
+): Promise<void> {
   response.setHeader('x-request-id', `req_${randomBytes(16).toString('hex')}`)
   const { fault } = script
   if (fault?.kind === 'hang' && fault.after === undefined) return
-  if (fault?.kind === 'reset' && fault.after === undefined) return reset(response, asked)
+  if (fault?.kind === 'reset' && fault.after === undefined) return reset(response, recorded)
   if (fault?.kind === 'status')
-    return refuse(
+    return sendError(
       response,
-      asked,
+      recorded,
       fault.status,
-      fault.body ?? errorBody('The stand-in was told to fail.', 'server_error'),
+      fault.body ?? errorBody('The script says to fail.', 'server_error'),
       fault.headers,
     )
-  if (offer.key !== null && asked.headers.authorization !== `Bearer ${offer.key}`) {
-    return refuse(
+  if (offer.key !== null && recorded.headers.authorization !== `Bearer ${offer.key}`) {
+    return sendError(
       response,
-      asked,
+      recorded,
       401,
       errorBody(
-        `Incorrect API key provided: ${String(asked.headers.authorization).slice(7, 15)}***. You can find your API key at https://platform.openai.com/account/api-keys.`,
+        `Incorrect API key provided: ${String(recorded.headers.authorization).slice(7, 15)}***. ` +
+          'You can find your API key at https://platform.openai.com/account/api-keys.',
         'invalid_request_error',
         'invalid_api_key',
       ),
     )
   }
-  const { pathname } = new URL(asked.path, 'http://stand.in')
-  const route = `${asked.method} ${pathname}`
+  const { pathname } = new URL(recorded.path, 'http://stand.in')
+  const route = `${recorded.method} ${pathname}`
   if (route === 'GET /v1/models')
     return json(response, 200, { object: 'list', data: offer.models.map(modelOf) })
   if (
-    asked.method === 'GET' &&
+    recorded.method === 'GET' &&
     pathname.startsWith('/v1/models/') &&
     offer.models.includes(decodeURIComponent(pathname.slice(11)))
   )
     return json(response, 200, modelOf(decodeURIComponent(pathname.slice(11))))
-  if (route === 'POST /v1/chat/completions') return await complete(response, asked, script, offer)
-  if (route === 'POST /v1/embeddings') return embed(response, asked, script, offer)
-  refuse(
+  if (route === 'POST /v1/chat/completions') return await complete(response, recorded, script, offer)
+  if (route === 'POST /v1/embeddings') return embed(response, recorded, script, offer)
+  sendError(
     response,
-    asked,
+    recorded,
     404,
-    errorBody(`Invalid URL (${asked.method} ${pathname})`, 'invalid_request_error'),
+    errorBody(`Invalid URL (${recorded.method} ${pathname})`, 'invalid_request_error'),
   )
 }
 
@@ -264,10 +272,15 @@ function modelOf(id: string): object {
   return { id, object: 'model', created: 1_767_225_600, owned_by: 'stand-in' }
 }
 
-async function complete(response: ServerResponse, asked: Asked, script: Script, offer: Offer): Promise<void> {
-  const { body } = asked
-  const problem = problemOf(body, script, offer)
-  if (problem !== null) return refuse(response, asked, problem.status, problem.body)
+async function complete(
+  response: ServerResponse,
+  recorded: RecordedRequest,
+  script: Script,
+  offer: Offer,
+): Promise<void> {
+  const { body } = recorded
+  const problem = findProblem(body, script, offer)
+  if (problem !== null) return sendError(response, recorded, problem.status, problem.body)
   const written = write(body, script)
   const head = {
     id: `chatcmpl-${randomBytes(15).toString('base64url')}`,
@@ -285,10 +298,11 @@ async function complete(response: ServerResponse, asked: Asked, script: Script, 
       usage: written.usage,
     })
   }
-  await stream(response, asked, script, { ...written, head: { ...head, object: 'chat.completion.chunk' } })
+  await stream(response, recorded, script, { ...written, head: { ...head, object: 'chat.completion.chunk' } })
 }
 
-function problemOf(body: any, script: Script, offer: Offer): { status: number; body: object } | null {
+/** The error for an invalid request, as OpenAI answers it; null for a valid one. */
+function findProblem(body: any, script: Script, offer: Offer): { status: number; body: object } | null {
   const invalid = (
     message: string,
     param: string,
@@ -309,7 +323,8 @@ function problemOf(body: any, script: Script, offer: Offer): { status: number; b
     }
   if (!Array.isArray(body.messages) || body.messages.length === 0)
     return invalid(
-      "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+      "Invalid 'messages': empty array. Expected an array with minimum length 1, " +
+        'but got an empty array instead.',
       'messages',
       'empty_array',
     )
@@ -324,12 +339,12 @@ function problemOf(body: any, script: Script, offer: Offer): { status: number; b
       'max_tokens',
       'invalid_parameter_combination',
     )
-  const refused = script.refuses?.find((field) => body[field] !== undefined)
-  if (refused === undefined) return null
-  const instead = refused === 'max_tokens' ? " Use 'max_completion_tokens' instead." : ''
+  const rejected = script.rejects?.find((field) => body[field] !== undefined)
+  if (rejected === undefined) return null
+  const instead = rejected === 'max_tokens' ? " Use 'max_completion_tokens' instead." : ''
   return invalid(
-    `Unsupported parameter: '${refused}' is not supported with this model.${instead}`,
-    refused,
+    `Unsupported parameter: '${rejected}' is not supported with this model.${instead}`,
+    rejected,
     'unsupported_parameter',
   )
 }
@@ -340,7 +355,7 @@ interface Written {
   usage: object
 }
 
-/** As told, cut off where the request says so. */
+/** The answer of the script, cut where the request limits it. */
 function write(body: any, script: Script): Written {
   const last = body.messages.at(-1)
   const text = script.answer ?? `I have heard: ${typeof last.content === 'string' ? last.content : ''}`
@@ -385,17 +400,17 @@ function wordsOf(text: string): string[] {
 
 async function stream(
   response: ServerResponse,
-  asked: Asked,
+  recorded: RecordedRequest,
   script: Script,
   { pieces, finishReason, usage, head }: Written & { head: object },
 ): Promise<void> {
   const { fault, piecesPerSecond } = script
-  const odd = new Set(script.odd)
-  const withUsage = asked.body.stream_options?.include_usage === true && !odd.has('no_usage')
+  const variants = new Set(script.variants)
+  const withUsage = recorded.body.stream_options?.include_usage === true && !variants.has('no_usage')
   const usual = {
     ...head,
-    ...(withUsage && { usage: odd.has('usage_in_every_chunk') ? usage : null }),
-    ...(odd.has('unknown_fields') && { x_stand_in: { nested: [1, null] } }),
+    ...(withUsage && { usage: variants.has('usage_in_every_chunk') ? usage : null }),
+    ...(variants.has('unknown_fields') && { x_stand_in: { nested: [1, null] } }),
   }
   const chunk = (delta: object, finish: string | null = null): string =>
     event({
@@ -403,7 +418,7 @@ async function stream(
       choices: [
         {
           index: 0,
-          delta: { ...delta, ...(odd.has('unknown_fields') && { x_mood: 'fine' }) },
+          delta: { ...delta, ...(variants.has('unknown_fields') && { x_mood: 'fine' }) },
           logprobs: null,
           finish_reason: finish,
         },
@@ -411,27 +426,27 @@ async function stream(
     })
   const event = (data: unknown): string =>
     lines(`data: ${typeof data === 'string' ? data : JSON.stringify(data)}`)
-  const lines = (line: string): string => (odd.has('crlf') ? `${line}\r\n\r\n` : `${line}\n\n`)
+  const lines = (line: string): string => (variants.has('crlf') ? `${line}\r\n\r\n` : `${line}\n\n`)
   const send = async (text: string): Promise<void> => {
     if (fault?.kind === 'drip') return await drip(response, text, fault.bytesPerSecond ?? 1)
-    if (odd.has('cut')) return await cut(response, text)
+    if (variants.has('cut')) return await cut(response, text)
     if (!response.write(text)) await drained(response)
   }
-  /** Whether that was all. */
+  /** Sends the fault if it is due. @returns whether it ended the response. */
   const fail = async (): Promise<boolean> => {
     if (
       fault === undefined ||
       !('after' in fault || fault.kind === 'broken_json' || fault.kind === 'error') ||
-      asked.pieces < (fault.after ?? 0)
+      recorded.pieces < (fault.after ?? 0)
     )
       return false
     if (fault.kind === 'hang') return true
     if (fault.kind === 'reset') {
-      // What was sent must arrive, which a reset at once would prevent.
+      // An immediate reset would discard the pieces in flight.
       await sleep(50)
-      reset(response, asked)
+      reset(response, recorded)
     } else {
-      asked.outcome = 'failed'
+      recorded.outcome = 'failed'
       if (fault.kind === 'broken_json')
         response.end(lines('data: {"id": "chatcmpl-1", "choices": [{"delta": {"content": "sec'))
       else if (fault.kind === 'error')
@@ -457,9 +472,9 @@ async function stream(
     while (!response.destroyed) await send('x'.repeat(65_536))
     return
   }
-  if (odd.has('comments')) await send(lines(': one moment, please'))
-  if (odd.has('empty_choices')) await send(event({ ...usual, choices: [], prompt_filter_results: [] }))
-  if (!odd.has('no_role')) await send(chunk({ role: 'assistant', content: '', refusal: null }))
+  if (variants.has('comments')) await send(lines(': one moment, please'))
+  if (variants.has('empty_choices')) await send(event({ ...usual, choices: [], prompt_filter_results: [] }))
+  if (!variants.has('no_role')) await send(chunk({ role: 'assistant', content: '', refusal: null }))
   await script.when
   for (const thought of script.thoughts ?? []) {
     await send(chunk({ reasoning_content: thought }))
@@ -470,17 +485,17 @@ async function stream(
     if (await fail()) return
     if (piecesPerSecond !== undefined) await sleep(1000 / piecesPerSecond)
     if (response.destroyed) return
-    if (odd.has('comments')) await send(lines(': still here'))
+    if (variants.has('comments')) await send(lines(': still here'))
     await send(chunk({ content: endless ?? pieces[i] }))
-    asked.pieces++
-    // Lets others have their turn.
+    recorded.pieces++
+    // Yields to the event loop.
     if (endless !== null) await new Promise((resolve) => setImmediate(resolve))
   }
   if (await fail()) return
   await send(chunk({}, finishReason))
   if (withUsage) await send(event({ ...head, choices: [], usage }))
   if (fault?.kind === 'lingering') return
-  if (odd.has('no_done')) response.end()
+  if (variants.has('no_done')) response.end()
   else response.end(lines('data: [DONE]'))
 }
 
@@ -510,12 +525,12 @@ async function cut(response: ServerResponse, text: string): Promise<void> {
   }
 }
 
-function embed(response: ServerResponse, asked: Asked, script: Script, offer: Offer): void {
-  const { model, input, dimensions, encoding_format: format = 'float' } = asked.body
+function embed(response: ServerResponse, recorded: RecordedRequest, script: Script, offer: Offer): void {
+  const { model, input, dimensions, encoding_format: format = 'float' } = recorded.body
   if (offer.embeddings === null || model !== offer.embeddings!.model)
-    return refuse(
+    return sendError(
       response,
-      asked,
+      recorded,
       404,
       errorBody(
         `The model \`${model}\` does not exist or you do not have access to it.`,
@@ -523,22 +538,28 @@ function embed(response: ServerResponse, asked: Asked, script: Script, offer: Of
         'model_not_found',
       ),
     )
-  const refused = script.refuses?.find((field) => asked.body[field] !== undefined)
-  if (refused !== undefined)
-    return refuse(
+  const rejected = script.rejects?.find((field) => recorded.body[field] !== undefined)
+  if (rejected !== undefined)
+    return sendError(
       response,
-      asked,
+      recorded,
       400,
-      errorBody(`This model does not support specifying ${refused}.`, 'invalid_request_error', null, refused),
+      errorBody(
+        `This model does not support specifying ${rejected}.`,
+        'invalid_request_error',
+        null,
+        rejected,
+      ),
     )
   const texts: string[] = Array.isArray(input) ? input : [input]
   if (texts.length === 0 || texts.some((text) => typeof text !== 'string' || text === ''))
-    return refuse(
+    return sendError(
       response,
-      asked,
+      recorded,
       400,
       errorBody(
-        "'$.input' is invalid. Please check the API reference: https://platform.openai.com/docs/api-reference.",
+        "'$.input' is invalid. Please check the API reference: " +
+          'https://platform.openai.com/docs/api-reference.',
         'invalid_request_error',
       ),
     )
@@ -557,7 +578,7 @@ function embed(response: ServerResponse, asked: Asked, script: Script, offer: Of
   json(response, 200, { object: 'list', data, model, usage: { prompt_tokens: tokens, total_tokens: tokens } })
 }
 
-/** Each word adds its own direction, so that texts which share words are near each other. Of length 1. */
+/** A unit vector. Each word adds its own direction, so texts that share words are similar. */
 function vectorOf(text: string, dimensions: number): number[] {
   const vector = Array.from({ length: dimensions }, () => 0)
   const words = text
@@ -582,20 +603,20 @@ function errorBody(
   return { error: { message, type, param, code } }
 }
 
-function refuse(
+function sendError(
   response: ServerResponse,
-  asked: Asked,
+  recorded: RecordedRequest,
   status: number,
   body: unknown,
   headers: Record<string, string> = {},
 ): void {
-  asked.outcome = 'failed'
+  recorded.outcome = 'failed'
   if (typeof body === 'string') response.writeHead(status, headers).end(body)
   else json(response, status, body, headers)
 }
 
-function reset(response: ServerResponse, asked: Asked): void {
-  asked.outcome = 'failed'
+function reset(response: ServerResponse, recorded: RecordedRequest): void {
+  recorded.outcome = 'failed'
   response.socket?.resetAndDestroy()
 }
 

@@ -11,7 +11,7 @@ import { bootstrapKey } from './process.ts'
 export interface Observation {
   streams: number
   /** Answers that are written. */
-  writings: number
+  generations: number
   /** File descriptors that are open; null where the system does not say. */
   descriptors: number | null
   /** Connections of clients. */
@@ -97,7 +97,7 @@ async function serve(): Promise<void> {
     const open = [...sockets]
     process.send!({
       streams: services.tail.streams,
-      writings: services.writings.size,
+      generations: services.generations.size,
       descriptors: existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : null,
       sockets: open.length,
       blocked: open.filter((socket) => socket.writableNeedDrain).length,
