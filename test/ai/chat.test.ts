@@ -4,7 +4,7 @@ import t from 'tap'
 import { collect, waitUntilIdle, startChatFixture, streamChat, textOf } from '../support/chat.ts'
 import { openStream } from '../support/event-stream.ts'
 import { startServer } from '../support/server.ts'
-import type { Fault } from '../../scripts/bench/model-server.ts'
+import type { Fault } from '../../scripts/bench/model-server/script.ts'
 import { waitUntil } from '../support/wait.ts'
 
 t.test('a chat creates a session, and the next chat continues it', async (t) => {

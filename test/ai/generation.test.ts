@@ -9,7 +9,7 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { collect, waitUntilIdle, startChatFixture, streamChat, textOf } from '../support/chat.ts'
 import { openStream } from '../support/event-stream.ts'
 import { startServer, type Person } from '../support/server.ts'
-import type { RecordedRequest } from '../../scripts/bench/model-server.ts'
+import type { RecordedRequest } from '../../scripts/bench/model-server/script.ts'
 import { waitUntil } from '../support/wait.ts'
 import { addBase, addDocument } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
 

@@ -15,12 +15,10 @@ import { ConfigError, readConfig } from '../../infra/config/config.ts'
 import { ApiError } from '../../infra/errors.ts'
 import {
   startModelServer,
-  type Fault,
-  type StreamVariant,
-  type Script,
   type ModelServer,
   type ModelServerOptions,
 } from '../../scripts/bench/model-server.ts'
+import type { Fault, Script, StreamVariant } from '../../scripts/bench/model-server/script.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const secret = 'sk-stand-in-canary'

@@ -1,5 +1,4 @@
-// What each operation of the AI area needs to be asked. With no upstream configured `extractive-1` answers
-// everything.
+// The operation fixtures of the AI tags. Without a configured provider, `extractive-1` answers every chat.
 import { randomBytes, randomInt } from 'node:crypto'
 import type { OperationId } from '../../generated/operations.ts'
 import type { Fixture, Make, Scene } from './operation-fixture.ts'

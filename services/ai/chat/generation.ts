@@ -12,8 +12,8 @@
 // - Disconnect: each client counts as a follower. When the last follower disconnects, the generation stops,
 //   the connection to the provider closes, and the message ends as `cancelled` with the text so far.
 // - Cancel: a NOTIFY on `message_cancel` reaches the process that generates the answer.
-// - Crash: a message whose heartbeat is older than 30 seconds is finished as `failed` by the next process
-//   that sees it.
+// - Crash: a message whose heartbeat is older than 30 seconds is finished as `failed` by the next request
+//   that needs it, or by the retention task within a minute (retention.ts).
 import { setTimeout as sleep } from 'node:timers/promises'
 import { statement, type Database, type Db } from '../../../infra/database/database.ts'
 import type { Listener } from '../../../infra/database/notifications.ts'

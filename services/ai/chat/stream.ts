@@ -23,7 +23,7 @@ import {
   type OwnedMessage,
   type StoredCitation,
 } from './messages.ts'
-import { endOf, eventsAfter, partsOf, type AnswerEvent, type Part } from './stream-events.ts'
+import { endOf, eventsAfter, partsOf, type AnswerEvent } from './stream-events.ts'
 
 /** The request of the client that follows an answer. */
 export interface FollowRequest {
