@@ -1,4 +1,5 @@
-// The server in a process of its own that can be asked what it holds: sockets, streams, timers, memory and processor time.
+// The server in a process of its own that can be asked what it holds: sockets, streams, timers, memory and
+// processor time.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
@@ -10,7 +11,7 @@ import { bootstrapKey } from './process.ts'
 
 export interface Observation {
   streams: number
-  /** Answers that are written. */
+  /** Answers that the server generates. */
   generations: number
   /** File descriptors that are open; null where the system does not say. */
   descriptors: number | null
