@@ -106,7 +106,7 @@ function endStreamsOnClose(app: FastifyInstance, services: Services, streams: Se
   app.addHook('preClose', async () => {
     await services.eventStreams.close()
     // Answers that are still being generated are finished, or cut off in time to tell the client.
-    void services.writings.close(services.config.shutdownTimeout * 500)
+    void services.generations.close(services.config.shutdownTimeout * 500)
     setTimeout(() => {
       for (const stream of streams) if (stream.readableLength > 0) stream.destroy()
     }, 500).unref()

@@ -77,13 +77,13 @@ export const aiKnowledge = {
     })
   },
 
-  async searchKnowledgeBase(request, { db, upstreams }) {
+  async searchKnowledgeBase(request, { db, providers }) {
     const { id } = await openKnowledge(db, request)
     const {
       principal,
       body: { query, limit = 10, filters },
     } = request
-    const embedding = upstreams.embed === null ? null : (await upstreams.embed([query], request.signal))[0]
+    const embedding = providers.embed === null ? null : (await providers.embed([query], request.signal))[0]
     const passages = await searchPassages(db, principal, {
       knowledgeBaseIds: [id],
       query,

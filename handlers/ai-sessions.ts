@@ -1,4 +1,4 @@
-// Sessions: conversations that are remembered.
+// Chat sessions: conversations that are stored.
 import type { Handlers } from '../services/handler.ts'
 import { requireKnowledge } from '../services/ai/knowledge/access.ts'
 import { listMessages } from '../services/ai/chat/messages.ts'
@@ -7,12 +7,11 @@ import {
   listSessions,
   openSession,
   sessionById,
-  shownSession,
+  toSession,
 } from '../services/ai/chat/sessions.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
-import { invalidField } from '../infra/errors.ts'
 import { openSpace } from '../services/storage/quota.ts'
-import type { Upstreams } from '../services/ai/providers/providers.ts'
+import { requireModel } from '../services/ai/providers/providers.ts'
 
 export const aiSessions = {
   async listSessions({ operation, principal, query }, { db }) {
@@ -22,14 +21,14 @@ export const aiSessions = {
     }
   },
 
-  async createSession({ operation, principal, body }, { db, events, upstreams }) {
+  async createSession({ operation, principal, body }, { db, events, providers }) {
     const {
       project_id: projectId = null,
       system_prompt: systemPrompt,
       knowledge_base_ids: knowledgeBaseIds = [],
       ...fields
     } = body
-    requireModel(upstreams, body.model)
+    requireModel(providers, body.model)
     return await db.transaction(async (tx) => {
       await openSpace(tx, { operation, principal }, projectId, { lock: true })
       await requireKnowledge(tx, principal, knowledgeBaseIds, projectId)
@@ -46,12 +45,12 @@ export const aiSessions = {
   },
 
   async getSession(request, { db }) {
-    return { status: 200, body: shownSession(await openSession(db, request)) }
+    return { status: 200, body: toSession(await openSession(db, request)) }
   },
 
-  async updateSession(request, { db, events, upstreams }) {
+  async updateSession(request, { db, events, providers }) {
     const { system_prompt: systemPrompt, knowledge_base_ids: knowledgeBaseIds, ...fields } = request.body
-    requireModel(upstreams, fields.model)
+    requireModel(providers, fields.model)
     return await db.transaction(async (tx) => {
       const { owner_id: userId, ...previous } = await openSession(tx, request, { lock: true })
       request.ifMatch(previous)
@@ -88,8 +87,3 @@ export const aiSessions = {
     return { status: 200, body: await listMessages(db, request.principal, session.id, request.query) }
   },
 } satisfies Handlers<'ai-sessions'>
-
-function requireModel(upstreams: Upstreams, model: string | null | undefined): void {
-  if (model != null && !upstreams.has(model))
-    throw invalidField('model', 'enum', `There is no model ${model}; GET /v1/ai/models lists them.`)
-}

@@ -1,14 +1,14 @@
-// Chat, plain and streamed, the models, and what a key has used of them.
+// Chats, plain and streamed; the models; and the token usage of an API key.
 import type { Handlers } from '../services/handler.ts'
-import { pageOf } from '../infra/database/pagination.ts'
-import { responseOf } from '../services/ai/chat/messages.ts'
-import { beginChat } from '../services/ai/chat/start-answer.ts'
+import { offsetOf, pageOf } from '../infra/database/pagination.ts'
+import { toChatResponse } from '../services/ai/chat/messages.ts'
+import { startChat } from '../services/ai/chat/start-answer.ts'
 import { usageToday } from '../services/ai/chat/usage.ts'
 
 export const ai = {
-  async listModels({ query }, { upstreams }) {
-    const sorted = upstreams.models.toSorted((a, b) => (a.id < b.id === (query.order === 'asc') ? -1 : 1))
-    const start = (query.page - 1) * query.limit
+  async listModels({ query }, { providers }) {
+    const sorted = providers.models.toSorted((a, b) => (a.id < b.id === (query.order === 'asc') ? -1 : 1))
+    const start = offsetOf(query)
     return { status: 200, body: pageOf(sorted.slice(start, start + query.limit), sorted.length, query) }
   },
 
@@ -24,23 +24,23 @@ export const ai = {
     }
   },
 
-  async createChat(request, { db, config, events, upstreams, writings }) {
+  async createChat(request, { db, config, events, providers, generations }) {
     const { principal, signal } = request
-    const { message, task } = await beginChat({ db, config, events, upstreams }, request, request.body)
+    const { message, task } = await startChat({ db, config, events, providers }, request, request.body)
     if (task === null)
-      return { status: 200, body: responseOf(message), headers: { 'idempotent-replayed': 'true' } }
-    writings.start(task, signal)
-    return { status: 200, body: responseOf(await writings.finished(message.id, principal)) }
+      return { status: 200, body: toChatResponse(message), headers: { 'idempotent-replayed': 'true' } }
+    generations.start(task, signal)
+    return { status: 200, body: toChatResponse(await generations.finished(message.id, principal)) }
   },
 
-  async streamChat(request, { db, config, events, upstreams, writings }) {
+  async streamChat(request, { db, config, events, providers, generations }) {
     const { signal } = request
-    const { message, task } = await beginChat({ db, config, events, upstreams }, request, request.body)
-    const follow = writings.follow(request, message, 0)
+    const { message, task } = await startChat({ db, config, events, providers }, request, request.body)
+    const follow = generations.follow(request, message, 0)
     if (task === null) return { status: 200, body: follow, headers: { 'idempotent-replayed': 'true' } }
-    writings.start(task, signal)
-    // What fails before anything is written is said with a status.
-    await writings.begun(message.id, config.streamPing * 1000)
+    generations.start(task, signal)
+    // A failure before the first token is answered with its status instead of a stream.
+    await generations.firstToken(message.id, config.streamPing * 1000)
     return { status: 200, body: follow }
   },
 } satisfies Handlers<'ai'>

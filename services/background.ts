@@ -45,7 +45,7 @@ export async function startWork(
     jobs,
     storage,
     eventStreams,
-    upstreams,
+    providers,
   } = services
   const rare = [
     ...coreRetentionTasks({ eventDays: config.eventRetentionDays }),
@@ -93,7 +93,7 @@ export async function startWork(
     documents,
     events,
     storage,
-    embed: upstreams.embed,
+    embed: providers.embed,
     maxBytes: config.documentMaxBytes,
     concurrency: config.documentConcurrency,
     onError,

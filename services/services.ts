@@ -1,7 +1,7 @@
 // Everything a handler may use beside its request, made once and closed once.
 import type { ReadingJob } from './ai/knowledge/documents.ts'
-import { createUpstreams, type Upstreams } from './ai/providers/providers.ts'
-import { createWritings, type Writings } from './ai/chat/generation.ts'
+import { createProviders, type Providers } from './ai/providers/providers.ts'
+import { Generations } from './ai/chat/generation.ts'
 import type { Config } from '../infra/config/config.ts'
 import { openDatabase, type Database } from '../infra/database/database.ts'
 import { createEmitter, type DeliveryJob, type Emitter } from './events/emit.ts'
@@ -39,12 +39,13 @@ export interface Services {
   eventStreams: EventStreams
   webhookClient: WebhookClient
   storage: Storage
-  upstreams: Upstreams
+  /** The providers of language models. */
+  providers: Providers
   gateways: Gateways
   /** What the gateway of payments is to do. */
   gatewayJobs: Queue<GatewayJob>
-  /** The answers that are written here. */
-  writings: Writings
+  /** The chat answers that this process generates. */
+  generations: Generations
   /** What a request may need, each with a check that throws when it is out of reach. */
   checks: Record<string, () => Promise<void>>
   close(): Promise<void>
@@ -91,8 +92,8 @@ export function createServices({
     strict: config.validateResponses,
   })
   const storage = createStorage(database, config, { onError })
-  const upstreams = createUpstreams(config, { onError })
-  const writings = createWritings({ database, listener, principals, events, upstreams, onError })
+  const providers = createProviders(config, { onError })
+  const generations = new Generations({ database, listener, principals, events, providers, onError })
   const gatewayJobs = jobs.queue<GatewayJob>(gatewayQueue)
   const gateways = createGateways(
     sandbox,
@@ -115,16 +116,16 @@ export function createServices({
     eventStreams,
     webhookClient,
     storage,
-    upstreams,
+    providers,
     gateways,
     gatewayJobs,
-    writings,
+    generations,
     checks: { database: () => database.ping(), queue: () => jobs.ping(), storage: () => storage.ping() },
     async close() {
       // First what calls into the others, last what they all need.
       await eventStreams.close()
-      await writings.close()
-      await upstreams.close()
+      await generations.close()
+      await providers.close()
       await listener.close()
       await webhookClient.close()
       gateways.stripe?.disconnect()

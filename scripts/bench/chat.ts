@@ -1,7 +1,7 @@
 // What a chat costs between the client and the server of models: how much later the first token comes and the answer is whole
 // than from that server itself, and the CPU of this server for a token, of many streams at once.
 import { join } from 'node:path'
-import { openUpstream } from './model-server.ts'
+import { startModelServer } from './model-server.ts'
 import { serve } from './http.ts'
 import { addPeople, createDatabase } from './population.ts'
 import type { Stage } from './stage.ts'
@@ -27,7 +27,7 @@ export async function benchChat(
 ): Promise<string> {
   const closers: Array<() => unknown> = []
   const pieces = Array.from({ length: tokens }, (_, i) => `word${i % 10} `)
-  const upstream = await openUpstream(
+  const modelServer = await startModelServer(
     {
       teardown: (close: () => unknown) => {
         closers.push(close)
@@ -40,7 +40,7 @@ export async function benchChat(
     const [person] = await addPeople(url, ['chatter'])
     const { program, port } = await serve(stage, 'this server', main, {
       DATABASE_URL: url,
-      AI_UPSTREAMS: upstream.setting,
+      AI_UPSTREAMS: modelServer.setting,
       RATE_LIMIT_AI: '1000000000',
       AI_STREAMS_PER_KEY: '1000000',
     })
@@ -53,7 +53,7 @@ export async function benchChat(
       )
     const direct = (): Promise<Times> =>
       timed(
-        `${upstream.url}/chat/completions`,
+        `${modelServer.url}/chat/completions`,
         { model: 'small', stream: true, messages: [{ role: 'user', content: 'Say it' }] },
         'word',
       )
@@ -63,7 +63,7 @@ export async function benchChat(
       if (round >= 0) pairs.push(pair as [Times, Times])
     }
 
-    upstream.script = { pieces, piecesPerSecond: perSecond }
+    modelServer.script = { pieces, piecesPerSecond: perSecond }
     const before = await program.cpu()
     await Promise.all(Array.from({ length: streams }, ours))
     const cpu = (await program.cpu()) - before

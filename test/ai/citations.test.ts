@@ -1,23 +1,23 @@
-// extractive-1 as people meet it: what it draws on when nothing is named, what it says before documents are read, where its answers
-// end, and what it quotes of tables.
+// extractive-1 over the API: the knowledge bases it searches by default, documents that are not processed
+// yet, max_tokens and stop, and quotes from tables and JSON.
 import t, { type Test } from 'tap'
 import { startWork } from '../../services/background.ts'
 import { openStream } from '../support/event-stream.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
-import { openUpstream } from '../../scripts/bench/model-server.ts'
+import { startModelServer } from '../../scripts/bench/model-server.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const env = { RATE_LIMIT_AI: '1000000' }
 
-async function work(t: Pick<Test, 'teardown'>, { services }: TestServer): Promise<void> {
-  const work = await startWork(services, {
+async function startWorker(t: Pick<Test, 'teardown'>, { services }: TestServer): Promise<void> {
+  const worker = await startWork(services, {
     sends: true,
     onError: (error) => {
       throw error
     },
     interval: 50,
   })
-  t.teardown(() => work.stop())
+  t.teardown(() => worker.stop())
 }
 
 async function addBase(
@@ -36,47 +36,57 @@ async function addBase(
   return id
 }
 
-async function read({ client }: Person, id: string, count = 1): Promise<void> {
+async function waitUntilReady({ client }: Person, id: string, count = 1): Promise<void> {
   await waitUntil(
     async () => (await client.get(`/ai/knowledge/${id}`)).body.document_counts.ready === count,
-    'the documents to be read',
+    'the documents to be ready',
   )
 }
 
-const said = ({ body }: { body: any }): string => body.message.content
+const contentOf = ({ body }: { body: any }): string => body.message.content
 
-t.test('before documents are read it says how many are not', async (t) => {
+t.test('an answer without a match says how many documents are not processed yet', async (t) => {
   const server = await startServer(t, { env })
   const [ada, bob] = [await server.person(), await server.person()]
   const base = await addBase(ada, { 'a.md': 'The vault opens at nine.', 'b.md': 'The cellar is cold.' })
   const ask = async (message: string, more = {}, person = ada) =>
     await person.client.post('/ai/chat', { message, ...more })
-  t.match(said(await ask('When does the vault open?')), /found nothing.*2 documents are still being read/)
   t.match(
-    said(await ask('When does the vault open?', { knowledge_base_ids: [base] })),
-    /2 documents are still being read/,
+    contentOf(await ask('When does the vault open?')),
+    /found nothing.*2 documents are still being processed/,
+  )
+  t.match(
+    contentOf(await ask('When does the vault open?', { knowledge_base_ids: [base] })),
+    /2 documents are still being processed/,
   )
   t.notMatch(
-    said(await ask('When does the vault open?', {}, bob)),
-    /still being read/,
-    'nothing of those of others',
+    contentOf(await ask('When does the vault open?', {}, bob)),
+    /still being processed/,
+    'documents of others do not count',
   )
-  await work(t, server)
-  await read(ada, base, 2)
-  t.match(said(await ask('When does the vault open?')), /“The vault opens at nine\.” \[1\]/)
-  t.match(said(await ask('Which submarines dive deepest?')), /found nothing[^.]*\. I am no language model/)
+  await startWorker(t, server)
+  await waitUntilReady(ada, base, 2)
+  t.match(contentOf(await ask('When does the vault open?')), /“The vault opens at nine\.” \[1\]/)
+  t.match(
+    contentOf(await ask('Which submarines dive deepest?')),
+    /found nothing[^.]*\. I am not a language model/,
+  )
   await server.services.database.prisma.document.updateMany({
     where: { name: 'b.md' },
     data: { status: 'processing' },
   })
-  t.match(said(await ask('Which submarines dive deepest?')), /1 document is still being read/)
-  t.notMatch(said(await ask('When does the vault open?')), /still being read/, 'what is found is answered')
+  t.match(contentOf(await ask('Which submarines dive deepest?')), /1 document is still being processed/)
+  t.notMatch(
+    contentOf(await ask('When does the vault open?')),
+    /still being processed/,
+    'an answer with a match does not say so',
+  )
 })
 
-t.test('what it draws on when neither the chat nor the session names any', async (t) => {
-  const upstream = await openUpstream(t, { embeddings: null })
-  const server = await startServer(t, { env: { ...env, AI_UPSTREAMS: upstream.setting } })
-  await work(t, server)
+t.test('which knowledge bases a chat searches', async (t) => {
+  const modelServer = await startModelServer(t, { embeddings: null })
+  const server = await startServer(t, { env: { ...env, AI_UPSTREAMS: modelServer.setting } })
+  await startWorker(t, server)
   const ada = await server.person()
   const { client } = ada
   const projects = [
@@ -90,8 +100,8 @@ t.test('what it draws on when neither the chat nor the session names any', async
     await addBase(ada, { 'pier.md': 'The vault of the pier opens at twelve.' }, projects[0]),
     await addBase(ada, { 'two.md': 'The vault of the castle opens at eleven.' }, projects[1]),
   ]
-  for (const base of bases) await read(ada, base)
-  const drawn = async (body: object): Promise<string[]> => {
+  for (const base of bases) await waitUntilReady(ada, base)
+  const citedFiles = async (body: object): Promise<string[]> => {
     const reply = await client.post('/ai/chat', {
       message: 'When does the vault open?',
       model: 'extractive-1',
@@ -100,40 +110,45 @@ t.test('what it draws on when neither the chat nor the session names any', async
     return reply.body.message.citations.map(({ name }: any) => name).sort()
   }
   const sessionOf = async (body: object): Promise<string> => (await client.post('/ai/sessions', body)).body.id
-  t.same(await drawn({}), ['more.md', 'own.md'], "of a new session all of the caller's own")
+  t.same(await citedFiles({}), ['more.md', 'own.md'], "in a new session all of the caller's own")
   t.same(
-    await drawn({ messages: [{ role: 'user', content: 'When does the vault open?' }], message: undefined }),
+    await citedFiles({
+      messages: [{ role: 'user', content: 'When does the vault open?' }],
+      message: undefined,
+    }),
     ['more.md', 'own.md'],
-    'and of none',
+    'and without a session too',
   )
   t.same(
-    await drawn({ session_id: await sessionOf({ project_id: projects[0] }) }),
+    await citedFiles({ session_id: await sessionOf({ project_id: projects[0] }) }),
     ['one.md', 'pier.md'],
-    'of a session of a project all of that project',
+    'in a session of a project all of that project',
   )
   t.same(
-    await drawn({ session_id: await sessionOf({ project_id: projects[0], knowledge_base_ids: [bases[3]] }) }),
+    await citedFiles({
+      session_id: await sessionOf({ project_id: projects[0], knowledge_base_ids: [bases[3]] }),
+    }),
     ['pier.md'],
-    'what the session names',
+    'those that the session names',
   )
   t.same(
-    await drawn({
+    await citedFiles({
       session_id: await sessionOf({ project_id: projects[0], knowledge_base_ids: [bases[3]] }),
       knowledge_base_ids: [bases[2]],
     }),
     ['one.md'],
-    'what the chat names',
+    'those that the chat names',
   )
-  t.same(await drawn({ model: 'small' }), [], 'another model draws on what is named alone')
-  t.notMatch(JSON.stringify(upstream.asked.at(-1)!.body), 'vault of')
+  t.same(await citedFiles({ model: 'small' }), [], 'another model searches only those that are named')
+  t.notMatch(JSON.stringify(modelServer.requests.at(-1)!.body), 'vault of')
 })
 
-t.test('it ends where max_tokens and stop say', async (t) => {
+t.test('an answer ends at max_tokens or at a stop sequence', async (t) => {
   const server = await startServer(t, { env })
-  await work(t, server)
+  await startWorker(t, server)
   const ada = await server.person()
   const base = await addBase(ada, { 'a.md': 'The red vault holds gold.\n\nThe blue vault holds tin.' })
-  await read(ada, base)
+  await waitUntilReady(ada, base)
   const ask = async (body: object) =>
     (await ada.client.post('/ai/chat', { message: 'What does the vault hold?', ...body })).body
   const whole = await ask({})
@@ -179,26 +194,27 @@ t.test('it ends where max_tokens and stop say', async (t) => {
   t.match(
     again,
     { status: 200, body: { status: 'completed', message: { content: whole.message.content } } },
-    'and anew with no body, whole',
+    'a regenerated answer without options is complete',
   )
   t.equal(
     (
       await ada.client.call('POST', `/ai/messages/${again.body.id}/regenerate`, {
-        headers: { 'idempotency-key': 'anew' },
+        headers: { 'idempotency-key': 'again' },
       })
     ).status,
     200,
   )
 })
 
-t.test('of a table it quotes the record, of JSON the entry', async (t) => {
+t.test('a row of a table and an entry of JSON are quoted', async (t) => {
   const server = await startServer(t, { env })
-  await work(t, server)
+  await startWorker(t, server)
   const ada = await server.person()
   const people = Array.from(
     { length: 120 },
     (_, i) =>
-      `${i},${['Ada', 'Grace', 'Alan', 'Edsger'][i % 4]} ${String.fromCharCode(65 + (i % 26))}${i},${i % 2 ? 'Kernels' : 'Compilers'},${2_000 + i}`,
+      `${i},${['Ada', 'Grace', 'Alan', 'Edsger'][i % 4]} ${String.fromCharCode(65 + (i % 26))}${i},` +
+      `${i % 2 ? 'Kernels' : 'Compilers'},${2_000 + i}`,
   )
   const base = await addBase(ada, {
     'people.csv': `id,name,department,salary\n${people.join('\n')}`,
@@ -210,7 +226,7 @@ t.test('of a table it quotes the record, of JSON the entry', async (t) => {
       tls: { certificate: 'pem' },
     }),
   })
-  await read(ada, base, 2)
+  await waitUntilReady(ada, base, 2)
   const quoted = async (message: string): Promise<string[]> =>
     (await ada.client.post('/ai/chat', { message, knowledge_base_ids: [base] })).body.message.citations.map(
       ({ quote }: any) => quote,

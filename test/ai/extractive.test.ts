@@ -1,10 +1,10 @@
-// extractive-1: what it quotes is there, where it says, and bears on the question.
+// extractive-1: its quotes are exact, are cited at the right place, and are relevant to the question.
 import t from 'tap'
-import type { AskedWord } from '../../services/ai/extractive/query-terms.ts'
-import { cutOff } from '../../services/ai/chat/truncate.ts'
+import type { QueryTerm } from '../../services/ai/extractive/query-terms.ts'
+import { truncate } from '../../services/ai/chat/truncate.ts'
 import {
   extractiveAnswer,
-  quotesOf,
+  selectQuotes,
   type ExtractivePiece,
   type NewCitation,
 } from '../../services/ai/extractive/answer.ts'
@@ -13,7 +13,7 @@ import { countTokens } from '../../services/ai/chat/token-estimate.ts'
 import { folded, wordsOf } from '../../services/ai/knowledge/tokenize.ts'
 import { newId } from '../../infra/ids.ts'
 
-/** Passages of one document, cut at `¶`. */
+/** Passages of one document, split at `¶`. */
 function passagesOf(
   text: string,
   { name = 'document.md', type = 'text/markdown', heading = null as string | null, score = 0.8 } = {},
@@ -40,28 +40,29 @@ function passagesOf(
   return { text: whole, passages }
 }
 
-const grammar = new Set(
-  'a an and are did does for have how i in is it long many much of on the to was what when where which who wo'.split(
-    ' ',
-  ),
+const stopWords = new Set(
+  [
+    'a an and are did does for have how i in is it long many much of on the to was what when',
+    'where which who wo',
+  ].flatMap((words) => words.split(' ')),
 )
 
-/** What is asked, all of the same weight. */
-function asked(question: string, passages: RetrievedPassage[]): AskedWord[] {
+/** The terms of a question, all of the same weight. */
+function termsOf(question: string, passages: RetrievedPassage[]): QueryTerm[] {
   const all = new Set(passages.flatMap(({ text }) => wordsOf(text).map(folded)))
   return [...new Set(wordsOf(question).map(folded))]
-    .filter((word) => !grammar.has(word))
+    .filter((word) => !stopWords.has(word))
     .map((text) => ({ text, weight: 1, known: all.has(text) }))
 }
 
-function told(pieces: Iterable<ExtractivePiece>): { content: string; citations: NewCitation[] } {
+function readPieces(pieces: Iterable<ExtractivePiece>): { content: string; citations: NewCitation[] } {
   let content = ''
   const citations = []
   for (const piece of pieces) {
     if ('delta' in piece) content += piece.delta
     else {
       if (!content.endsWith(`“${piece.citation.quote}” [${citations.length + 1}]`))
-        throw new Error(`cited before it is quoted: ${content}`)
+        throw new Error(`the citation does not follow its quote: ${content}`)
       citations.push(piece.citation)
     }
   }
@@ -72,7 +73,7 @@ function answer(
   question: string,
   passages: RetrievedPassage[],
 ): { content: string; citations: NewCitation[] } {
-  return told(extractiveAnswer(quotesOf(asked(question, passages), passages)))
+  return readPieces(extractiveAnswer(selectQuotes(termsOf(question, passages), passages)))
 }
 
 const events = `# Events 🕰️
@@ -90,7 +91,7 @@ thirty days. After that they are removed by a job at night.
 
 Webhooks are signed. Events are kept for thirty days!`
 
-t.test('it quotes the sentence that answers, exactly and where it stands', async (t) => {
+t.test('the answer quotes the matching sentence exactly and cites its place', async (t) => {
   const { text, passages } = passagesOf(events)
   const { content, citations } = answer('How long are events kept?', passages)
   t.equal(citations[0].quote, 'Events are kept for\nthirty days.')
@@ -105,30 +106,30 @@ t.test('it quotes the sentence that answers, exactly and where it stands', async
     revision: 3,
   })
   t.ok(citations.every(({ score }) => score > 0 && score <= 1))
-  t.match(content, /no language model/)
-  t.notOk(content.includes('thirty days!'), 'not the same thing twice')
+  t.match(content, /not a language model/)
+  t.notOk(content.includes('thirty days!'), 'duplicates are left out')
   t.equal(
     answer('How many seconds does a receiver have?', passages).citations[0].quote,
     'A receiver has fifteen seconds.',
-    'an item without its bullet',
+    'a list item is quoted without its bullet',
   )
   t.match(answer('how many euros is small', passages).citations[0].quote, /Small \| 10 euros/)
 })
 
-t.test('it says so when nothing bears on the question, and cites nothing', async (t) => {
+t.test('an answer without a match says so, and cites nothing', async (t) => {
   const { passages } = passagesOf(events)
-  for (const [question, given] of [
+  for (const [question, found] of [
     ['How long?', []],
     ['submarines', passages],
     ['???', passages],
   ] as const) {
-    const { content, citations } = answer(question, [...given])
+    const { content, citations } = answer(question, [...found])
     t.same(citations, [])
-    t.match(content, /found nothing.*no language model/s)
+    t.match(content, /found nothing.*not a language model/s)
   }
 })
 
-t.test('it says so, too, when the passages have too little of what is asked', (t) => {
+t.test('too weak a match counts as no match', (t) => {
   const { passages } = passagesOf(events)
   for (const question of [
     'Are dogs kept in the office?',
@@ -139,12 +140,12 @@ t.test('it says so, too, when the passages have too little of what is asked', (t
   t.equal(
     answer('Are the deliveries tried at weekends or nights?', passages).citations[0].quote,
     'Deliveries are tried nine times.',
-    'and answers what has half of it',
+    'half of the terms are enough',
   )
   t.equal(
     answer('Which reciever?', passages).citations[0].quote,
     'A receiver has fifteen seconds.',
-    'misspelt words and other forms count',
+    'misspelled words and other forms match',
   )
   t.equal(
     answer(
@@ -152,37 +153,38 @@ t.test('it says so, too, when the passages have too little of what is asked', (t
       passagesOf('It holds for five minutes.', { heading: 'Signatures' }).passages,
     ).citations.length,
     1,
-    'and what stands above a sentence',
+    'the heading matches too',
   )
   t.end()
 })
 
-t.test('a question of many words need not have half of them', (t) => {
+t.test('a question of many words needs fewer than half of them', (t) => {
   const { passages } = passagesOf(events)
-  const chatter = Array.from({ length: 12 }, (_, i) => `blather${i}`).join(' ')
+  const unrelated = Array.from({ length: 12 }, (_, i) => `blather${i}`).join(' ')
   t.match(
-    answer(`${chatter} receiver fifteen seconds deliveries tried nine times webhooks signed`, passages)
+    answer(`${unrelated} receiver fifteen seconds deliveries tried nine times webhooks signed`, passages)
       .citations[0]?.quote,
     /Deliveries|receiver/,
   )
-  t.same(answer(`${chatter} receiver`, passages).citations, [])
+  t.same(answer(`${unrelated} receiver`, passages).citations, [])
   t.end()
 })
 
-t.test('it says how many documents are still to be read, where it found nothing', (t) => {
-  const said = (unread: number): string => told(extractiveAnswer([], { unread })).content
-  t.match(said(1), /found nothing.*But 1 document is still being read/)
-  t.match(said(7), /found nothing.*But 7 documents are still being read/)
-  t.notMatch(said(0), /still/)
+t.test('an answer without a match says how many documents are not processed yet', (t) => {
+  const contentOf = (unread: number): string => readPieces(extractiveAnswer([], { unread })).content
+  t.match(contentOf(1), /found nothing.*But 1 document is still being processed/)
+  t.match(contentOf(7), /found nothing.*But 7 documents are still being processed/)
+  t.notMatch(contentOf(0), /still/)
   t.end()
 })
 
-t.test('the same question gets the same answer, of four quotes at most', async (t) => {
+t.test('the same question always gets the same answer, with up to four quotes', async (t) => {
   const { passages } = passagesOf(
     Array.from(
       { length: 12 },
       (_, i) =>
-        `The ${['red', 'blue', 'old', 'new', 'tall', 'wide'][i % 6]} vault number ${i} holds ${['gold', 'silver', 'tin', 'paper'][i % 4]} for ${i} kings.`,
+        `The ${['red', 'blue', 'old', 'new', 'tall', 'wide'][i % 6]} vault number ${i} holds ` +
+        `${['gold', 'silver', 'tin', 'paper'][i % 4]} for ${i} kings.`,
     ).join(' '),
   )
   const first = answer('what does the vault hold', passages)
@@ -190,24 +192,24 @@ t.test('the same question gets the same answer, of four quotes at most', async (
   t.same(answer('what does the vault hold', passages), first)
 })
 
-t.test('other forms, spellings and languages are understood', async (t) => {
-  const of = (text: string, question: string): string | undefined =>
+t.test('other word forms, misspellings and other languages match', async (t) => {
+  const quoteFrom = (text: string, question: string): string | undefined =>
     answer(question, passagesOf(text).passages).citations[0]?.quote
   t.equal(
-    of('Nothing here. The committee deliberated in March.', 'When does the comittee deliberate?'),
+    quoteFrom('Nothing here. The committee deliberated in March.', 'When does the comittee deliberate?'),
     'The committee deliberated in March.',
   )
   t.equal(
-    of('Das Haus steht dort. Herr Müller wohnt an der Straße.', 'Wo wohnt Muller?'),
+    quoteFrom('Das Haus steht dort. Herr Müller wohnt an der Straße.', 'Wo wohnt Muller?'),
     'Herr Müller wohnt an der Straße.',
   )
   t.equal(
-    of('彼は学生です。私は東京の図書館で本を読みました。', '東京の図書館'),
+    quoteFrom('彼は学生です。私は東京の図書館で本を読みました。', '東京の図書館'),
     '私は東京の図書館で本を読みました。',
   )
 })
 
-t.test('passages that overlap are quoted once', async (t) => {
+t.test('overlapping passages are quoted once', async (t) => {
   const {
     text,
     passages: [passage],
@@ -217,7 +219,7 @@ t.test('passages that overlap are quoted once', async (t) => {
   t.equal(answer('when does the vault open', [passage, other]).citations.length, 1)
 })
 
-t.test('a sentence without an end is cut at a blank, and nothing breaks it', async (t) => {
+t.test('a long sentence is cut between words, and never within a character', async (t) => {
   const { text, passages } = passagesOf(`The vault ${'🗝️ key '.repeat(400)}`)
   const [{ quote, start_index: start, end_index: end }] = answer('vault', passages).citations
   t.ok(quote.length <= 500 && quote.endsWith('key') && text.slice(start, end) === quote)
@@ -227,40 +229,40 @@ t.test('a sentence without an end is cut at a blank, and nothing breaks it', asy
   t.ok(solid.every(({ quote }) => quote.isWellFormed()))
 })
 
-t.test(
-  'a question of long words that are all but those of the passages is answered as fast as another',
-  async (t) => {
-    const words = (count: number, letters: number, from: number): string[] =>
-      Array.from(
-        { length: count },
-        (_, i) =>
-          `${String.fromCharCode(97 + ((from + i) % 26), 97 + ((from + Math.floor(i / 26)) % 26))}${'lopadotemachoselachogaleokranioleipsanodrimhypotrimmatosilphio'.slice(0, letters - 4)}${String.fromCharCode(97 + (i % 25), 98 + (i % 23))}`,
-      )
-    for (const letters of [24, 60]) {
-      const { passages } = passagesOf(
-        words(3_000, letters, 0)
-          .map((word, i) => (i % 6 === 0 ? `\n- ${word}` : word))
-          .join(' '),
-      )
-      const began = performance.now()
-      answer(words(64, letters, 7).join(' '), passages)
-      const took = performance.now() - began
-      t.comment(`${letters} letters: ${Math.round(took)} ms`)
-      t.ok(took < 2_000, `${Math.round(took)} ms`)
-    }
-  },
-)
+t.test('a question of long words that almost match those of the passages is answered in time', async (t) => {
+  const long = 'lopadotemachoselachogaleokranioleipsanodrimhypotrimmatosilphio'
+  const words = (count: number, letters: number, from: number): string[] =>
+    Array.from({ length: count }, (_, i) => {
+      const start = [97 + ((from + i) % 26), 97 + ((from + Math.floor(i / 26)) % 26)]
+      const end = [97 + (i % 25), 98 + (i % 23)]
+      return `${String.fromCharCode(...start)}${long.slice(0, letters - 4)}${String.fromCharCode(...end)}`
+    })
+  for (const letters of [24, 60]) {
+    const { passages } = passagesOf(
+      words(3_000, letters, 0)
+        .map((word, i) => (i % 6 === 0 ? `\n- ${word}` : word))
+        .join(' '),
+    )
+    const startedAt = performance.now()
+    answer(words(64, letters, 7).join(' '), passages)
+    const took = performance.now() - startedAt
+    t.comment(`${letters} letters: ${Math.round(took)} ms`)
+    t.ok(took < 2_000, `${Math.round(took)} ms`)
+  }
+})
 
 t.test(
-  'an answer ends before a stop text, or with the last of its tokens, and cites what is still quoted',
+  'an answer is truncated at a stop sequence or at max_tokens, and keeps the citations of complete quotes',
   (t) => {
     const { passages } = passagesOf('The red vault holds gold. The blue vault holds tin.')
-    const pieces = [...extractiveAnswer(quotesOf(asked('What does the vault hold?', passages), passages))]
-    const whole = told(pieces)
+    const pieces = [
+      ...extractiveAnswer(selectQuotes(termsOf('What does the vault hold?', passages), passages)),
+    ]
+    const whole = readPieces(pieces)
     t.equal(whole.citations.length, 2)
-    const cut = (options: Parameters<typeof cutOff>[1]) => {
-      const { pieces: kept, finishReason } = cutOff(pieces, options)
-      return { ...told(kept), finishReason }
+    const cut = (options: Parameters<typeof truncate>[1]) => {
+      const { pieces: kept, finishReason } = truncate(pieces, options)
+      return { ...readPieces(kept), finishReason }
     }
     t.same(cut({}), { ...whole, finishReason: 'stop' })
     t.same(cut({ maxTokens: 1_000, stop: ['nowhere'] }), { ...whole, finishReason: 'stop' })
@@ -279,13 +281,9 @@ t.test(
         `${maxTokens} tokens`,
       )
       t.equal(finishReason, 'length')
-      t.equal(
-        citations.length,
-        (content.match(/” \[\d\]/g) ?? []).length,
-        'cited is what is quoted as a whole',
-      )
+      t.equal(citations.length, (content.match(/” \[\d\]/g) ?? []).length, 'only complete quotes are cited')
     }
-    t.equal(cut({ maxTokens: 8, stop: ['tin'] }).finishReason, 'length', 'whichever comes first')
+    t.equal(cut({ maxTokens: 8, stop: ['tin'] }).finishReason, 'length', 'the first limit counts')
     t.equal(cut({ maxTokens: countTokens(whole.content) }).finishReason, 'stop')
     t.end()
   },
@@ -294,24 +292,26 @@ t.test(
 const rows = Array.from(
   { length: 9 },
   (_, i) =>
-    `id: ${i}; name: ${['Ada', 'Grace', 'Alan'][i % 3]} ${i}; department: ${i < 5 ? 'Compilers' : 'Kernels'}; salary: ${2_000 + i}`,
+    `id: ${i}; name: ${['Ada', 'Grace', 'Alan'][i % 3]} ${i}; ` +
+    `department: ${i < 5 ? 'Compilers' : 'Kernels'}; salary: ${2_000 + i}`,
 )
 
-t.test('of a table the row is quoted', (t) => {
+t.test('a whole row of a table is quoted', (t) => {
   const { passages } = passagesOf(rows.join('\n'), { name: 'people.csv', type: 'text/csv' })
   const { citations } = answer('What is the salary of Grace 4?', passages)
   t.equal(citations[0].quote, rows[4])
   t.ok(citations.every(({ quote }) => rows.includes(quote)))
-  const wide = `name: Ada; ${Array.from({ length: 40 }, (_, i) => `column${i}: value of the column ${i}`).join('; ')}; salary: 2100; shoes: 38`
+  const columns = Array.from({ length: 40 }, (_, i) => `column${i}: value of the column ${i}`).join('; ')
+  const wide = `name: Ada; ${columns}; salary: 2100; shoes: 38`
   const [{ quote }] = answer(
     'Which salary?',
     passagesOf(wide, { name: 'wide.csv', type: 'text/csv' }).passages,
   ).citations
-  t.equal(quote, 'salary: 2100', 'of one that is longer than a quote the values that were asked for')
+  t.equal(quote, 'salary: 2100', 'of a long row only the matching fields')
   t.end()
 })
 
-t.test('of JSON the smallest object or entry is quoted that bears on the question', (t) => {
+t.test('the smallest matching part of a JSON object is quoted', (t) => {
   const json = [
     'server › http: host: localhost; port: 8080; workers: 4; banner: Welcome to the machine',
     'plans › 1: name: Free; price: 0',
@@ -325,12 +325,12 @@ t.test('of JSON the smallest object or entry is quoted that bears on the questio
   t.equal(
     first('What is the price of Team?'),
     'plans › 2: name: Team; price: 20',
-    'one of a list belongs together',
+    'an item of a list is quoted as a whole',
   )
   t.equal(
     first('the http server'),
     'server › http: host: localhost; port: 8080; workers: 4; banner: Welcome to the machine',
-    'an object that is asked for by its name',
+    'an object whose name matches is quoted as a whole',
   )
   t.equal(first('Who is the owner?'), 'owner: Ada')
   t.end()

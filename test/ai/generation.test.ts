@@ -1,53 +1,58 @@
-// Answers while they are written, and those who follow them: slow ones, late ones, and ones whose message goes.
+// Answers in progress and their followers: slow followers, late followers, and followers of a deleted
+// message.
 import t from 'tap'
-import { beginChat } from '../../services/ai/chat/start-answer.ts'
+import { startChat } from '../../services/ai/chat/start-answer.ts'
 import type { CompletionRequest } from '../../services/ai/providers/providers.ts'
-import type { Piece } from '../../services/ai/providers/completion.ts'
-import { createWritings } from '../../services/ai/chat/generation.ts'
+import type { CompletionPiece } from '../../services/ai/providers/completion.ts'
+import { Generations } from '../../services/ai/chat/generation.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { all, idle, openStage, stream, textOf } from '../support/chat.ts'
+import { collect, waitUntilIdle, startChatFixture, streamChat, textOf } from '../support/chat.ts'
 import { openStream } from '../support/event-stream.ts'
 import { startServer, type Person } from '../support/server.ts'
-import type { Asked } from '../../scripts/bench/model-server.ts'
+import type { RecordedRequest } from '../../scripts/bench/model-server/script.ts'
 import { waitUntil } from '../support/wait.ts'
 import { addBase, addDocument } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
 
-const stage = await openStage(t, {
+const fixture = await startChatFixture(t, {
   models: [
     { id: 'small', context_window: 8000, max_output_tokens: 1000, input_price: 2, output_price: 4 },
     { id: 'large', max_output_tokens: 1_000_000 },
   ],
 })
-const { server, person, upstream } = stage
-const { database, principals, writings } = server.services
+const { server, person, modelServer } = fixture
+const { database, principals, generations } = server.services
 const principal = await principals.authenticate(`Bearer ${person.key}`)
 const numbers = (count: number): string[] => Array.from({ length: count }, (_, i) => `${i} `)
 
-t.test('whoever says to have seen more than there is is told the rest', { timeout: 60_000 }, async (t) => {
-  upstream.script = { pieces: numbers(40), piecesPerSecond: 20 }
-  const opened = await stream(stage, person, { message: 'Count!' })
-  const {
-    data: { id },
-  } = await opened.next()
-  await opened.next()
-  const ahead = await openStream(server.url, person.key, {
-    path: `/ai/messages/${id}/stream`,
-    lastEventId: '1000000',
-  })
-  t.equal((await person.client.get('/ai/usage')).status, 200, 'the server goes on')
-  const [events, late] = await Promise.all([all(opened), all(ahead)])
-  t.match(late.at(-1), { event: 'message.completed', data: { status: 'completed' } })
-  t.ok(textOf(late).length < textOf(events).length + 1)
-  const again = await all(
-    await openStream(server.url, person.key, { path: `/ai/messages/${id}/stream`, lastEventId: '1000000' }),
-  )
-  t.same(
-    again.map(({ event }) => event),
-    ['message.completed'],
-  )
-})
+t.test(
+  'a Last-Event-ID beyond the end of a live answer streams what comes next',
+  { timeout: 60_000 },
+  async (t) => {
+    modelServer.script = { pieces: numbers(40), piecesPerSecond: 20 }
+    const opened = await streamChat(fixture, person, { message: 'Count!' })
+    const {
+      data: { id },
+    } = await opened.next()
+    await opened.next()
+    const ahead = await openStream(server.url, person.key, {
+      path: `/ai/messages/${id}/stream`,
+      lastEventId: '1000000',
+    })
+    t.equal((await person.client.get('/ai/usage')).status, 200, 'the server still responds')
+    const [events, late] = await Promise.all([collect(opened), collect(ahead)])
+    t.match(late.at(-1), { event: 'message.completed', data: { status: 'completed' } })
+    t.ok(textOf(late).length < textOf(events).length + 1)
+    const again = await collect(
+      await openStream(server.url, person.key, { path: `/ai/messages/${id}/stream`, lastEventId: '1000000' }),
+    )
+    t.same(
+      again.map(({ event }) => event),
+      ['message.completed'],
+    )
+  },
+)
 
-t.test('a slow reader is told every piece and every citation once', async (t) => {
+t.test('a slow reader gets all text and every citation exactly once', async (t) => {
   const base = await addBase(database, principal)
   for (const place of ['attic', 'cellar', 'harbour'])
     await addDocument(database, base, `The treasure of the ${place} is in the ${place}.`)
@@ -67,36 +72,36 @@ t.test('a slow reader is told every piece and every citation once', async (t) =>
     ']',
     ' it is.',
   ]
-  upstream.script = { pieces, piecesPerSecond: 20 }
-  const opened = await stream(stage, person, {
+  modelServer.script = { pieces, piecesPerSecond: 20 }
+  const opened = await streamChat(fixture, person, {
     message: 'Where is the treasure?',
     knowledge_base_ids: [base],
   })
   const { data: created } = await opened.next()
-  const gone = new AbortController()
-  const told: any[] = []
-  for await (const event of writings.follow({ id: 'req_slow', principal }, created, 1)(gone.signal)) {
-    told.push(event)
+  const client = new AbortController()
+  const received: any[] = []
+  for await (const event of generations.follow({ id: 'req_slow', principal }, created, 1)(client.signal)) {
+    received.push(event)
     await new Promise((resolve) => setTimeout(resolve, 150))
   }
-  t.equal(textOf(told), pieces.join(''))
-  const cited = told.filter(({ event }) => event === 'citation.added').map(({ data }) => data.chunk_id)
+  t.equal(textOf(received), pieces.join(''))
+  const cited = received.filter(({ event }) => event === 'citation.added').map(({ data }) => data.chunk_id)
   t.equal(cited.length, 2)
   t.equal(new Set(cited).size, 2)
-  const ids = told.map(({ id }) => Number(id))
+  const ids = received.map(({ id }) => Number(id))
   t.same(
     ids,
     ids.toSorted((a, b) => a - b),
   )
-  const events = await all(opened)
+  const events = await collect(opened)
   t.equal(textOf(events), pieces.join(''))
 })
 
-t.test('a marker that comes in many pieces cites', async (t) => {
+t.test('a citation marker may be split across pieces', async (t) => {
   const base = await addBase(database, principal)
   for (let i = 1; i <= 8; i++)
     await addDocument(database, base, `The treasure of number ${i} is in the place ${i}.`)
-  upstream.script = { pieces: ['Both ', '[', '7', ',', ' ', '8', ',', ' ', '1', ',', ' ', '2', ']', '.'] }
+  modelServer.script = { pieces: ['Both ', '[', '7', ',', ' ', '8', ',', ' ', '1', ',', ' ', '2', ']', '.'] }
   const { body } = await person.client.post('/ai/chat', {
     message: 'Where is the treasure?',
     knowledge_base_ids: [base],
@@ -105,13 +110,13 @@ t.test('a marker that comes in many pieces cites', async (t) => {
   t.equal(body.message.citations.length, 4)
 })
 
-t.test('whose message goes while it is written hears of it', async (t) => {
+t.test('the followers of a deleted message get an error event', async (t) => {
   const other = await startServer(t, {
     databaseUrl: server.databaseUrl,
-    env: { STORAGE_DIR: server.services.config.storageDir, AI_UPSTREAMS: upstream.setting },
+    env: { STORAGE_DIR: server.services.config.storageDir, AI_UPSTREAMS: modelServer.setting },
   })
-  upstream.script = { pieces: numbers(1000), piecesPerSecond: 20 }
-  const opened = await stream(stage, person, { message: 'Count!' })
+  modelServer.script = { pieces: numbers(1000), piecesPerSecond: 20 }
+  const opened = await streamChat(fixture, person, { message: 'Count!' })
   const {
     data: { id, session_id: session },
   } = await opened.next()
@@ -123,56 +128,60 @@ t.test('whose message goes while it is written hears of it', async (t) => {
   ]
   await Promise.all(followers.map((follower) => follower.next()))
   const plain = person.client.post('/ai/chat', { message: 'Count!' })
-  await waitUntil(() => writings.size === 2, 'two to be written')
+  await waitUntil(() => generations.size === 2, 'two answers to be in progress')
   const {
     body: {
-      data: [begun],
+      data: [plainSession],
     },
   } = await person.client.get('/ai/sessions')
-  for (const gone of [session, begun.id])
-    t.equal((await person.client.delete(`/ai/sessions/${gone}`)).status, 204)
+  for (const id of [session, plainSession.id])
+    t.equal((await person.client.delete(`/ai/sessions/${id}`)).status, 204)
   for (const follower of followers) {
-    t.match((await all(follower)).at(-1), {
+    t.match((await collect(follower)).at(-1), {
       event: 'error',
       data: { error: { code: 'NOT_FOUND', details: { request_id: follower.headers.get('x-request-id') } } },
     })
   }
   t.equal((await plain).status, 404)
-  await idle(stage)
+  await waitUntilIdle(fixture)
 })
 
-t.test('what somebody else has ended ends as it is stored', async (t) => {
-  upstream.script = { pieces: numbers(1000), piecesPerSecond: 20 }
-  const opened = await stream(stage, person, { message: 'Count!' })
+t.test('a message that another process has finished ends as it is stored', async (t) => {
+  modelServer.script = { pieces: numbers(1000), piecesPerSecond: 20 }
+  const opened = await streamChat(fixture, person, { message: 'Count!' })
   const {
     data: { id },
   } = await opened.next()
   await database.prisma.message.update({
     where: { id },
-    data: { status: 'failed', beatAt: null, error: { code: 'UNAVAILABLE', message: 'Somebody said so.' } },
+    data: {
+      status: 'failed',
+      heartbeatAt: null,
+      error: { code: 'UNAVAILABLE', message: 'Another process failed it.' },
+    },
   })
-  t.match((await all(opened)).at(-1), {
+  t.match((await collect(opened)).at(-1), {
     event: 'error',
-    data: { error: { code: 'UNAVAILABLE', message: 'Somebody said so.' } },
+    data: { error: { code: 'UNAVAILABLE', message: 'Another process failed it.' } },
   })
   const again = await openStream(server.url, person.key, { path: `/ai/messages/${id}/stream` })
-  t.match((await all(again)).at(-1), {
+  t.match((await collect(again)).at(-1), {
     event: 'error',
     data: { error: { details: { request_id: again.headers.get('x-request-id') } } },
   })
 })
 
-t.test('what the model was asked is counted before it answers, with its sources', async (t) => {
+t.test('the prompt and its sources are counted before the model answers', async (t) => {
   const base = await addBase(database, principal)
   await addDocument(
     database,
     base,
     `The treasure is in the attic. ${'It has been there for long. '.repeat(10)}`,
   )
-  upstream.script = { when: new Promise(() => {}) }
+  modelServer.script = { when: new Promise(() => {}) }
   const counts: number[] = []
   for (const bases of [[], [base]]) {
-    const opened = await stream(stage, person, {
+    const opened = await streamChat(fixture, person, {
       message: 'Where is the treasure?',
       knowledge_base_ids: bases,
     })
@@ -181,10 +190,10 @@ t.test('what the model was asked is counted before it answers, with its sources'
     } = await opened.next()
     await waitUntil(
       async () => (await database.prisma.message.findUniqueOrThrow({ where: { id } })).promptTokens > 0,
-      'them to be kept',
+      'the prompt tokens to be stored',
     )
     await opened.close()
-    await idle(stage)
+    await waitUntilIdle(fixture)
     const {
       body: { status, usage },
     } = await person.client.get(`/ai/messages/${id}`)
@@ -194,14 +203,14 @@ t.test('what the model was asked is counted before it answers, with its sources'
   t.ok(counts[0] > 0 && counts[1] > counts[0] + 50, `${counts}`)
 })
 
-t.test('of a writer that died it is counted too', async (t) => {
-  upstream.script = { answer: 'Hi.' }
+t.test('the usage of an answer whose process died is counted', async (t) => {
+  modelServer.script = { answer: 'Hi.' }
   const {
     body: { id, session_id: session },
   } = await person.client.post('/ai/chat', { message: 'Hi' })
   await database.prisma.message.update({
     where: { id },
-    data: { status: 'in_progress', promptTokens: 123, beatAt: new Date(Date.now() - 60_000) },
+    data: { status: 'in_progress', promptTokens: 123, heartbeatAt: new Date(Date.now() - 60_000) },
   })
   const before = (await person.client.get('/ai/usage')).body
   t.equal(
@@ -215,26 +224,26 @@ t.test('of a writer that died it is counted too', async (t) => {
   })
   const after = (await person.client.get('/ai/usage')).body
   t.ok(after.prompt_tokens >= before.prompt_tokens + 123)
-  t.ok(after.cost_micros > before.cost_micros, 'and what it cost')
+  t.ok(after.cost_micros > before.cost_micros, 'the cost is counted too')
 })
 
-t.test('numbers of tokens that cannot be are not believed', async (t) => {
+t.test('implausible token counts of a provider are ignored', async (t) => {
   for (const tokens of [3_000_000_000, 1e300, -5, 0.5]) {
-    upstream.script = { answer: 'Well.', usage: { prompt_tokens: tokens, completion_tokens: tokens } }
+    modelServer.script = { answer: 'Well.', usage: { prompt_tokens: tokens, completion_tokens: tokens } }
     const { status, body } = await person.client.post('/ai/chat', { message: 'Hi' })
     t.match([status, body.status], [200, 'completed'], `${tokens}`)
     t.ok(body.usage.prompt_tokens > 0 && body.usage.total_tokens < 1_000)
   }
 })
 
-t.test('without embeddings passages are found by words', async (t) => {
-  const own = await openStage(t, { embeddings: { model: 'embedder', dimensions: 64 } })
+t.test('if the embedding model fails, passages are found by words', async (t) => {
+  const own = await startChatFixture(t, { embeddings: { model: 'embedder', dimensions: 64 } })
   const key = await own.server.services.principals.authenticate(`Bearer ${own.person.key}`)
   const base = await addBase(own.server.services.database, key)
   await addDocument(own.server.services.database, base, 'The treasure of the harbour lies in the attic.')
-  const refused = (asked: Asked): boolean => asked.path.endsWith('/embeddings')
-  own.upstream.script = (asked) =>
-    refused(asked) ? { fault: { kind: 'status', status: 500 } } : { answer: 'In the attic [1].' }
+  const isEmbedding = ({ path }: RecordedRequest): boolean => path.endsWith('/embeddings')
+  own.modelServer.script = (request) =>
+    isEmbedding(request) ? { fault: { kind: 'status', status: 500 } } : { answer: 'In the attic [1].' }
   const { body } = await own.person.client.post('/ai/chat', {
     message: 'Where does the treasure of the harbour lie?'.padEnd(50_000, ' please'),
     knowledge_base_ids: [base],
@@ -243,68 +252,64 @@ t.test('without embeddings passages are found by words', async (t) => {
   t.equal(body.message?.citations.length, 1)
   const {
     body: { input },
-  } = own.upstream.asked.find(refused)!
+  } = own.modelServer.requests.find(isEmbedding)!
   t.ok([input].flat()[0].length <= 4_000)
 })
 
-t.test(
-  'a long answer in small pieces is written in time that grows as it does',
-  { timeout: 120_000 },
-  async (t) => {
-    const { config, events, upstreams } = server.services
-    const pieces = 100_000
-    async function* complete(): AsyncGenerator<Piece> {
-      for (let i = 0; i < pieces; i++) {
-        if (i % 5 === 0) await new Promise((resolve) => setImmediate(resolve))
-        yield { delta: 'abcd' }
-      }
-      yield { end: { finishReason: 'stop', usage: null } }
+t.test('the time to generate an answer grows linearly with its length', { timeout: 120_000 }, async (t) => {
+  const { config, events, providers } = server.services
+  const pieces = 100_000
+  async function* complete(): AsyncGenerator<CompletionPiece> {
+    for (let i = 0; i < pieces; i++) {
+      if (i % 5 === 0) await new Promise((resolve) => setImmediate(resolve))
+      yield { delta: 'abcd' }
     }
-    const own = createWritings({
-      database,
-      listener: { on() {} },
-      principals,
-      events,
-      upstreams: { ...upstreams, complete },
-    })
-    t.teardown(() => own.close())
-    const operation = { id: 'createChat' } as OperationInfo
-    const { message, task } = await beginChat(
-      { db: database, config, events, upstreams },
-      { id: 'req_long', operation, principal, idempotency: null },
-      { message: 'Write a book!' },
-    )
-    const here = new AbortController()
-    const begun = process.cpuUsage()
-    own.start(task!, here.signal)
-    let length = 0
-    for await (const { event, data } of own.follow(
-      { id: 'req_long', principal },
-      message,
-      0,
-    )(here.signal) as AsyncIterable<any>)
-      if (event === 'message.delta') length += data.delta.length
-    const { user, system } = process.cpuUsage(begun)
-    t.equal(length, 4 * pieces)
-    t.ok(user + system < 6_000_000, `${(user + system) / 1e6} s`)
-  },
-)
+    yield { end: { finishReason: 'stop', usage: null } }
+  }
+  const own = new Generations({
+    database,
+    listener: { on() {} },
+    principals,
+    events,
+    providers: { ...providers, complete },
+  })
+  t.teardown(() => own.close())
+  const operation = { id: 'createChat' } as OperationInfo
+  const { message, task } = await startChat(
+    { db: database, config, events, providers },
+    { id: 'req_long', operation, principal, idempotency: null },
+    { message: 'Write a book!' },
+  )
+  const client = new AbortController()
+  const cpuBefore = process.cpuUsage()
+  own.start(task!, client.signal)
+  let length = 0
+  for await (const { event, data } of own.follow(
+    { id: 'req_long', principal },
+    message,
+    0,
+  )(client.signal) as AsyncIterable<any>)
+    if (event === 'message.delta') length += data.delta.length
+  const { user, system } = process.cpuUsage(cpuBefore)
+  t.equal(length, 4 * pieces)
+  t.ok(user + system < 6_000_000, `${(user + system) / 1e6} s`)
+})
 
-t.test('who may not read it any more is not told the rest', async (t) => {
-  const { config, events, upstreams } = server.services
-  async function* complete({ signal }: CompletionRequest): AsyncGenerator<Piece> {
+t.test('a follower that loses its permission gets an error event', async (t) => {
+  const { config, events, providers } = server.services
+  async function* complete({ signal }: CompletionRequest): AsyncGenerator<CompletionPiece> {
     for (;;) {
       signal!.throwIfAborted()
       await new Promise((resolve) => setTimeout(resolve, 20))
       yield { delta: 'more ' }
     }
   }
-  const own = createWritings({
+  const own = new Generations({
     database,
     listener: { on() {} },
     principals,
     events,
-    upstreams: { ...upstreams, complete },
+    providers: { ...providers, complete },
     recheck: 100,
   })
   t.teardown(() => own.close())
@@ -312,50 +317,55 @@ t.test('who may not read it any more is not told the rest', async (t) => {
   const {
     body: { id: project },
   } = await owner.client.post('/projects', { name: 'Harbour' })
-  const follow = async (lose: (membership: string, member: Person) => Promise<unknown>): Promise<any> => {
+  const followUntil = async (
+    revoke: (membership: string, member: Person) => Promise<unknown>,
+  ): Promise<any> => {
     const member = await server.person()
     const { body: membership } = await owner.client.post(`/projects/${project}/members`, {
       user_id: member.id,
       role: 'editor',
     })
     const { body: session } = await member.client.post('/ai/sessions', { project_id: project })
-    const asking = {
+    const request = {
       id: 'req_lost',
       operation: { id: 'createChat', projectAccess: { role: 'editor' } } as OperationInfo,
       principal: await principals.authenticate(`Bearer ${member.key}`),
       idempotency: null,
     }
-    const { message, task } = await beginChat({ db: database, config, events, upstreams }, asking, {
-      message: 'Go on!',
+    const { message, task } = await startChat({ db: database, config, events, providers }, request, {
+      message: 'Continue!',
       session_id: session.id,
     })
-    const here = new AbortController()
-    own.start(task!, here.signal)
+    const client = new AbortController()
+    own.start(task!, client.signal)
     let last: any
-    let told = 0
-    for await (last of own.follow(asking, message, 0)(here.signal))
-      if (++told === 3) await lose(membership.id, member)
-    here.abort()
+    let received = 0
+    for await (last of own.follow(request, message, 0)(client.signal))
+      if (++received === 3) await revoke(membership.id, member)
+    client.abort()
     return last
   }
-  t.match(await follow((membership) => owner.client.delete(`/projects/${project}/members/${membership}`)), {
-    event: 'error',
-    data: { error: { code: 'FORBIDDEN', details: { request_id: 'req_lost' } } },
-  })
   t.match(
-    await follow((_membership, { id }) =>
+    await followUntil((membership) => owner.client.delete(`/projects/${project}/members/${membership}`)),
+    {
+      event: 'error',
+      data: { error: { code: 'FORBIDDEN', details: { request_id: 'req_lost' } } },
+    },
+  )
+  t.match(
+    await followUntil((_membership, { id }) =>
       database.prisma.apiKey
         .updateMany({ where: { userId: id }, data: { revokedAt: new Date() } })
         .then(() => principals.waitForInvalidation(id)),
     ),
     { event: 'error', data: { error: { code: 'UNAUTHORIZED' } } },
   )
-  await waitUntil(() => own.size === 0, 'both to stop')
+  await waitUntil(() => own.size === 0, 'both answers to stop')
 })
 
-t.test('what is asked while the server stops fails, and is not in progress', async (t) => {
-  upstream.script = { answer: 'Hi.' }
-  await writings.close()
+t.test('a chat during a shutdown fails, and no message stays in progress', async (t) => {
+  modelServer.script = { answer: 'Hi.' }
+  await generations.close()
   const refused = await person.client.post('/ai/chat', { message: 'Hi' })
   t.equal(refused.status, 503)
   t.equal(await database.prisma.message.count({ where: { status: 'in_progress' } }), 0)

@@ -1,80 +1,87 @@
-// Requests that are repeated with their Idempotency-Key: after a connection that broke, an answer that was replaced, a server
-// that died, and by who may not have the answer any more.
+// Chats that are repeated with their Idempotency-Key: after a disconnect, a cancel, a regeneration, a crash
+// of the server, and by a caller who may no longer read the answer.
 import t from 'tap'
 import { insertApiKey, defaultScopes } from '../../services/users/api-keys.ts'
 import { createClient } from '../support/client.ts'
-import { all, idle, openStage, stream, textOf } from '../support/chat.ts'
+import { collect, waitUntilIdle, startChatFixture, streamChat, textOf } from '../support/chat.ts'
 
-const stage = await openStage(t, { env: { DATABASE_POOL_SIZE: '3' } })
-const { server, upstream, person } = stage
+const fixture = await startChatFixture(t, { env: { DATABASE_POOL_SIZE: '3' } })
+const { server, modelServer, person } = fixture
 const { database } = server.services
 const slow = { pieces: Array.from({ length: 1000 }, (_, i) => `${i} `), piecesPerSecond: 50 }
 const keyed = (key: string) => ({ 'idempotency-key': key })
 const ask = async (key: string, body: object, { client } = person) =>
   await client.call('POST', '/ai/chat', { body, headers: keyed(key) })
 
-t.test('after a connection that broke it is asked anew', async (t) => {
-  upstream.script = slow
-  const opened = await stream(stage, person, { message: 'Count!' }, keyed('broken'))
+t.test('after a disconnect the request generates a new answer', async (t) => {
+  modelServer.script = slow
+  const opened = await streamChat(fixture, person, { message: 'Count!' }, keyed('broken'))
   await opened.next()
   await opened.next()
   await opened.close()
-  await idle(stage)
-  upstream.script = { answer: 'All of it.' }
-  const again = await stream(stage, person, { message: 'Count!' }, keyed('broken'))
+  await waitUntilIdle(fixture)
+  modelServer.script = { answer: 'All of it.' }
+  const again = await streamChat(fixture, person, { message: 'Count!' }, keyed('broken'))
   t.equal(again.headers.get('idempotent-replayed'), null)
-  t.equal(textOf(await all(again)), 'All of it.')
+  t.equal(textOf(await collect(again)), 'All of it.')
 })
 
-t.test('after a cancel it is the message as it was cancelled', async (t) => {
-  upstream.script = slow
-  const opened = await stream(stage, person, { message: 'Count!' }, keyed('cancelled'))
+t.test('after a cancel the canceled message is replayed', async (t) => {
+  modelServer.script = slow
+  const opened = await streamChat(fixture, person, { message: 'Count!' }, keyed('cancelled'))
   const {
     data: { id },
   } = await opened.next()
   t.equal((await person.client.post(`/ai/messages/${id}/cancel`)).status, 200)
-  const again = await stream(stage, person, { message: 'Count!' }, keyed('cancelled'))
+  const again = await streamChat(fixture, person, { message: 'Count!' }, keyed('cancelled'))
   t.equal(again.headers.get('idempotent-replayed'), 'true')
-  t.match((await all(again)).at(-1), { event: 'message.completed', data: { id, status: 'cancelled' } })
+  t.match((await collect(again)).at(-1), { event: 'message.completed', data: { id, status: 'cancelled' } })
 })
 
-t.test('cancels with a key wait for no connection that they hold', { timeout: 60_000 }, async (t) => {
-  upstream.script = slow
-  const opened = await Promise.all([1, 2, 3, 4].map(() => stream(stage, person, { message: 'Count!' })))
-  const ids = await Promise.all(opened.map(async (one) => (await one.next()).data.id))
-  const cancels = async () =>
-    await Promise.all(
-      ids.map((id) => person.client.call('POST', `/ai/messages/${id}/cancel`, { headers: keyed('stop') })),
+t.test(
+  'concurrent cancels with an Idempotency-Key do not exhaust the connection pool',
+  { timeout: 60_000 },
+  async (t) => {
+    modelServer.script = slow
+    const opened = await Promise.all(
+      [1, 2, 3, 4].map(() => streamChat(fixture, person, { message: 'Count!' })),
     )
-  const first = await cancels()
-  t.same(
-    first.map(({ status, body }) => [status, body.status]),
-    ids.map(() => [200, 'cancelled']),
-  )
-  const second = await cancels()
-  t.same(
-    second.map(({ status, body }) => [status, body]),
-    first.map(({ status, body }) => [status, body]),
-  )
-  t.ok(second.every(({ headers }) => headers.get('idempotent-replayed') === 'true'))
-  t.equal(
-    (await person.client.call('POST', `/ai/messages/${ids[0]}/cancel`, { headers: keyed('other') })).status,
-    200,
-    'it is as it was wanted',
-  )
-  t.equal((await person.client.post(`/ai/messages/${ids[0]}/cancel`)).status, 409)
-  upstream.script = {}
-  const { body: done } = await person.client.post('/ai/chat', { message: 'Hi' })
-  t.equal(
-    (await person.client.call('POST', `/ai/messages/${done.id}/cancel`, { headers: keyed('late') })).status,
-    409,
-  )
-})
+    const ids = await Promise.all(opened.map(async (stream) => (await stream.next()).data.id))
+    const cancels = async () =>
+      await Promise.all(
+        ids.map((id) => person.client.call('POST', `/ai/messages/${id}/cancel`, { headers: keyed('stop') })),
+      )
+    const first = await cancels()
+    t.same(
+      first.map(({ status, body }) => [status, body.status]),
+      ids.map(() => [200, 'cancelled']),
+    )
+    const second = await cancels()
+    t.same(
+      second.map(({ status, body }) => [status, body]),
+      first.map(({ status, body }) => [status, body]),
+    )
+    t.ok(second.every(({ headers }) => headers.get('idempotent-replayed') === 'true'))
+    t.equal(
+      (await person.client.call('POST', `/ai/messages/${ids[0]}/cancel`, { headers: keyed('other') })).status,
+      200,
+      'the message is canceled, as requested',
+    )
+    t.equal((await person.client.post(`/ai/messages/${ids[0]}/cancel`)).status, 409)
+    modelServer.script = {}
+    const { body: completed } = await person.client.post('/ai/chat', { message: 'Hi' })
+    t.equal(
+      (await person.client.call('POST', `/ai/messages/${completed.id}/cancel`, { headers: keyed('late') }))
+        .status,
+      409,
+    )
+  },
+)
 
-t.test('an answer that was replaced is repeated as it is now, and not asked for again', async (t) => {
-  upstream.script = { answer: 'First.' }
+t.test('a regenerated answer is replayed instead of the first one', async (t) => {
+  modelServer.script = { answer: 'First.' }
   const { body: first } = await ask('replaced', { message: 'Hi' })
-  upstream.script = { answer: 'Second.' }
+  modelServer.script = { answer: 'Second.' }
   const second = await person.client.post(`/ai/messages/${first.id}/regenerate`, {})
   t.equal(second.status, 200)
   const again = await ask('replaced', { message: 'Hi' })
@@ -93,8 +100,8 @@ t.test('an answer that was replaced is repeated as it is now, and not asked for 
   t.equal((await person.client.get(`/ai/sessions/${first.session_id}`)).body.message_count, 1)
 })
 
-t.test('only who may have the answer gets it again', async (t) => {
-  upstream.script = { answer: 'It is a secret.' }
+t.test('an answer is replayed only to a caller who may read it', async (t) => {
+  modelServer.script = { answer: 'It is a secret.' }
   await ask('mine', { message: 'Hi' })
   const owner = await server.person()
   const {
@@ -114,22 +121,26 @@ t.test('only who may have the answer gets it again', async (t) => {
     }),
   )
   const client = createClient(server.url, limited.key)
-  t.equal((await ask('mine', { message: 'Hi' }, { ...person, client })).status, 403, 'a key for a project')
+  t.equal(
+    (await ask('mine', { message: 'Hi' }, { ...person, client })).status,
+    403,
+    'a key that is limited to a project',
+  )
   const { body: session } = await person.client.post('/ai/sessions', { project_id: project })
   const body = { message: 'Hi', session_id: session.id }
   t.equal((await ask('theirs', body)).status, 200)
   t.equal((await ask('theirs', body, { ...person, client })).headers.get('idempotent-replayed'), 'true')
   await owner.client.delete(`/projects/${project}/members/${membership.id}`)
   for (const by of [person.client, client])
-    t.equal((await ask('theirs', body, { ...person, client: by })).status, 403, 'a member that was removed')
+    t.equal((await ask('theirs', body, { ...person, client: by })).status, 403, 'a removed member')
 })
 
-t.test('after its server died it is asked anew', async (t) => {
-  upstream.script = { answer: 'Alive.' }
+t.test('after a crash of the server the request generates a new answer', async (t) => {
+  modelServer.script = { answer: 'Alive.' }
   const { body: dead } = await ask('died', { message: 'Hi' })
   await database.prisma.message.update({
     where: { id: dead.id },
-    data: { status: 'in_progress', beatAt: new Date(Date.now() - 60_000) },
+    data: { status: 'in_progress', heartbeatAt: new Date(Date.now() - 60_000) },
   })
   const again = await ask('died', { message: 'Hi' })
   t.equal(again.status, 200)

@@ -1,58 +1,56 @@
-// Configured servers of models: what they answer arrives whole, whatever form it comes in; whatever they do wrong ends soon,
-// with the right error and nothing of theirs in it; and nobody's leaving keeps them at work.
+// The providers of language models: answers arrive complete in every valid stream format; every fault ends in
+// time with the right error and without text of the provider; and a disconnect stops the provider.
 import { getEventListeners } from 'node:events'
 import { createServer } from 'node:net'
 import OpenAI, { APIError } from 'openai'
 import t, { type Test } from 'tap'
 import {
-  createUpstreams,
+  createProviders,
   type CompletionRequest,
-  type Upstreams,
-  type UpstreamsConfig,
+  type Providers,
+  type ProvidersConfig,
 } from '../../services/ai/providers/providers.ts'
-import { createHabits } from '../../services/ai/providers/quirks.ts'
+import { createQuirks } from '../../services/ai/providers/quirks.ts'
 import { ConfigError, readConfig } from '../../infra/config/config.ts'
 import { ApiError } from '../../infra/errors.ts'
 import {
-  openUpstream,
-  type Fault,
-  type Oddity,
-  type Script,
-  type Upstream,
-  type UpstreamOptions,
+  startModelServer,
+  type ModelServer,
+  type ModelServerOptions,
 } from '../../scripts/bench/model-server.ts'
+import type { Fault, Script, StreamVariant } from '../../scripts/bench/model-server/script.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const secret = 'sk-stand-in-canary'
 const prompt = 'prompt-canary'
 
-interface Opened {
-  upstream: Upstream
-  upstreams: Upstreams
+interface ProviderFixture {
+  modelServer: ModelServer
+  providers: Providers
   reports: string[]
 }
 
 async function open(
   t: Test,
-  options: UpstreamOptions = {},
-  config: Partial<UpstreamsConfig> = {},
-): Promise<Opened> {
-  const upstream = await openUpstream(t, { key: secret, ...options })
-  return { upstream, ...connect(t, { AI_UPSTREAMS: upstream.setting }, config) }
+  options: ModelServerOptions = {},
+  config: Partial<ProvidersConfig> = {},
+): Promise<ProviderFixture> {
+  const modelServer = await startModelServer(t, { key: secret, ...options })
+  return { modelServer, ...connect(t, { AI_UPSTREAMS: modelServer.setting }, config) }
 }
 
 function connect(
   t: Test,
   env: Record<string, string>,
-  config: Partial<UpstreamsConfig> = {},
-): Omit<Opened, 'upstream'> {
+  config: Partial<ProvidersConfig> = {},
+): Omit<ProviderFixture, 'modelServer'> {
   const reports: string[] = []
-  const upstreams = createUpstreams(
+  const providers = createProviders(
     { ...readConfig(env), ...config },
     { onError: (error) => reports.push(`${error.stack} ${JSON.stringify(error)}`) },
   )
-  t.teardown(() => upstreams.close())
-  return { upstreams, reports }
+  t.teardown(() => providers.close())
+  return { providers, reports }
 }
 
 interface Read {
@@ -62,16 +60,16 @@ interface Read {
   error: any
 }
 
-async function read(upstreams: Upstreams, request: Partial<CompletionRequest> = {}): Promise<Read> {
+async function read(providers: Providers, request: Partial<CompletionRequest> = {}): Promise<Read> {
   const result: Read = { text: '', deltas: 0, end: null, error: null }
   const whole: CompletionRequest = {
     model: 'small',
-    turns: [{ role: 'user', content: `${prompt} hello` }],
+    messages: [{ role: 'user', content: `${prompt} hello` }],
     signal: new AbortController().signal,
     ...request,
   }
   try {
-    for await (const piece of upstreams.complete(whole)) {
+    for await (const piece of providers.complete(whole)) {
       if ('end' in piece) {
         result.end = piece.end
       } else {
@@ -86,16 +84,16 @@ async function read(upstreams: Upstreams, request: Partial<CompletionRequest> = 
 }
 
 function isUnavailable(t: Test, { error }: Read, reports: string[]): void {
-  t.ok(error instanceof ApiError, 'an error of the API')
+  t.ok(error instanceof ApiError, 'an ApiError')
   t.match({ status: error?.status, code: error?.code }, { status: 503, code: 'UNAVAILABLE' })
   t.match(error?.headers['retry-after'], /^\d+$/)
   t.notMatch(`${error?.message} ${JSON.stringify(error?.details)} ${reports.join()}`, /canary/)
 }
 
-t.test('an answer arrives in pieces, with its end and its usage', async (t) => {
-  const { upstream, upstreams, reports } = await open(t)
-  const { text, deltas, end, error } = await read(upstreams, {
-    turns: [
+t.test('an answer arrives in pieces, with its finish reason and its usage', async (t) => {
+  const { modelServer, providers, reports } = await open(t)
+  const { text, deltas, end, error } = await read(providers, {
+    messages: [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'Grüße 👋 to you' },
     ],
@@ -108,8 +106,8 @@ t.test('an answer arrives in pieces, with its end and its usage', async (t) => {
   t.equal(text, 'I have heard: Grüße 👋 to you')
   t.equal(deltas, 7)
   t.same(end, { finishReason: 'stop', usage: { promptTokens: 15, completionTokens: 7 } })
-  const [asked] = upstream.asked
-  t.same(asked.body, {
+  const [request] = modelServer.requests
+  t.same(request.body, {
     model: 'small',
     messages: [
       { role: 'system', content: 'Be brief.' },
@@ -121,32 +119,32 @@ t.test('an answer arrives in pieces, with its end and its usage', async (t) => {
     max_tokens: 100,
     stop: ['never'],
   })
-  t.equal(asked.headers.authorization, `Bearer ${secret}`)
-  t.equal(asked.headers['x-client-request-id'], 'req-1')
-  t.equal(asked.outcome, 'answered')
+  t.equal(request.headers.authorization, `Bearer ${secret}`)
+  t.equal(request.headers['x-client-request-id'], 'req-1')
+  t.equal(request.outcome, 'answered')
   t.same(reports, [])
 })
 
-t.test('what ends an answer early is told', async (t) => {
-  const { upstreams } = await open(t, {
-    script: (asked) =>
-      asked.body.messages.at(-1).content === 'filter'
+t.test('an answer reports why it ended early', async (t) => {
+  const { providers } = await open(t, {
+    script: (request) =>
+      request.body.messages.at(-1).content === 'filter'
         ? { answer: 'one', finishReason: 'content_filter' }
         : { answer: 'one two three four' },
   })
-  t.match(await read(upstreams, { maxTokens: 2 }), {
+  t.match(await read(providers, { maxTokens: 2 }), {
     text: 'one two',
     end: { finishReason: 'length', usage: { completionTokens: 2 } },
   })
-  t.match(await read(upstreams, { stop: [' three'] }), { text: 'one two', end: { finishReason: 'stop' } })
-  t.match(await read(upstreams, { turns: [{ role: 'user', content: 'filter' }] }), {
+  t.match(await read(providers, { stop: [' three'] }), { text: 'one two', end: { finishReason: 'stop' } })
+  t.match(await read(providers, { messages: [{ role: 'user', content: 'filter' }] }), {
     text: 'one',
     end: { finishReason: 'content_filter' },
   })
 })
 
-t.test('an answer is the same in whatever form it comes', async (t) => {
-  const forms: Oddity[][] = [
+t.test('an answer is the same in every valid stream format', async (t) => {
+  const formats: StreamVariant[][] = [
     ['crlf'],
     ['comments'],
     ['crlf', 'comments', 'cut'],
@@ -159,47 +157,47 @@ t.test('an answer is the same in whatever form it comes', async (t) => {
     ['cut'],
     ['cut', 'empty_choices', 'no_done', 'unknown_fields', 'no_usage', 'no_role'],
   ]
-  const { upstream, upstreams } = await open(t)
-  for (const odd of forms) {
-    upstream.script = {
+  const { modelServer, providers } = await open(t)
+  for (const variants of formats) {
+    modelServer.script = {
       answer: 'Žluťoučký kůň 🐎 said "ok" \\ 日本語\n',
-      odd,
+      variants,
       usage: { prompt_tokens: 5, completion_tokens: 6 },
     }
-    const { text, end, error } = await read(upstreams)
-    t.equal(error, null, odd.join())
-    t.equal(text, 'Žluťoučký kůň 🐎 said "ok" \\ 日本語\n', odd.join())
+    const { text, end, error } = await read(providers)
+    t.equal(error, null, variants.join())
+    t.equal(text, 'Žluťoučký kůň 🐎 said "ok" \\ 日本語\n', variants.join())
     t.same(
       end,
       {
         finishReason: 'stop',
-        usage: odd.includes('no_usage') ? null : { promptTokens: 5, completionTokens: 6 },
+        usage: variants.includes('no_usage') ? null : { promptTokens: 5, completionTokens: 6 },
       },
-      odd.join(),
+      variants.join(),
     )
   }
 })
 
-t.test('a character cut in two is put together, and what no text can hold is replaced', async (t) => {
-  const { upstreams } = await open(t, {
+t.test('a split surrogate pair is joined, and characters that cannot be stored are replaced', async (t) => {
+  const { providers } = await open(t, {
     script: { pieces: ['a\ud83d', '\udc4b', 'b\ud83d', 'c\0', '\udc4b', 'z\ud83d'] },
   })
-  const { text } = await read(upstreams)
+  const { text } = await read(providers)
   t.equal(text, 'a👋b\ufffdc\ufffd\ufffdz\ufffd')
   t.ok(text.isWellFormed())
 })
 
 t.test(
-  'what an upstream does wrong ends in time, with the right error, and leaves nothing open',
+  'every fault of a provider ends in time, with the right error, and closes the connection',
   async (t) => {
-    const times = { aiTimeout: 20, aiFirstTokenTimeout: 1, aiIdleTimeout: 0.5, aiRetries: 0 }
+    const timeouts = { aiTimeout: 20, aiFirstTokenTimeout: 1, aiIdleTimeout: 0.5, aiRetries: 0 }
     interface Case {
       name: string
       script: Script
       text?: string | RegExp
       within?: number
-      config?: Partial<UpstreamsConfig>
-      told: RegExp
+      config?: Partial<ProvidersConfig>
+      report: RegExp
     }
     const fault = (fault: Fault, more: Script = {}): Script => ({
       answer: 'one two three four',
@@ -208,93 +206,93 @@ t.test(
     })
     const cases: Case[] = [
       {
-        name: 'a hang before the head',
+        name: 'a hang before the response',
         script: fault({ kind: 'hang' }),
         within: 1,
-        told: /did not begin within 1 s/,
+        report: /did not start within 1 s/,
       },
       {
         name: 'a hang before the first piece',
         script: fault({ kind: 'hang', after: 0 }),
         within: 1,
-        told: /did not begin within 1 s/,
+        report: /did not start within 1 s/,
       },
       {
         name: 'a hang after two pieces',
         script: fault({ kind: 'hang', after: 2 }),
         text: 'one two',
         within: 0.5,
-        told: /stopped for 0.5 s/,
+        report: /paused for 0.5 s/,
       },
-      { name: 'a reset before the head', script: fault({ kind: 'reset' }), told: /no connection \(/ },
+      { name: 'a reset before the response', script: fault({ kind: 'reset' }), report: /no connection \(/ },
       {
         name: 'a reset before the first piece',
         script: fault({ kind: 'reset', after: 0 }),
-        told: /connection ended|no connection/,
+        report: /connection closed|no connection/,
       },
       {
         name: 'a reset after two pieces',
         script: fault({ kind: 'reset', after: 2 }),
         text: 'one two',
-        told: /connection ended \(/,
+        report: /connection closed \(/,
       },
       {
         name: 'an end after two pieces',
         script: fault({ kind: 'end', after: 2 }),
         text: 'one two',
-        told: /has no end/,
+        report: /has no end/,
       },
       {
-        name: 'bytes one by one',
+        name: 'single bytes',
         script: fault({ kind: 'drip', bytesPerSecond: 50 }),
         within: 1,
-        told: /did not begin/,
+        report: /did not start/,
       },
       {
-        name: 'pieces so slow that it would take too long',
+        name: 'pieces that are too slow',
         script: { answer: 'one '.repeat(1000), piecesPerSecond: 10 },
         text: /^one/,
         config: { aiTimeout: 1.5 },
         within: 1.5,
-        told: /took more than 1.5 s/,
+        report: /took more than 1.5 s/,
       },
-      { name: 'broken JSON first', script: fault({ kind: 'broken_json' }), told: /is no JSON/ },
+      { name: 'broken JSON first', script: fault({ kind: 'broken_json' }), report: /is not valid JSON/ },
       {
         name: 'broken JSON after two pieces',
         script: fault({ kind: 'broken_json', after: 2 }),
         text: 'one two',
-        told: /is no JSON/,
+        report: /is not valid JSON/,
       },
       {
         name: 'an error first',
         script: fault({ kind: 'error' }),
-        told: /ended the answer with an error \(server_error\)/,
+        report: /ended the answer with an error \(server_error\)/,
       },
       {
         name: 'an error after two pieces',
         script: fault({ kind: 'error', after: 2, error: { message: `${prompt} leaked`, code: 'canary' } }),
         text: 'one two',
-        told: /ended the answer with an error/,
+        report: /ended the answer with an error/,
       },
       {
-        name: 'a chunk of another form',
+        name: 'a chunk in another format',
         script: fault({
           kind: 'status',
           status: 200,
           headers: { 'content-type': 'text/event-stream' },
           body: 'data: {"choices":{"canary":1}}\n\ndata: [DONE]\n\n',
         }),
-        told: /no list of choices/,
+        report: /no list of choices/,
       },
       {
-        name: 'content of another form',
+        name: 'content that is not text',
         script: fault({
           kind: 'status',
           status: 200,
           headers: { 'content-type': 'text/event-stream' },
           body: 'data: {"choices":[{"delta":{"content":["canary"]}}]}\n\ndata: [DONE]\n\n',
         }),
-        told: /is no text/,
+        report: /is not text/,
       },
       {
         name: 'nothing but null',
@@ -304,62 +302,62 @@ t.test(
           headers: { 'content-type': 'text/event-stream' },
           body: 'data: null\n\ndata: [DONE]\n\n',
         }),
-        told: /another form/,
+        report: /an unknown format/,
       },
       {
-        name: 'a page instead',
+        name: 'an HTML page',
         script: fault({
           kind: 'status',
           status: 200,
           headers: { 'content-type': 'text/html' },
           body: '<p>canary</p>',
         }),
-        told: /has no end/,
+        report: /has no end/,
       },
       {
-        name: 'an end for no known reason',
+        name: 'an unknown finish reason',
         script: { answer: 'one', finishReason: 'canary' },
         text: 'one',
-        told: /a reason that is none/,
+        report: /an unknown finish reason/,
       },
       {
-        name: 'an event without an end',
+        name: 'an endless event',
         script: fault({ kind: 'endless_event' }),
-        told: /too large/,
+        report: /too large/,
         config: { aiFirstTokenTimeout: 20 },
       },
       {
         name: '500',
         script: fault({ kind: 'status', status: 500 }),
-        told: /answered 500 \(server_error\), its request req_/,
+        report: /answered 500 \(server_error\), request id req_/,
       },
       {
         name: '503 in plain text',
         script: fault({ kind: 'status', status: 503, body: 'canary' }),
-        told: /answered 503/,
+        report: /answered 503/,
       },
       {
         name: 'a redirect',
         script: fault({ kind: 'status', status: 307, headers: { location: '/v1/elsewhere' }, body: '' }),
-        told: /answered 307/,
+        report: /answered 307/,
       },
       {
-        name: 'a model that is not there',
+        name: 'an unknown model',
         script: fault({
           kind: 'status',
           status: 404,
           body: { error: { message: 'canary', code: 'model_not_found' } },
         }),
-        told: /answered 404 \(model_not_found\)/,
+        report: /answered 404 \(model_not_found\)/,
       },
       {
-        name: 'a parameter that is wrong',
+        name: 'an invalid parameter',
         script: fault({
           kind: 'status',
           status: 400,
           body: { error: { message: 'canary', type: 'invalid_request_error' } },
         }),
-        told: /answered 400 \(invalid_request_error\)/,
+        report: /answered 400 \(invalid_request_error\)/,
       },
       {
         name: '422',
@@ -368,44 +366,44 @@ t.test(
           status: 422,
           body: { detail: [{ loc: ['body', 'canary'], msg: 'canary' }] },
         }),
-        told: /answered 422/,
+        report: /answered 422/,
       },
       {
-        name: 'a bill that is not paid',
+        name: 'an unpaid bill',
         script: fault({
           kind: 'status',
           status: 429,
           body: { error: { message: 'canary', code: 'insufficient_quota' } },
         }),
-        told: /answered 429 \(insufficient_quota\)/,
+        report: /answered 429 \(insufficient_quota\)/,
       },
-      { name: '403', script: fault({ kind: 'status', status: 403, body: 'canary' }), told: /answered 403/ },
+      { name: '403', script: fault({ kind: 'status', status: 403, body: 'canary' }), report: /answered 403/ },
     ]
     await Promise.all(
-      cases.map(async ({ name, script, text = '', within = 0, config, told }) => {
-        const { upstream, upstreams, reports } = await open(t, { script }, { ...times, ...config })
+      cases.map(async ({ name, script, text = '', within = 0, config, report }) => {
+        const { modelServer, providers, reports } = await open(t, { script }, { ...timeouts, ...config })
         const started = Date.now()
-        const got = await read(upstreams)
+        const got = await read(providers)
         const took = Date.now() - started
         isUnavailable(t, got, reports)
         t.match(
           got.text,
           text instanceof RegExp ? text : new RegExp(`^${text}$`),
-          `${name}: what came before it is passed on`,
+          `${name}: the pieces before it are passed on`,
         )
         t.equal(got.end, null, name)
         t.ok(took >= within * 1000 - 50 && took < within * 1000 + 10_000, `${name}: after ${took} ms`)
-        t.equal(reports.length, 1, `${name}: told once`)
-        t.match(reports[0], told, name)
-        t.match(reports[0], /upstream standin .* model small/, name)
-        t.equal(upstream.asked.length, 1, `${name}: asked once`)
-        await waitUntil(() => upstream.open === 0, 'the request to be over')
+        t.equal(reports.length, 1, `${name}: reported once`)
+        t.match(reports[0], report, name)
+        t.match(reports[0], /provider standin .* model small/, name)
+        t.equal(modelServer.requests.length, 1, `${name}: requested once`)
+        await waitUntil(() => modelServer.openRequests === 0, 'the request to end')
       }),
     )
   },
 )
 
-t.test('nobody listens, or the name is unknown', async (t) => {
+t.test('a refused connection and an unknown host are reported', async (t) => {
   const closed = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => closed.once('listening', resolve))
   const { port } = closed.address() as { port: number }
@@ -413,23 +411,23 @@ t.test('nobody listens, or the name is unknown', async (t) => {
   const settings = (base: string): string =>
     JSON.stringify([{ name: 'gone', base_url: base, models: [{ id: 'small' }] }])
   const refused = connect(t, { AI_UPSTREAMS: settings(`http://127.0.0.1:${port}/v1`) }, { aiRetries: 1 })
-  isUnavailable(t, await read(refused.upstreams), refused.reports)
+  isUnavailable(t, await read(refused.providers), refused.reports)
   t.match(refused.reports, [/no connection \(ECONNREFUSED\)/])
   const unknown = connect(t, { AI_UPSTREAMS: settings('http://nowhere.invalid/v1') }, { aiRetries: 0 })
-  isUnavailable(t, await read(unknown.upstreams), unknown.reports)
+  isUnavailable(t, await read(unknown.providers), unknown.reports)
   t.match(unknown.reports, [/no connection \(E/])
 })
 
-t.test("a wrong key is the operator's matter", async (t) => {
-  const { upstream, upstreams, reports } = await open(t)
-  upstream.key = 'another'
-  isUnavailable(t, await read(upstreams), reports)
-  t.match(reports, [/answered 401 \(invalid_api_key\), its request req_\w+\./])
-  t.equal(upstream.asked.length, 1)
+t.test('a wrong API key is reported to the operator', async (t) => {
+  const { modelServer, providers, reports } = await open(t)
+  modelServer.key = 'another'
+  isUnavailable(t, await read(providers), reports)
+  t.match(reports, [/answered 401 \(invalid_api_key\), request id req_\w+\./])
+  t.equal(modelServer.requests.length, 1)
 })
 
-t.test('what fails before the answer has begun is tried again, so often and no more', async (t) => {
-  const again: Script[] = [
+t.test('a failure before the first piece is retried, up to the configured number of times', async (t) => {
+  const retryable: Script[] = [
     { fault: { kind: 'status', status: 500 } },
     { fault: { kind: 'status', status: 503, headers: { 'retry-after': '0' } } },
     { fault: { kind: 'status', status: 408 } },
@@ -441,27 +439,28 @@ t.test('what fails before the answer has begun is tried again, so often and no m
     { fault: { kind: 'end', after: 0 } },
   ]
   await Promise.all(
-    again.map(async (script) => {
-      const { upstream, upstreams, reports } = await open(t, {}, { aiRetries: 2 })
-      upstream.next.push(script, script)
+    retryable.map(async (script) => {
+      const { modelServer, providers, reports } = await open(t, {}, { aiRetries: 2 })
+      modelServer.nextScripts.push(script, script)
       t.match(
-        await read(upstreams),
+        await read(providers),
         { text: `I have heard: ${prompt} hello`, end: { finishReason: 'stop' }, error: null },
         JSON.stringify(script),
       )
-      t.equal(upstream.asked.length, 3)
-      if (script !== again[1]) t.ok(upstream.asked[2].at - upstream.asked[1].at >= 450, 'after a pause')
+      t.equal(modelServer.requests.length, 3)
+      if (script !== retryable[1])
+        t.ok(modelServer.requests[2].at - modelServer.requests[1].at >= 450, 'after a delay')
       t.same(reports, [])
     }),
   )
-  const { upstream, upstreams, reports } = await open(t, { script: again[0] }, { aiRetries: 1 })
-  isUnavailable(t, await read(upstreams), reports)
-  t.equal(upstream.asked.length, 2)
+  const { modelServer, providers, reports } = await open(t, { script: retryable[0] }, { aiRetries: 1 })
+  isUnavailable(t, await read(providers), reports)
+  t.equal(modelServer.requests.length, 2)
   t.equal(reports.length, 1)
 })
 
-t.test('nothing is tried again when the answer has begun, or it would not help', async (t) => {
-  const never: Script[] = [
+t.test('a failure after the first piece, or that a retry cannot fix, is not retried', async (t) => {
+  const permanent: Script[] = [
     { pieces: ['one', 'two'], fault: { kind: 'reset', after: 1 } },
     { pieces: ['one', 'two'], fault: { kind: 'error', after: 1 } },
     { pieces: ['one', 'two'], fault: { kind: 'end', after: 1 } },
@@ -470,14 +469,14 @@ t.test('nothing is tried again when the answer has begun, or it would not help',
     { fault: { kind: 'status', status: 404 } },
     { fault: { kind: 'broken_json' } },
   ]
-  for (const script of never) {
-    const { upstream, upstreams } = await open(t, { script })
-    t.match(await read(upstreams), { error: { status: 503 } })
-    t.equal(upstream.asked.length, 1, JSON.stringify(script))
+  for (const script of permanent) {
+    const { modelServer, providers } = await open(t, { script })
+    t.match(await read(providers), { error: { status: 503 } })
+    t.equal(modelServer.requests.length, 1, JSON.stringify(script))
   }
 })
 
-t.test('a busy upstream is waited for as long as it says, within reason', async (t) => {
+t.test('a busy provider is retried after its Retry-After, unless that is too long', async (t) => {
   const busy = (headers: Record<string, string>): Script => ({
     fault: {
       kind: 'status',
@@ -486,35 +485,36 @@ t.test('a busy upstream is waited for as long as it says, within reason', async 
       body: { error: { message: prompt, code: 'rate_limit_exceeded' } },
     },
   })
-  const { upstream, upstreams, reports } = await open(t)
-  upstream.next.push(busy({ 'retry-after': '1' }))
-  t.match(await read(upstreams), { error: null })
-  t.ok(upstream.asked[1].at - upstream.asked[0].at >= 990, 'as it said')
+  const { modelServer, providers, reports } = await open(t)
+  modelServer.nextScripts.push(busy({ 'retry-after': '1' }))
+  t.match(await read(providers), { error: null })
+  t.ok(modelServer.requests[1].at - modelServer.requests[0].at >= 990, 'after its Retry-After')
 
   for (const [headers, seconds] of [
     [{ 'retry-after': '120' }, '120'],
     [{ 'retry-after': new Date(Date.now() + 60_000).toUTCString() }, /^(59|60)$/],
     [{ 'retry-after': '999999999' }, '3600'],
   ] as const) {
-    upstream.asked.length = 0
-    upstream.next.push(busy({ ...headers }))
-    const { error } = await read(upstreams)
+    modelServer.requests.length = 0
+    modelServer.nextScripts.push(busy({ ...headers }))
+    const { error } = await read(providers)
     t.match(error, { status: 429, code: 'RATE_LIMITED', headers: { 'retry-after': seconds } })
     t.notMatch(`${error.message} ${JSON.stringify(error.details)}`, /canary/)
-    t.equal(upstream.asked.length, 1)
+    t.equal(modelServer.requests.length, 1)
   }
-  const { upstreams: without } = await open(t, { script: busy({ 'retry-after': 'soon' }) }, { aiRetries: 0 })
+  const { providers: without } = await open(t, { script: busy({ 'retry-after': 'soon' }) }, { aiRetries: 0 })
   t.match((await read(without)).error, { status: 429, headers: { 'retry-after': '5' } })
   t.same(reports, [])
 })
 
-t.test('what the caller has asked too much of is 400', async (t) => {
+t.test('a request that exceeds the limits of the model is 400', async (t) => {
   const refusals: Array<[unknown, string, string]> = [
     [
       {
         error: {
           message:
-            "This model's maximum context length is 8000 tokens. However, your messages resulted in 9001 tokens.",
+            "This model's maximum context length is 8000 tokens. " +
+            'However, your messages resulted in 9001 tokens.',
           type: 'invalid_request_error',
           param: 'messages',
           code: 'context_length_exceeded',
@@ -550,7 +550,8 @@ t.test('what the caller has asked too much of is 400', async (t) => {
       {
         error: {
           message:
-            'max_tokens is too large: 999. This model supports at most 500 completion tokens, whereas you provided 999.',
+            'max_tokens is too large: 999. This model supports at most 500 completion tokens, ' +
+            'whereas you provided 999.',
           param: 'max_tokens',
           code: 'invalid_value',
         },
@@ -562,7 +563,8 @@ t.test('what the caller has asked too much of is 400', async (t) => {
       {
         error: {
           message:
-            "'max_tokens' or 'max_completion_tokens' is too large: 999. This model's maximum context length is 500 tokens and your request has 12 input tokens",
+            "'max_tokens' or 'max_completion_tokens' is too large: 999. " +
+            "This model's maximum context length is 500 tokens and your request has 12 input tokens",
           code: 400,
         },
       },
@@ -571,54 +573,54 @@ t.test('what the caller has asked too much of is 400', async (t) => {
     ],
   ]
   for (const [body, field, constraint] of refusals) {
-    const { upstream, upstreams, reports } = await open(t, {
+    const { modelServer, providers, reports } = await open(t, {
       script: { fault: { kind: 'status', status: 400, body } },
     })
     t.match(
-      (await read(upstreams, { maxTokens: 999 })).error,
+      (await read(providers, { maxTokens: 999 })).error,
       { status: 400, code: 'INVALID_REQUEST', details: { field, constraint } },
       JSON.stringify(body),
     )
-    t.equal(upstream.asked.length, 1)
+    t.equal(modelServer.requests.length, 1)
     t.same(reports, [])
   }
-  const { upstream, upstreams } = await open(t, { script: { refuses: ['temperature', 'stop'] } })
-  t.match((await read(upstreams, { maxTokens: 1001 })).error, {
+  const { modelServer, providers } = await open(t, { script: { rejects: ['temperature', 'stop'] } })
+  t.match((await read(providers, { maxTokens: 1001 })).error, {
     status: 400,
     details: { field: 'max_tokens', constraint: 'maximum' },
   })
-  t.equal(upstream.asked.length, 0, 'what is configured is not asked for')
-  t.match((await read(upstreams, { temperature: 0.1 })).error, {
+  t.equal(modelServer.requests.length, 0, 'a limit that is configured is checked without a request')
+  t.match((await read(providers, { temperature: 0.1 })).error, {
     status: 400,
     details: { field: 'temperature', constraint: 'unsupported' },
   })
-  t.match((await read(upstreams, { stop: ['x'] })).error, {
+  t.match((await read(providers, { stop: ['x'] })).error, {
     status: 400,
     details: { field: 'stop', constraint: 'unsupported' },
   })
-  t.match(await read(upstreams), { error: null })
+  t.match(await read(providers), { error: null })
 })
 
-t.test('a server that knows a field by another name, or not at all, is asked so from then on', async (t) => {
-  const { upstream, upstreams, reports } = await open(
+t.test('a field that the provider rejects is left out or renamed from then on', async (t) => {
+  const { modelServer, providers, reports } = await open(
     t,
-    { script: { refuses: ['stream_options', 'max_tokens'] } },
+    { script: { rejects: ['stream_options', 'max_tokens'] } },
     { aiRetries: 0 },
   )
-  t.match(await read(upstreams, { maxTokens: 2 }), {
+  t.match(await read(providers, { maxTokens: 2 }), {
     text: 'I have',
     end: { finishReason: 'length', usage: null },
     error: null,
   })
-  t.equal(upstream.asked.length, 3)
-  t.match(await read(upstreams, { maxTokens: 2 }), { text: 'I have', error: null })
-  t.equal(upstream.asked.length, 4)
-  t.same(Object.keys(upstream.asked[3].body), ['model', 'messages', 'stream', 'max_completion_tokens'])
+  t.equal(modelServer.requests.length, 3)
+  t.match(await read(providers, { maxTokens: 2 }), { text: 'I have', error: null })
+  t.equal(modelServer.requests.length, 4)
+  t.same(Object.keys(modelServer.requests[3].body), ['model', 'messages', 'stream', 'max_completion_tokens'])
   t.same(reports, [])
 })
 
-t.test('a server that repeats what a user wrote teaches nothing by it', async (t) => {
-  const { upstream, upstreams } = await open(
+t.test('a provider that repeats text of a user in an error teaches no quirk', async (t) => {
+  const { modelServer, providers } = await open(
     t,
     {
       script: {
@@ -633,51 +635,51 @@ t.test('a server that repeats what a user wrote teaches nothing by it', async (t
     },
     { aiRetries: 0 },
   )
-  t.ok((await read(upstreams, { maxTokens: 2, temperature: 1 })).error)
-  t.equal(upstream.asked.length, 1)
-  upstream.script = {}
-  await read(upstreams, { maxTokens: 2 })
-  t.match(upstream.asked[1].body, { stream_options: { include_usage: true }, max_tokens: 2 })
+  t.ok((await read(providers, { maxTokens: 2, temperature: 1 })).error)
+  t.equal(modelServer.requests.length, 1)
+  modelServer.script = {}
+  await read(providers, { maxTokens: 2 })
+  t.match(modelServer.requests[1].body, { stream_options: { include_usage: true }, max_tokens: 2 })
 })
 
-t.test('what was learnt of a server is forgotten after some minutes', async (t) => {
+t.test('a quirk is forgotten after five minutes', async (t) => {
   let now = 0
-  const habits = createHabits({ usage: true, limit: 'max_tokens' }, { clock: () => now })
-  habits.learn({ usage: false })
+  const quirks = createQuirks({ acceptsUsage: true, limitField: 'max_tokens' }, { clock: () => now })
+  quirks.learn({ acceptsUsage: false })
   now += 60_000
-  habits.learn({ limit: 'max_completion_tokens' })
-  t.same(habits.now(), { usage: false, limit: 'max_completion_tokens' })
+  quirks.learn({ limitField: 'max_completion_tokens' })
+  t.same(quirks.current(), { acceptsUsage: false, limitField: 'max_completion_tokens' })
   now += 600_000
-  t.same(habits.now(), { usage: true, limit: 'max_tokens' })
-  habits.learn({ limit: 'max_completion_tokens' })
-  t.same(habits.now(), { usage: true, limit: 'max_completion_tokens' })
+  t.same(quirks.current(), { acceptsUsage: true, limitField: 'max_tokens' })
+  quirks.learn({ limitField: 'max_completion_tokens' })
+  t.same(quirks.current(), { acceptsUsage: true, limitField: 'max_completion_tokens' })
 })
 
-t.test('an answer without an end is cut off', async (t) => {
-  const { upstream, upstreams, reports } = await open(t, {
+t.test('an endless answer is cut', async (t) => {
+  const { modelServer, providers, reports } = await open(t, {
     script: { fault: { kind: 'endless', piece: 'x'.repeat(100) } },
   })
-  const limited = await read(upstreams, { maxTokens: 10 })
+  const limited = await read(providers, { maxTokens: 10 })
   t.match(limited, { end: { finishReason: 'length', usage: null }, error: null })
   t.equal(limited.text.length, 10 * 32 + 4096)
-  const whole = await read(upstreams)
+  const whole = await read(providers)
   t.equal(whole.text.length, 1000 * 32 + 4096, 'the limit of the model')
-  upstream.script = { fault: { kind: 'endless', piece: '🐎'.repeat(50_000) } }
-  const unlimited = await read(upstreams, { model: 'large' })
+  modelServer.script = { fault: { kind: 'endless', piece: '🐎'.repeat(50_000) } }
+  const unlimited = await read(providers, { model: 'large' })
   t.equal(unlimited.text.length, 4_000_000)
   t.ok(unlimited.text.isWellFormed())
-  await waitUntil(() => upstream.open === 0)
-  t.equal(upstream.aborted.length, 3)
+  await waitUntil(() => modelServer.openRequests === 0)
+  t.equal(modelServer.aborted.length, 3)
   t.equal(reports.length, 3)
 })
 
-t.test('an answer that is whole is not lost for what comes after it', async (t) => {
-  const { upstreams, reports } = await open(
+t.test('a complete answer is kept although the stream does not end', async (t) => {
+  const { providers, reports } = await open(
     t,
     { script: { answer: 'all of it', fault: { kind: 'lingering' } } },
     { aiTimeout: 1.5 },
   )
-  t.match(await read(upstreams), {
+  t.match(await read(providers), {
     text: 'all of it',
     end: { finishReason: 'stop', usage: { completionTokens: 3 } },
     error: null,
@@ -685,25 +687,25 @@ t.test('an answer that is whole is not lost for what comes after it', async (t) 
   t.same(reports, [])
 })
 
-t.test('thinking is no silence', async (t) => {
-  const { upstreams } = await open(
+t.test('reasoning counts as progress', async (t) => {
+  const { providers } = await open(
     t,
     { script: { thoughts: Array.from({ length: 8 }, () => 'hm'), piecesPerSecond: 4, answer: 'yes' } },
     { aiFirstTokenTimeout: 1.5, aiIdleTimeout: 1.5 },
   )
-  t.match(await read(upstreams), { text: 'yes', error: null })
+  t.match(await read(providers), { text: 'yes', error: null })
 })
 
-t.test('a reader who is slow is no silence of the upstream', async (t) => {
-  const { upstreams } = await open(
+t.test('a slow reader causes no idle time-out', async (t) => {
+  const { providers } = await open(
     t,
     { script: { answer: 'one two three' } },
     { aiIdleTimeout: 0.3, aiFirstTokenTimeout: 5 },
   )
   let text = ''
-  for await (const piece of upstreams.complete({
+  for await (const piece of providers.complete({
     model: 'small',
-    turns: [{ role: 'user', content: 'x' }],
+    messages: [{ role: 'user', content: 'x' }],
     signal: new AbortController().signal,
   })) {
     if ('delta' in piece) text += piece.delta
@@ -712,7 +714,7 @@ t.test('a reader who is slow is no silence of the upstream', async (t) => {
   t.equal(text, 'one two three')
 })
 
-t.test('leaving ends the work of the upstream at once, and leaves no listener behind', async (t) => {
+t.test('an abort closes the connection to the provider at once, and leaves no listener behind', async (t) => {
   const scripts: Script[] = [
     { fault: { kind: 'hang' } },
     { fault: { kind: 'hang', after: 0 } },
@@ -720,95 +722,99 @@ t.test('leaving ends the work of the upstream at once, and leaves no listener be
     { answer: 'on '.repeat(1000), piecesPerSecond: 50 },
   ]
   for (const script of scripts) {
-    const { upstream, upstreams, reports } = await open(t, { script })
+    const { modelServer, providers, reports } = await open(t, { script })
     const controller = new AbortController()
-    const reading = read(upstreams, { signal: controller.signal })
+    const reading = read(providers, { signal: controller.signal })
     await waitUntil(
       () =>
-        upstream.asked.length === 1 &&
-        upstream.asked[0].body !== undefined &&
-        (script.answer === undefined || upstream.asked[0].pieces > 3),
+        modelServer.requests.length === 1 &&
+        modelServer.requests[0].body !== undefined &&
+        (script.answer === undefined || modelServer.requests[0].pieces > 3),
     )
     const reason = new Error('gone')
-    const left = Date.now()
+    const abortedAt = Date.now()
     controller.abort(reason)
     t.equal((await reading).error, reason)
     await waitUntil(
-      () => upstream.aborted.length === 1 && upstream.connections === 0,
-      'the upstream to see it',
+      () => modelServer.aborted.length === 1 && modelServer.connections === 0,
+      'the provider to notice',
     )
-    t.ok(upstream.aborted[0].endedAt! - left < 2_000, `after ${upstream.aborted[0].endedAt! - left} ms`)
+    const took = modelServer.aborted[0].endedAt! - abortedAt
+    t.ok(took < 2_000, `after ${took} ms`)
     t.equal(getEventListeners(controller.signal, 'abort').length, 0)
     t.same(reports, [])
   }
 })
 
-t.test('leaving the loop, and leaving between tries and before the first, end it too', async (t) => {
-  const { upstream, upstreams } = await open(t, {
+t.test('leaving the loop, or aborting before or between attempts, stops the request too', async (t) => {
+  const { modelServer, providers } = await open(t, {
     script: { answer: 'on '.repeat(1000), piecesPerSecond: 50 },
   })
   const { signal } = new AbortController()
-  for await (const piece of upstreams.complete({
+  for await (const piece of providers.complete({
     model: 'small',
-    turns: [{ role: 'user', content: 'x' }],
+    messages: [{ role: 'user', content: 'x' }],
     signal,
   })) {
     if ('delta' in piece) break
   }
-  await waitUntil(() => upstream.aborted.length === 1 && upstream.connections === 0)
+  await waitUntil(() => modelServer.aborted.length === 1 && modelServer.connections === 0)
   t.equal(getEventListeners(signal, 'abort').length, 0)
 
-  upstream.script = { fault: { kind: 'status', status: 500, headers: { 'retry-after': '9' } } }
+  modelServer.script = { fault: { kind: 'status', status: 500, headers: { 'retry-after': '9' } } }
   const between = new AbortController()
-  const reading = read(upstreams, { signal: between.signal })
-  await waitUntil(() => upstream.asked.length === 2)
+  const reading = read(providers, { signal: between.signal })
+  await waitUntil(() => modelServer.requests.length === 2)
   between.abort()
   t.match((await reading).error, { name: 'AbortError' })
-  t.match((await read(upstreams, { signal: AbortSignal.abort() })).error, { name: 'AbortError' })
-  t.equal(upstream.asked.length, 2)
+  t.match((await read(providers, { signal: AbortSignal.abort() })).error, { name: 'AbortError' })
+  t.equal(modelServer.requests.length, 2)
   for (let i = 0; i < 20; i++)
-    await read(upstreams, {
+    await read(providers, {
       signal,
       model: 'small',
-      turns: [{ role: 'user', content: 'x' }],
+      messages: [{ role: 'user', content: 'x' }],
       maxTokens: 1001,
     })
   t.equal(getEventListeners(signal, 'abort').length, 0)
 })
 
-t.test('what is under way when it closes ends, and nothing begins after that', async (t) => {
-  const { upstream, upstreams } = await open(t, {
+t.test('close aborts the requests in progress, and rejects new ones', async (t) => {
+  const { modelServer, providers } = await open(t, {
     script: { answer: 'on '.repeat(1000), piecesPerSecond: 50 },
   })
-  const reading = read(upstreams)
-  await waitUntil(() => upstream.asked[0]?.pieces > 3)
-  await upstreams.close()
+  const reading = read(providers)
+  await waitUntil(() => modelServer.requests[0]?.pieces > 3)
+  await providers.close()
   t.match(await reading, { error: { status: 503 } })
-  t.throws(() => upstreams.complete({ model: 'small', turns: [], signal: new AbortController().signal }), {
+  t.throws(() => providers.complete({ model: 'small', messages: [], signal: new AbortController().signal }), {
     code: 'UNAVAILABLE',
   })
-  await waitUntil(() => upstream.connections === 0)
-  t.equal(upstream.asked.length, 1)
+  await waitUntil(() => modelServer.connections === 0)
+  t.equal(modelServer.requests.length, 1)
 })
 
-t.test('a thousand answers at once, half of whose readers leave', async (t) => {
+t.test('a thousand answers at once, half of which are aborted', async (t) => {
   const go = Promise.withResolvers<void>()
-  const { upstream, upstreams, reports } = await open(t, { script: { answer: 'a b c d', when: go.promise } })
+  const { modelServer, providers, reports } = await open(t, {
+    script: { answer: 'a b c d', when: go.promise },
+  })
   const controllers = Array.from({ length: 1000 }, () => new AbortController())
   const started = Date.now()
-  const reading = controllers.map(({ signal }) => read(upstreams, { signal }))
+  const reading = controllers.map(({ signal }) => read(providers, { signal }))
   await waitUntil(
-    () => upstream.open === 1000 && upstream.asked.every(({ body }) => body !== undefined),
-    'all to be under way',
+    () => modelServer.openRequests === 1000 && modelServer.requests.every(({ body }) => body !== undefined),
+    'all to be open',
   )
-  const left = Date.now()
+  const abortedAt = Date.now()
   for (const controller of controllers.slice(500)) controller.abort()
-  await waitUntil(() => upstream.aborted.length === 500, 'those to be over')
-  const seen = Math.max(...upstream.aborted.map(({ endedAt }) => endedAt! - left))
+  await waitUntil(() => modelServer.aborted.length === 500, 'the aborted ones to end')
+  const seen = Math.max(...modelServer.aborted.map(({ endedAt }) => endedAt! - abortedAt))
   go.resolve()
   const results = await Promise.all(reading)
   t.comment(
-    `all asked within ${left - started} ms, the last of 500 seen to leave after ${seen} ms, all over after ${Date.now() - started} ms`,
+    `all open after ${abortedAt - started} ms, the last of 500 aborts noticed after ${seen} ms, ` +
+      `all finished after ${Date.now() - started} ms`,
   )
   t.equal(
     results.slice(0, 500).filter(({ text, end }) => text === 'a b c d' && end?.finishReason === 'stop')
@@ -816,11 +822,11 @@ t.test('a thousand answers at once, half of whose readers leave', async (t) => {
     500,
   )
   t.ok(results.slice(500).every(({ error }) => error?.name === 'AbortError'))
-  t.equal(upstream.mostOpen, 1000)
+  t.equal(modelServer.maxOpen, 1000)
   t.same(reports, [])
 })
 
-t.test('the environment of the official client has no say', async (t) => {
+t.test('the environment variables of the official client have no effect', async (t) => {
   const env = {
     OPENAI_BASE_URL: 'http://127.0.0.1:1/v1',
     OPENAI_API_KEY: 'sk-other',
@@ -838,12 +844,12 @@ t.test('the environment of the official client has no say', async (t) => {
   const keyless = await open(t, { key: null })
   const keyed = await open(t)
   const quiet = t.capture(console, 'debug')
-  t.match(await read(keyless.upstreams), { error: null })
-  t.match(await read(keyed.upstreams), { error: null })
-  await keyed.upstreams.embed!(['x'])
-  t.equal(keyless.upstream.asked[0].headers.authorization, undefined)
-  t.equal(keyed.upstream.asked[0].headers.authorization, `Bearer ${secret}`)
-  for (const { headers } of [...keyless.upstream.asked, ...keyed.upstream.asked]) {
+  t.match(await read(keyless.providers), { error: null })
+  t.match(await read(keyed.providers), { error: null })
+  await keyed.providers.embed!(['x'])
+  t.equal(keyless.modelServer.requests[0].headers.authorization, undefined)
+  t.equal(keyed.modelServer.requests[0].headers.authorization, `Bearer ${secret}`)
+  for (const { headers } of [...keyless.modelServer.requests, ...keyed.modelServer.requests]) {
     t.same(
       Object.keys(headers).filter((name) => /openai|other|stainless/.test(name)),
       [],
@@ -852,7 +858,7 @@ t.test('the environment of the official client has no say', async (t) => {
   t.equal(quiet().length, 0)
 })
 
-t.test('the models are those of the settings and the built-in one', async (t) => {
+t.test('the models are the configured ones and the built-in one', async (t) => {
   const setting = JSON.stringify([
     {
       name: 'first',
@@ -863,8 +869,8 @@ t.test('the models are those of the settings and the built-in one', async (t) =>
     },
     { name: 'second', base_url: 'http://127.0.0.1:2/v1', models: [{ id: 'a' }] },
   ])
-  const { upstreams } = connect(t, { AI_UPSTREAMS: setting })
-  t.same(upstreams.models, [
+  const { providers } = connect(t, { AI_UPSTREAMS: setting })
+  t.same(providers.models, [
     {
       id: 'b',
       provider: 'first',
@@ -890,58 +896,58 @@ t.test('the models are those of the settings and the built-in one', async (t) =>
       is_default: false,
     },
   ])
-  t.equal(upstreams.default, 'b')
-  t.same(['a', 'b', 'extractive-1', 'c', '__proto__'].map(upstreams.has), [true, true, true, false, false])
-  t.same(upstreams.priceOf('b'), { input: 0.25, output: 2 })
-  t.equal(upstreams.priceOf('a'), null)
-  t.equal(upstreams.priceOf('extractive-1'), null)
-  t.equal(upstreams.embed, null)
+  t.equal(providers.default, 'b')
+  t.same(['a', 'b', 'extractive-1', 'c', '__proto__'].map(providers.has), [true, true, true, false, false])
+  t.same(providers.priceOf('b'), { input: 0.25, output: 2 })
+  t.equal(providers.priceOf('a'), null)
+  t.equal(providers.priceOf('extractive-1'), null)
+  t.equal(providers.embed, null)
   t.throws(
-    () => upstreams.complete({ model: 'extractive-1', turns: [], signal: new AbortController().signal }),
+    () => providers.complete({ model: 'extractive-1', messages: [], signal: new AbortController().signal }),
     { code: 'INVALID_REQUEST' },
   )
-  t.equal(connect(t, {}).upstreams.default, 'extractive-1')
-  t.equal(connect(t, { AI_UPSTREAMS: setting, AI_DEFAULT_MODEL: 'a' }).upstreams.models[1].is_default, true)
+  t.equal(connect(t, {}).providers.default, 'extractive-1')
+  t.equal(connect(t, { AI_UPSTREAMS: setting, AI_DEFAULT_MODEL: 'a' }).providers.models[1].is_default, true)
 })
 
-t.test('settings that cannot be used are named, and their secrets are not repeated', async (t) => {
-  const upstream = { name: 'one', base_url: 'http://h/v1', api_key: 'sk-canary', models: [{ id: 'm' }] }
+t.test('an invalid setting is named, and its secrets are not repeated', async (t) => {
+  const provider = { name: 'one', base_url: 'http://h/v1', api_key: 'sk-canary', models: [{ id: 'm' }] }
   const cases: Array<[unknown, RegExp]> = [
     ['[{"api_key":"sk-canary"', /^AI_UPSTREAMS must be a JSON array\./],
     [{ canary: 1 }, /^AI_UPSTREAMS must be a JSON array\./],
     [['canary'], /^AI_UPSTREAMS\[0\] must be an object/],
-    [[{ ...upstream, canary: 'canary' }], /^AI_UPSTREAMS\[0\] must have no other fields than name, base_url/],
-    [[{ ...upstream, name: '' }], /^AI_UPSTREAMS\[0\]\.name/],
-    [[{ ...upstream, name: 'builtin' }], /^AI_UPSTREAMS\[0\]\.name .* reserved/],
-    [[{ ...upstream, base_url: 'ftp://canary' }], /^AI_UPSTREAMS\[0\]\.base_url/],
-    [[{ ...upstream, base_url: 'http://user:canary@h/v1' }], /^AI_UPSTREAMS\[0\]\.base_url/],
-    [[{ ...upstream, api_key: 'sk canary\n' }], /^AI_UPSTREAMS\[0\]\.api_key/],
+    [[{ ...provider, canary: 'canary' }], /^AI_UPSTREAMS\[0\] must have no other fields than name, base_url/],
+    [[{ ...provider, name: '' }], /^AI_UPSTREAMS\[0\]\.name/],
+    [[{ ...provider, name: 'builtin' }], /^AI_UPSTREAMS\[0\]\.name .* reserved/],
+    [[{ ...provider, base_url: 'ftp://canary' }], /^AI_UPSTREAMS\[0\]\.base_url/],
+    [[{ ...provider, base_url: 'http://user:canary@h/v1' }], /^AI_UPSTREAMS\[0\]\.base_url/],
+    [[{ ...provider, api_key: 'sk canary\n' }], /^AI_UPSTREAMS\[0\]\.api_key/],
     [
-      [{ ...upstream, models: [{ id: 'm' }, { id: 'extractive-1' }] }],
+      [{ ...provider, models: [{ id: 'm' }, { id: 'extractive-1' }] }],
       /^AI_UPSTREAMS\[0\]\.models\[1\]\.id .* reserved/,
     ],
     [
-      [{ ...upstream, models: [{ id: 'm', context_window: 0 }] }],
+      [{ ...provider, models: [{ id: 'm', context_window: 0 }] }],
       /^AI_UPSTREAMS\[0\]\.models\[0\]\.context_window/,
     ],
     [
-      [{ ...upstream, models: [{ id: 'm', max_output_tokens: '9' }] }],
+      [{ ...provider, models: [{ id: 'm', max_output_tokens: '9' }] }],
       /^AI_UPSTREAMS\[0\]\.models\[0\]\.max_output_tokens/,
     ],
     [
-      [{ ...upstream, models: [{ id: 'm', input_price: 1 }] }],
+      [{ ...provider, models: [{ id: 'm', input_price: 1 }] }],
       /^AI_UPSTREAMS\[0\]\.models\[0\] must have both/,
     ],
     [
-      [{ ...upstream, models: [{ id: 'm', input_price: -1, output_price: 1 }] }],
+      [{ ...provider, models: [{ id: 'm', input_price: -1, output_price: 1 }] }],
       /^AI_UPSTREAMS\[0\]\.models\[0\]\.input_price/,
     ],
-    [[{ ...upstream, embeddings: { model: 'e' } }], /^AI_UPSTREAMS\[0\]\.embeddings\.dimensions/],
-    [[upstream, { ...upstream, models: [] }], /^AI_UPSTREAMS: two upstreams have the same name/],
-    [[upstream, { ...upstream, name: 'two' }], /^AI_UPSTREAMS: two models have the same id/],
+    [[{ ...provider, embeddings: { model: 'e' } }], /^AI_UPSTREAMS\[0\]\.embeddings\.dimensions/],
+    [[provider, { ...provider, models: [] }], /^AI_UPSTREAMS: two upstreams have the same name/],
+    [[provider, { ...provider, name: 'two' }], /^AI_UPSTREAMS: two models have the same id/],
     [
       [
-        { ...upstream, embeddings: { model: 'e', dimensions: 3 } },
+        { ...provider, embeddings: { model: 'e', dimensions: 3 } },
         { name: 'two', base_url: 'http://h', embeddings: { model: 'e', dimensions: 3 } },
       ],
       /^AI_UPSTREAMS: only one upstream/,
@@ -950,7 +956,7 @@ t.test('settings that cannot be used are named, and their secrets are not repeat
   for (const [value, message] of cases) {
     try {
       readConfig({ AI_UPSTREAMS: typeof value === 'string' ? value : JSON.stringify(value) })
-      t.fail(`${JSON.stringify(value)} was taken`)
+      t.fail(`${JSON.stringify(value)} was accepted`)
     } catch (error) {
       t.ok(error instanceof ConfigError)
       t.match((error as Error).message, message)
@@ -961,44 +967,44 @@ t.test('settings that cannot be used are named, and their secrets are not repeat
   t.throws(() => readConfig({ AI_RETRIES: '-1' }), /^AI_RETRIES/)
 })
 
-t.test('texts become vectors, in order, in batches; similar ones are near', async (t) => {
-  const { upstream, upstreams, reports } = await open(t)
+t.test('texts are embedded in order and in batches, and similar texts have similar vectors', async (t) => {
+  const { modelServer, providers, reports } = await open(t)
   const texts = [
     'events are kept for thirty days',
     'for how many days are events kept',
     'the harbour was empty',
     ...Array.from({ length: 67 }, (_, i) => `text ${i}`),
   ]
-  const vectors = await upstreams.embed!(texts)
+  const vectors = await providers.embed!(texts)
   t.equal(vectors.length, 70)
   t.ok(vectors.every((vector) => Array.isArray(vector) && vector.length === 64))
   const near = (a: number[], b: number[]): number => a.reduce((sum, number, i) => sum + number * b[i], 0)
   t.ok(near(vectors[0], vectors[1]) > near(vectors[0], vectors[2]) + 0.2)
   t.same(
-    upstream.asked.map(({ body }) => body.input.length),
+    modelServer.requests.map(({ body }) => body.input.length),
     [32, 32, 6],
   )
-  t.match(upstream.asked[0].body, { model: 'embedder', dimensions: 64, encoding_format: 'base64' })
-  t.same(await upstreams.embed!([]), [])
+  t.match(modelServer.requests[0].body, { model: 'embedder', dimensions: 64, encoding_format: 'base64' })
+  t.same(await providers.embed!([]), [])
   t.same(
-    (await upstreams.embed!(texts.slice(60))).map((v) => v[0]),
+    (await providers.embed!(texts.slice(60))).map((v) => v[0]),
     vectors.slice(60).map((v) => v[0]),
   )
-  upstream.script = { floats: true }
-  const [floats] = await upstreams.embed!(['text 5'])
-  t.ok(near(floats, vectors[8]) > 0.999, 'a server that knows no base64')
+  modelServer.script = { floats: true }
+  const [floats] = await providers.embed!(['text 5'])
+  t.ok(near(floats, vectors[8]) > 0.999, 'a server without base64')
   t.same(reports, [])
 })
 
-t.test('vectors of a server that refuses dimensions, is busy, or answers badly', async (t) => {
-  const { upstream, upstreams, reports } = await open(t)
-  upstream.next.push({ fault: { kind: 'status', status: 500 } }, { fault: { kind: 'reset' } })
-  t.equal((await upstreams.embed!(['x'])).length, 1)
-  upstream.script = { refuses: ['dimensions'] }
-  upstream.asked.length = 0
-  t.equal((await upstreams.embed!(['x']))[0].length, 64)
-  t.equal((await upstreams.embed!(['x'])).length, 1)
-  t.equal(upstream.asked.length, 3)
+t.test('embeddings of a server that rejects dimensions, is busy, or answers in a wrong format', async (t) => {
+  const { modelServer, providers, reports } = await open(t)
+  modelServer.nextScripts.push({ fault: { kind: 'status', status: 500 } }, { fault: { kind: 'reset' } })
+  t.equal((await providers.embed!(['x'])).length, 1)
+  modelServer.script = { rejects: ['dimensions'] }
+  modelServer.requests.length = 0
+  t.equal((await providers.embed!(['x']))[0].length, 64)
+  t.equal((await providers.embed!(['x'])).length, 1)
+  t.equal(modelServer.requests.length, 3)
   t.same(reports, [])
   const answer = (data: unknown): Script => ({
     fault: { kind: 'status', status: 200, body: { object: 'list', data } },
@@ -1014,25 +1020,25 @@ t.test('vectors of a server that refuses dimensions, is busy, or answers badly',
     answer([{ index: 0, embedding: 'canary' }]),
     { fault: { kind: 'status', status: 200, body: '<p>canary' } },
   ] as Script[]) {
-    upstream.script = script
+    modelServer.script = script
     reports.length = 0
-    await t.rejects(upstreams.embed!(['x']), { code: 'UNAVAILABLE' }, JSON.stringify(script).slice(0, 100))
+    await t.rejects(providers.embed!(['x']), { code: 'UNAVAILABLE' }, JSON.stringify(script).slice(0, 100))
     t.equal(reports.length, 1)
     t.notMatch(reports[0], /canary/)
   }
-  upstream.script = { fault: { kind: 'hang' } }
+  modelServer.script = { fault: { kind: 'hang' } }
   const controller = new AbortController()
-  const embedding = upstreams.embed!(['x'], controller.signal)
-  await waitUntil(() => upstream.open === 1)
+  const embedding = providers.embed!(['x'], controller.signal)
+  await waitUntil(() => modelServer.openRequests === 1)
   controller.abort(new Error('gone'))
   await t.rejects(embedding, { message: 'gone' })
-  await waitUntil(() => upstream.open === 0)
+  await waitUntil(() => modelServer.openRequests === 0)
   t.equal(getEventListeners(controller.signal, 'abort').length, 0)
 })
 
-t.test('the stand-in is taken for the real thing by the official client', async (t) => {
-  const upstream = await openUpstream(t)
-  const client = new OpenAI({ baseURL: upstream.url, apiKey: upstream.key, maxRetries: 0 })
+t.test('the official client accepts the fake model server', async (t) => {
+  const modelServer = await startModelServer(t)
+  const client = new OpenAI({ baseURL: modelServer.url, apiKey: modelServer.key, maxRetries: 0 })
   const question = { model: 'small', messages: [{ role: 'user' as const, content: 'hello' }] }
   t.same(
     (await client.models.list()).data.map(({ id, object }) => [id, object]),
@@ -1069,7 +1075,7 @@ t.test('the stand-in is taken for the real thing by the official client', async 
   t.equal(new Set(chunks.map(({ id }) => id)).size, 1)
   t.ok(
     chunks.every(({ usage, choices }) => usage === undefined && choices.length === 1),
-    'usage only where it is asked for',
+    'usage only on request',
   )
   const {
     data: [{ embedding }],
@@ -1089,7 +1095,7 @@ t.test('the stand-in is taken for the real thing by the official client', async 
 
   const refused = async (work: Promise<unknown>): Promise<APIError> =>
     (await work.then(
-      () => t.fail('it was answered'),
+      () => t.fail('the request succeeded'),
       (error) => error,
     )) as APIError
   t.match(await refused(client.chat.completions.create({ ...question, model: 'none' })), {
@@ -1108,23 +1114,23 @@ t.test('the stand-in is taken for the real thing by the official client', async 
     constructor: OpenAI.AuthenticationError,
     code: 'invalid_api_key',
   })
-  upstream.script = { fault: { kind: 'status', status: 429, headers: { 'retry-after-ms': '10' } } }
+  modelServer.script = { fault: { kind: 'status', status: 429, headers: { 'retry-after-ms': '10' } } }
   t.match(await refused(client.chat.completions.create(question)), { constructor: OpenAI.RateLimitError })
-  upstream.asked.length = 0
+  modelServer.requests.length = 0
   t.match(await refused(client.chat.completions.create(question, { maxRetries: 2 })), {
     constructor: OpenAI.RateLimitError,
   })
-  t.equal(upstream.asked.length, 3, 'its own tries')
-  upstream.script = { fault: { kind: 'reset' } }
+  t.equal(modelServer.requests.length, 3, 'the retries of the client')
+  modelServer.script = { fault: { kind: 'reset' } }
   t.match(await refused(client.chat.completions.create(question)), { constructor: OpenAI.APIConnectionError })
-  upstream.script = { fault: { kind: 'hang' } }
+  modelServer.script = { fault: { kind: 'hang' } }
   t.match(await refused(client.chat.completions.create(question, { timeout: 100 })), {
     constructor: OpenAI.APIConnectionTimeoutError,
   })
-  upstream.script = { fault: { kind: 'error', after: 1 } }
+  modelServer.script = { fault: { kind: 'error', after: 1 } }
   t.match(await refused(client.chat.completions.stream(question).finalChatCompletion()), {
     constructor: APIError,
     type: 'server_error',
   })
-  t.equal(upstream.aborted.length, 1)
+  t.equal(modelServer.aborted.length, 1)
 })

@@ -2,7 +2,7 @@
 // other's, and whoever is removed from a project gets nothing of it from the next answer on.
 import t, { type Test } from 'tap'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
-import { openUpstream } from '../../scripts/bench/model-server.ts'
+import { startModelServer } from '../../scripts/bench/model-server.ts'
 import { startWork } from '../../services/background.ts'
 import { waitUntil } from '../support/wait.ts'
 import { runRetention } from '../support/retention.ts'
@@ -74,7 +74,7 @@ t.test('two tenants', async (t) => {
 })
 
 t.test('removed in the middle of a session', async (t) => {
-  const upstream = await openUpstream(t, {
+  const modelServer = await startModelServer(t, {
     embeddings: null,
     script: (asked) => ({
       answer: asked.body.messages.some(({ content }: any) => content.includes('cellar'))
@@ -82,7 +82,7 @@ t.test('removed in the middle of a session', async (t) => {
         : 'I do not know.',
     }),
   })
-  const server = await open(t, { AI_UPSTREAMS: upstream.setting })
+  const server = await open(t, { AI_UPSTREAMS: modelServer.setting })
   const [owner, member] = [await server.person(), await server.person()]
   const {
     body: { id: project },
@@ -112,7 +112,7 @@ t.test('removed in the middle of a session', async (t) => {
     t.notMatch(second.text, 'cellar', `${model}: nothing in the next answer`)
     if (model === 'small')
       t.notMatch(
-        JSON.stringify(upstream.asked.at(-1)!.body),
+        JSON.stringify(modelServer.requests.at(-1)!.body),
         'cellar',
         'nor in what the model is given, what was said before included',
       )
@@ -225,10 +225,8 @@ t.test('what time makes superfluous goes', async (t) => {
   const silent = await client.post('/ai/chat', { message: 'Half of this' })
   const old = new Date(Date.now() - 25 * 3_600_000)
   await prisma.message.updateMany({ data: { createdAt: old } })
-  await prisma.message.update({ where: { id: silent.body.id }, data: { status: 'in_progress', beatAt: old } })
-  await runRetention(server.services.database, {
-    tasks: [...chatRetentionTasks(), ...staleAnswerTasks(server.services)],
-  })
+  await prisma.message.update({ where: { id: silent.body.id }, data: { status: 'in_progress', heartbeatAt: old } })
+  await runRetention(server.services.database, { tasks: [...chatRetentionTasks(), ...staleAnswerTasks(server.services)] })
   t.equal((await client.get(`/ai/messages/${unstored.body.id}`)).status, 404)
   t.equal((await client.get(`/ai/messages/${kept.body.id}`)).status, 200)
   t.equal((await client.get(`/ai/messages/${silent.body.id}`)).body.status, 'failed')

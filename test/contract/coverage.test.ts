@@ -386,7 +386,7 @@ async function whileWritten(ask: Ask): Promise<Reply> {
       role: 'assistant',
       status: 'in_progress',
       model: 'extractive-1',
-      beatAt: new Date(),
+      heartbeatAt: new Date(),
       keyDigest: new Uint8Array(digest),
       bodyHash: new Uint8Array(bodyHash),
     },

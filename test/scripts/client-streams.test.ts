@@ -2,12 +2,12 @@
 import t from 'tap'
 import { ConnectionError, createPlatformClient, type StreamEvent } from '../../generated/client/index.js'
 import { createWire } from '../support/contract-proxy.ts'
-import { idle, openStage } from '../support/chat.ts'
+import { waitUntilIdle, startChatFixture } from '../support/chat.ts'
 import { impatientClock, typedClient } from '../support/typed-client.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const stage = await openStage(t)
-const { server, upstream, person } = stage
+const stage = await startChatFixture(t)
+const { server, modelServer, person } = stage
 const client = typedClient(server.url, person.key)
 
 /** Counts what is asked. */
@@ -184,7 +184,7 @@ t.test('a stream of events', async (t) => {
 
 t.test('an answer that is written', async (t) => {
   t.test('comes in pieces, and ends with its last event', async (t) => {
-    upstream.script = { answer: 'All of it is here.' }
+    modelServer.script = { answer: 'All of it is here.' }
     const events: StreamEvent<any>[] = []
     let text = ''
     for await (const event of client.streamChat({ body: { message: 'What is here?' } })) {
@@ -198,16 +198,16 @@ t.test('an answer that is written', async (t) => {
   })
 
   t.test('stops being written when the reader leaves', async (t) => {
-    upstream.script = { pieces: Array.from({ length: 1000 }, (_, i) => `${i} `), piecesPerSecond: 50 }
+    modelServer.script = { pieces: Array.from({ length: 1000 }, (_, i) => `${i} `), piecesPerSecond: 50 }
     let last = ''
     for await (const { event } of client.streamChat({ body: { message: 'Count!' } }))
       if ((last = event) === 'message.delta') break
-    await idle(stage)
+    await waitUntilIdle(stage)
     t.equal(last, 'message.delta')
   })
 
   t.test('that breaks where it cannot go on is an error, and sent once', async (t) => {
-    upstream.script = { answer: 'Cut here.' }
+    modelServer.script = { answer: 'Cut here.' }
     let opened = 0
     const fetch = async (request: Request): Promise<Response> => {
       opened++
@@ -226,11 +226,11 @@ t.test('an answer that is written', async (t) => {
     )
     t.strictSame(seen, ['message.created'])
     t.equal(opened, 1)
-    await idle(stage)
+    await waitUntilIdle(stage)
   })
 
   t.test('is followed to its end though the connection breaks', async (t) => {
-    upstream.script = { answer: 'One two three.' }
+    modelServer.script = { answer: 'One two three.' }
     const { message } = await client.createChat({ body: { message: 'Count!' } })
     const ids: Array<string | null> = []
     const fetch = async (request: Request): Promise<Response> => {

@@ -1,36 +1,40 @@
-// What tests of chats start with: a server, a stand-in for a server of models, and a person who asks.
+// A chat fixture for tests: a server with a fake model provider, and a user.
 import type { Test } from 'tap'
 import { openStream, type OpenStream, type StreamEvent } from './event-stream.ts'
 import { startServer, type Person, type TestServer } from './server.ts'
-import { openUpstream, type Upstream, type UpstreamOptions } from '../../scripts/bench/model-server.ts'
+import {
+  startModelServer,
+  type ModelServer,
+  type ModelServerOptions,
+} from '../../scripts/bench/model-server.ts'
 import { waitUntil } from './wait.ts'
 
-export interface Stage {
+export interface ChatFixture {
   server: TestServer
-  upstream: Upstream
+  modelServer: ModelServer
   person: Person
 }
 
-export async function openStage(
+export async function startChatFixture(
   t: Test,
-  { env = {}, ...options }: UpstreamOptions & { env?: Record<string, string> } = {},
-): Promise<Stage> {
-  const upstream = await openUpstream(t, { embeddings: null, ...options })
+  { env = {}, ...options }: ModelServerOptions & { env?: Record<string, string> } = {},
+): Promise<ChatFixture> {
+  const modelServer = await startModelServer(t, { embeddings: null, ...options })
   const server = await startServer(t, {
     env: {
-      AI_UPSTREAMS: upstream.setting,
+      AI_UPSTREAMS: modelServer.setting,
       AI_RETRIES: '1',
       AI_STREAMS_PER_KEY: '10000',
       RATE_LIMIT_AI: '1000000',
       ...env,
     },
   })
-  return { server, upstream, person: await server.person() }
+  return { server, modelServer, person: await server.person() }
 }
 
-/** Asks, and reads the answer as it is written. */
-export async function stream(
-  { server }: Stage,
+/** Starts a streamed chat. */
+export async function streamChat(
+  { server }: ChatFixture,
   { key }: Person,
   body: object,
   headers: Record<string, string> = {},
@@ -38,11 +42,11 @@ export async function stream(
   return await openStream(server.url, key, { path: '/ai/chat/stream', post: body, headers })
 }
 
-/** The events of a stream, to its end. */
-export async function all({ events }: OpenStream): Promise<StreamEvent[]> {
-  const found: StreamEvent[] = []
-  for await (const event of events) found.push(event)
-  return found
+/** All events of a stream, up to its end. */
+export async function collect({ events }: OpenStream): Promise<StreamEvent[]> {
+  const collected: StreamEvent[] = []
+  for await (const event of events) collected.push(event)
+  return collected
 }
 
 export const textOf = (events: StreamEvent[]): string =>
@@ -51,7 +55,10 @@ export const textOf = (events: StreamEvent[]): string =>
     .map(({ data }) => data.delta)
     .join('')
 
-/** Waits until nothing is written. */
-export async function idle({ server, upstream }: Stage): Promise<void> {
-  await waitUntil(() => server.services.writings.size === 0 && upstream.open === 0, 'nothing to be written')
+/** Waits until the server generates no answer. */
+export async function waitUntilIdle({ server, modelServer }: ChatFixture): Promise<void> {
+  await waitUntil(
+    () => server.services.generations.size === 0 && modelServer.openRequests === 0,
+    'no answer to be in progress',
+  )
 }

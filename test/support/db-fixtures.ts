@@ -427,7 +427,7 @@ export async function insertedMessage(
       content: role === 'user' ? 'How long are events kept by Theirs?' : 'Theirs are kept for thirty days.',
       createdAt,
       ...(role === 'assistant' && { model: 'extractive-1', finishReason: ended ? 'stop' : null }),
-      ...(!ended && { beatAt: new Date(createdAt.getTime() - 3_600_000) }),
+      ...(!ended && { heartbeatAt: new Date(createdAt.getTime() - 3_600_000) }),
     },
   })
   await database.prisma.session.update({

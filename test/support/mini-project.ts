@@ -73,7 +73,7 @@ export async function miniProject(folder: string, files: Record<string, string> 
           config,
           database: { forRequest: () => ({}) },
           eventStreams: { close: async () => {} },
-          writings: { close: async () => {} },
+          generations: { close: async () => {} },
         } as never,
         limits: {} as never,
       })

@@ -1,4 +1,5 @@
-// The server in a process of its own that can be asked what it holds: sockets, streams, timers, memory and processor time.
+// The server in a process of its own that can be asked what it holds: sockets, streams, timers, memory and
+// processor time.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
@@ -10,8 +11,8 @@ import { bootstrapKey } from './process.ts'
 
 export interface Observation {
   streams: number
-  /** Answers that are written. */
-  writings: number
+  /** Answers that the server generates. */
+  generations: number
   /** File descriptors that are open; null where the system does not say. */
   descriptors: number | null
   /** Connections of clients. */
@@ -97,7 +98,7 @@ async function serve(): Promise<void> {
     const open = [...sockets]
     process.send!({
       streams: services.eventStreams.count,
-      writings: services.writings.size,
+      generations: services.generations.size,
       descriptors: existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : null,
       sockets: open.length,
       blocked: open.filter((socket) => socket.writableNeedDrain).length,

@@ -1,4 +1,4 @@
-// What each operation of the AI area needs to be asked. With no upstream configured `extractive-1` answers everything.
+// The operation fixtures of the AI tags. Without a configured provider, `extractive-1` answers every chat.
 import { randomBytes, randomInt } from 'node:crypto'
 import type { OperationId } from '../../generated/operations.ts'
 import type { Fixture, Make, Scene } from './operation-fixture.ts'
@@ -15,11 +15,17 @@ import {
 } from './db-fixtures.ts'
 
 const fresh = () => randomBytes(6).toString('hex')
-const nobodys = '01jd6y8m5qe8btc4y5w1r0n3fz'
+const unknownId = '01jd6y8m5qe8btc4y5w1r0n3fz'
 const metadata = { ticket: 'OPS-12' }
 
-/** The caller's own, so that a project's role decides even then; it has a document that is ready. */
-async function knowledgeFor({ server, caller }: Scene, projectId: string | undefined): Promise<string> {
+/**
+ * A knowledge base with a document that is ready. The caller owns it, so that the tests show that the role in
+ * the project counts even for an owner.
+ */
+async function insertKnowledgeBaseFor(
+  { server, caller }: Scene,
+  projectId: string | undefined,
+): Promise<string> {
   const id = await insertedKnowledgeBase(server, caller.id, { projectId })
   await insertedDocument(server, id)
   return id
@@ -29,7 +35,7 @@ const onKnowledge =
   (body?: () => Record<string, unknown>, where: Where = 'active'): Make =>
   async (scene) => {
     const project = await projectFor(scene, where)
-    return { params: { id: await knowledgeFor(scene, project) }, project, body: body?.() }
+    return { params: { id: await insertKnowledgeBaseFor(scene, project) }, project, body: body?.() }
   }
 
 const onDocument =
@@ -51,7 +57,7 @@ const onSession =
   (where: Where = 'active', body?: (knowledgeBaseId: string) => Record<string, unknown>): Make =>
   async (scene) => {
     const projectId = await projectFor(scene, where)
-    const knowledge = await knowledgeFor(scene, projectId)
+    const knowledge = await insertKnowledgeBaseFor(scene, projectId)
     return {
       params: { id: await insertedSession(scene.server, scene.caller.id, { projectId }) },
       project: projectId,
@@ -59,7 +65,7 @@ const onSession =
     }
   }
 
-/** The first of two messages, a question, or the second, its answer. */
+/** In a session with a question and its answer: the message with this role. */
 const onMessage =
   (
     role: 'user' | 'assistant',
@@ -88,7 +94,7 @@ const onProject =
   }
 const inNoProject =
   (body: () => Record<string, unknown>): Make =>
-  () => ({ body: { ...body(), project_id: `prj_${nobodys}` } })
+  () => ({ body: { ...body(), project_id: `prj_${unknownId}` } })
 
 const ofProject =
   (insert: (scene: Scene, projectId?: string) => Promise<unknown>): Make =>
@@ -98,8 +104,8 @@ const ofProject =
     await insert(scene, project)
     return { query: { project_id: project }, project }
   }
-const ofNoProject: Make = () => ({ query: { project_id: `prj_${nobodys}` } })
-const ownAlone =
+const ofNoProject: Make = () => ({ query: { project_id: `prj_${unknownId}` } })
+const ownOnly =
   (insert: (scene: Scene) => Promise<unknown>): Make =>
   async (scene) => {
     await insert(scene)
@@ -119,7 +125,7 @@ const chatFields = () => ({
   ...options(),
 })
 
-/** In a session with a title, so that its answer alone is told of. */
+/** In a session with a title, so that the chat emits only the event of its answer. */
 const onChat =
   (where: 'active' | 'archived' = 'active'): Make =>
   async (scene) => {
@@ -130,7 +136,7 @@ const chat: Fixture = {
   make: onChat(),
   own: () => ({ body: chatFields() }),
   others: {
-    404: () => ({ body: { ...chatFields(), session_id: `cs_${nobodys}` } }),
+    404: () => ({ body: { ...chatFields(), session_id: `cs_${unknownId}` } }),
     409: onChat('archived'),
   },
 }
@@ -164,7 +170,7 @@ const upload = () => {
 }
 const search = () => ({ query: `How long are events kept? ${fresh()}`, limit: 5, filters: {} })
 
-const added: Make = async (scene) => {
+const existingDocument: Make = async (scene) => {
   const { params, project } = await onKnowledge()(scene)
   const body = documentFields()
   await insertedDocument(scene.server, params!.id, { text: body.text })
@@ -176,7 +182,7 @@ export const aiFixtures = {
   getAiUsage: { make: () => ({}) },
   createChat: chat,
   streamChat: chat,
-  listSessions: { make: ofProject(addSession), own: ownAlone(addSession), others: { 404: ofNoProject } },
+  listSessions: { make: ofProject(addSession), own: ownOnly(addSession), others: { 404: ofNoProject } },
   createSession: {
     make: onProject(sessionFields),
     own: () => ({ body: sessionFields() }),
@@ -220,7 +226,7 @@ export const aiFixtures = {
   },
   listKnowledgeBases: {
     make: ofProject(addKnowledge),
-    own: ownAlone(addKnowledge),
+    own: ownOnly(addKnowledge),
     others: { 404: ofNoProject },
   },
   createKnowledgeBase: {
@@ -246,7 +252,7 @@ export const aiFixtures = {
     form: onKnowledge(upload),
     own: onKnowledge(documentFields, 'own'),
     success: 201,
-    others: { 200: added, 409: onKnowledge(documentFields, 'archived') },
+    others: { 200: existingDocument, 409: onKnowledge(documentFields, 'archived') },
   },
   getDocument: { make: onDocument(), own: onDocument(undefined, 'own') },
   updateDocument: {

@@ -538,7 +538,7 @@ export const MessageScalarFieldEnum = {
   position: 'position',
   keyDigest: 'keyDigest',
   bodyHash: 'bodyHash',
-  beatAt: 'beatAt',
+  heartbeatAt: 'heartbeatAt',
   createdAt: 'createdAt'
 } as const
 

@@ -53,7 +53,7 @@ export type MessageMinAggregateOutputType = {
   position: number | null
   keyDigest: runtime.Bytes | null
   bodyHash: runtime.Bytes | null
-  beatAt: Date | null
+  heartbeatAt: Date | null
   createdAt: Date | null
 }
 
@@ -72,7 +72,7 @@ export type MessageMaxAggregateOutputType = {
   position: number | null
   keyDigest: runtime.Bytes | null
   bodyHash: runtime.Bytes | null
-  beatAt: Date | null
+  heartbeatAt: Date | null
   createdAt: Date | null
 }
 
@@ -95,7 +95,7 @@ export type MessageCountAggregateOutputType = {
   position: number
   keyDigest: number
   bodyHash: number
-  beatAt: number
+  heartbeatAt: number
   createdAt: number
   _all: number
 }
@@ -128,7 +128,7 @@ export type MessageMinAggregateInputType = {
   position?: true
   keyDigest?: true
   bodyHash?: true
-  beatAt?: true
+  heartbeatAt?: true
   createdAt?: true
 }
 
@@ -147,7 +147,7 @@ export type MessageMaxAggregateInputType = {
   position?: true
   keyDigest?: true
   bodyHash?: true
-  beatAt?: true
+  heartbeatAt?: true
   createdAt?: true
 }
 
@@ -170,7 +170,7 @@ export type MessageCountAggregateInputType = {
   position?: true
   keyDigest?: true
   bodyHash?: true
-  beatAt?: true
+  heartbeatAt?: true
   createdAt?: true
   _all?: true
 }
@@ -280,7 +280,7 @@ export type MessageGroupByOutputType = {
   position: number
   keyDigest: runtime.Bytes | null
   bodyHash: runtime.Bytes | null
-  beatAt: Date | null
+  heartbeatAt: Date | null
   createdAt: Date
   _count: MessageCountAggregateOutputType | null
   _avg: MessageAvgAggregateOutputType | null
@@ -326,7 +326,7 @@ export type MessageWhereInput = {
   position?: Prisma.IntFilter<"Message"> | number
   keyDigest?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
   bodyHash?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
-  beatAt?: Prisma.DateTimeNullableFilter<"Message"> | Date | string | null
+  heartbeatAt?: Prisma.DateTimeNullableFilter<"Message"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Message"> | Date | string
   session?: Prisma.XOR<Prisma.SessionNullableScalarRelationFilter, Prisma.SessionWhereInput> | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -351,7 +351,7 @@ export type MessageOrderByWithRelationInput = {
   position?: Prisma.SortOrder
   keyDigest?: Prisma.SortOrderInput | Prisma.SortOrder
   bodyHash?: Prisma.SortOrderInput | Prisma.SortOrder
-  beatAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  heartbeatAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   session?: Prisma.SessionOrderByWithRelationInput
   user?: Prisma.UserOrderByWithRelationInput
@@ -379,7 +379,7 @@ export type MessageWhereUniqueInput = Prisma.AtLeast<{
   position?: Prisma.IntFilter<"Message"> | number
   keyDigest?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
   bodyHash?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
-  beatAt?: Prisma.DateTimeNullableFilter<"Message"> | Date | string | null
+  heartbeatAt?: Prisma.DateTimeNullableFilter<"Message"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Message"> | Date | string
   session?: Prisma.XOR<Prisma.SessionNullableScalarRelationFilter, Prisma.SessionWhereInput> | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -404,7 +404,7 @@ export type MessageOrderByWithAggregationInput = {
   position?: Prisma.SortOrder
   keyDigest?: Prisma.SortOrderInput | Prisma.SortOrder
   bodyHash?: Prisma.SortOrderInput | Prisma.SortOrder
-  beatAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  heartbeatAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.MessageCountOrderByAggregateInput
   _avg?: Prisma.MessageAvgOrderByAggregateInput
@@ -435,7 +435,7 @@ export type MessageScalarWhereWithAggregatesInput = {
   position?: Prisma.IntWithAggregatesFilter<"Message"> | number
   keyDigest?: Prisma.BytesNullableWithAggregatesFilter<"Message"> | runtime.Bytes | null
   bodyHash?: Prisma.BytesNullableWithAggregatesFilter<"Message"> | runtime.Bytes | null
-  beatAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Message"> | Date | string | null
+  heartbeatAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Message"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Message"> | Date | string
 }
 
@@ -456,7 +456,7 @@ export type MessageCreateInput = {
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
-  beatAt?: Date | string | null
+  heartbeatAt?: Date | string | null
   createdAt?: Date | string
   session?: Prisma.SessionCreateNestedOneWithoutMessagesInput
   user: Prisma.UserCreateNestedOneWithoutMessagesInput
@@ -481,7 +481,7 @@ export type MessageUncheckedCreateInput = {
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
-  beatAt?: Date | string | null
+  heartbeatAt?: Date | string | null
   createdAt?: Date | string
 }
 
@@ -502,7 +502,7 @@ export type MessageUpdateInput = {
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
-  beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   session?: Prisma.SessionUpdateOneWithoutMessagesNestedInput
   user?: Prisma.UserUpdateOneRequiredWithoutMessagesNestedInput
@@ -527,7 +527,7 @@ export type MessageUncheckedUpdateInput = {
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
-  beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -550,7 +550,7 @@ export type MessageCreateManyInput = {
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
-  beatAt?: Date | string | null
+  heartbeatAt?: Date | string | null
   createdAt?: Date | string
 }
 
@@ -571,7 +571,7 @@ export type MessageUpdateManyMutationInput = {
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
-  beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -594,7 +594,7 @@ export type MessageUncheckedUpdateManyInput = {
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
-  beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -627,7 +627,7 @@ export type MessageCountOrderByAggregateInput = {
   position?: Prisma.SortOrder
   keyDigest?: Prisma.SortOrder
   bodyHash?: Prisma.SortOrder
-  beatAt?: Prisma.SortOrder
+  heartbeatAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -652,7 +652,7 @@ export type MessageMaxOrderByAggregateInput = {
   position?: Prisma.SortOrder
   keyDigest?: Prisma.SortOrder
   bodyHash?: Prisma.SortOrder
-  beatAt?: Prisma.SortOrder
+  heartbeatAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -671,7 +671,7 @@ export type MessageMinOrderByAggregateInput = {
   position?: Prisma.SortOrder
   keyDigest?: Prisma.SortOrder
   bodyHash?: Prisma.SortOrder
-  beatAt?: Prisma.SortOrder
+  heartbeatAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -803,7 +803,7 @@ export type MessageCreateWithoutUserInput = {
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
-  beatAt?: Date | string | null
+  heartbeatAt?: Date | string | null
   createdAt?: Date | string
   session?: Prisma.SessionCreateNestedOneWithoutMessagesInput
 }
@@ -826,7 +826,7 @@ export type MessageUncheckedCreateWithoutUserInput = {
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
-  beatAt?: Date | string | null
+  heartbeatAt?: Date | string | null
   createdAt?: Date | string
 }
 
@@ -878,7 +878,7 @@ export type MessageScalarWhereInput = {
   position?: Prisma.IntFilter<"Message"> | number
   keyDigest?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
   bodyHash?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
-  beatAt?: Prisma.DateTimeNullableFilter<"Message"> | Date | string | null
+  heartbeatAt?: Prisma.DateTimeNullableFilter<"Message"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Message"> | Date | string
 }
 
@@ -899,7 +899,7 @@ export type MessageCreateWithoutSessionInput = {
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
-  beatAt?: Date | string | null
+  heartbeatAt?: Date | string | null
   createdAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutMessagesInput
 }
@@ -922,7 +922,7 @@ export type MessageUncheckedCreateWithoutSessionInput = {
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
-  beatAt?: Date | string | null
+  heartbeatAt?: Date | string | null
   createdAt?: Date | string
 }
 
@@ -970,7 +970,7 @@ export type MessageCreateManyUserInput = {
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
-  beatAt?: Date | string | null
+  heartbeatAt?: Date | string | null
   createdAt?: Date | string
 }
 
@@ -991,7 +991,7 @@ export type MessageUpdateWithoutUserInput = {
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
-  beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   session?: Prisma.SessionUpdateOneWithoutMessagesNestedInput
 }
@@ -1014,7 +1014,7 @@ export type MessageUncheckedUpdateWithoutUserInput = {
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
-  beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1036,7 +1036,7 @@ export type MessageUncheckedUpdateManyWithoutUserInput = {
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
-  beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1058,7 +1058,7 @@ export type MessageCreateManySessionInput = {
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
-  beatAt?: Date | string | null
+  heartbeatAt?: Date | string | null
   createdAt?: Date | string
 }
 
@@ -1079,7 +1079,7 @@ export type MessageUpdateWithoutSessionInput = {
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
-  beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutMessagesNestedInput
 }
@@ -1102,7 +1102,7 @@ export type MessageUncheckedUpdateWithoutSessionInput = {
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
-  beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1124,7 +1124,7 @@ export type MessageUncheckedUpdateManyWithoutSessionInput = {
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
-  beatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1149,7 +1149,7 @@ export type MessageSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   position?: boolean
   keyDigest?: boolean
   bodyHash?: boolean
-  beatAt?: boolean
+  heartbeatAt?: boolean
   createdAt?: boolean
   session?: boolean | Prisma.Message$sessionArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1174,7 +1174,7 @@ export type MessageSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   position?: boolean
   keyDigest?: boolean
   bodyHash?: boolean
-  beatAt?: boolean
+  heartbeatAt?: boolean
   createdAt?: boolean
   session?: boolean | Prisma.Message$sessionArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1199,7 +1199,7 @@ export type MessageSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   position?: boolean
   keyDigest?: boolean
   bodyHash?: boolean
-  beatAt?: boolean
+  heartbeatAt?: boolean
   createdAt?: boolean
   session?: boolean | Prisma.Message$sessionArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1224,11 +1224,11 @@ export type MessageSelectScalar = {
   position?: boolean
   keyDigest?: boolean
   bodyHash?: boolean
-  beatAt?: boolean
+  heartbeatAt?: boolean
   createdAt?: boolean
 }
 
-export type MessageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "sessionId" | "userId" | "apiKeyId" | "role" | "content" | "status" | "model" | "finishReason" | "promptTokens" | "completionTokens" | "citations" | "error" | "metadata" | "spaceIds" | "position" | "keyDigest" | "bodyHash" | "beatAt" | "createdAt", ExtArgs["result"]["message"]>
+export type MessageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "sessionId" | "userId" | "apiKeyId" | "role" | "content" | "status" | "model" | "finishReason" | "promptTokens" | "completionTokens" | "citations" | "error" | "metadata" | "spaceIds" | "position" | "keyDigest" | "bodyHash" | "heartbeatAt" | "createdAt", ExtArgs["result"]["message"]>
 export type MessageInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   session?: boolean | Prisma.Message$sessionArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1284,9 +1284,9 @@ export type $MessagePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     keyDigest: runtime.Bytes | null
     bodyHash: runtime.Bytes | null
     /**
-     * When the process that writes it last said that it does.
+     * The last heartbeat of the process that generates this answer; null once the answer is finished.
      */
-    beatAt: Date | null
+    heartbeatAt: Date | null
     createdAt: Date
   }, ExtArgs["result"]["message"]>
   composites: {}
@@ -1731,7 +1731,7 @@ export interface MessageFieldRefs {
   readonly position: Prisma.FieldRef<"Message", 'Int'>
   readonly keyDigest: Prisma.FieldRef<"Message", 'Bytes'>
   readonly bodyHash: Prisma.FieldRef<"Message", 'Bytes'>
-  readonly beatAt: Prisma.FieldRef<"Message", 'DateTime'>
+  readonly heartbeatAt: Prisma.FieldRef<"Message", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Message", 'DateTime'>
 }
     

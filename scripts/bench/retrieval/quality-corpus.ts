@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { languageOf } from '../../../services/ai/parsing/detect-language.ts'
-import { askedWords } from '../../../services/ai/extractive/query-terms.ts'
-import { quotesOf, type Quote } from '../../../services/ai/extractive/answer.ts'
+import { queryTerms } from '../../../services/ai/extractive/query-terms.ts'
+import { selectQuotes, type Quote } from '../../../services/ai/extractive/answer.ts'
 import { findPassages, searchPassages } from '../../../services/ai/search/search.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import type { Principal } from '../../../services/users/authentication.ts'
@@ -79,7 +79,7 @@ export async function quote(
   question: string,
 ): Promise<Quote[]> {
   const found = await findPassages(db, reader, { knowledgeBaseIds: [base], query: question, limit: 8 })
-  return quotesOf(await askedWords(db, found), found.passages)
+  return selectQuotes(await queryTerms(db, found), found.passages)
 }
 
 export interface Answers {

@@ -1,21 +1,22 @@
-// The numbers of sources in an answer, `[1]` or `[2, 10]`, found while it comes in pieces.
+// Finds citation markers such as `[1]` or `[2, 10]` in a streamed answer. A marker may be split across
+// several pieces.
 
-/** Code units of the longest marker. */
-const longest = 64
+/** UTF-16 code units of the longest marker. */
+const maxMarkerLength = 64
 
-/** @returns what finds the numbers whose bracket closes in the next piece. */
-export function createMarkers(): (piece: string) => number[] {
+/** @returns a function that takes the next piece and returns the numbers of the markers that end in it. */
+export function createCitationMarkerParser(): (piece: string) => number[] {
   let rest = ''
   return (piece) => {
     const text = rest + piece
-    const found: number[] = []
-    let after = 0
+    const numbers: number[] = []
+    let end = 0
     for (const match of text.matchAll(/\[(\d{1,3}(?:\s{0,2},\s{0,2}\d{1,3})*)\]/g)) {
-      found.push(...match[1].split(',').map(Number))
-      after = match.index + match[0].length
+      numbers.push(...match[1].split(',').map(Number))
+      end = match.index + match[0].length
     }
-    const opened = text.lastIndexOf('[')
-    rest = opened < after || text.length - opened > longest ? '' : text.slice(opened)
-    return found
+    const start = text.lastIndexOf('[')
+    rest = start < end || text.length - start > maxMarkerLength ? '' : text.slice(start)
+    return numbers
   }
 }

@@ -1,4 +1,5 @@
-// The end of an answer: kept, counted and told of once, by whoever writes it, or by others where nobody does any more.
+// The end of an answer. One transaction stores the result, counts the token usage and emits the event. The
+// process that generates an answer finishes it; if that process died, any other process may finish it.
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
@@ -6,52 +7,65 @@ import { ApiError, unavailable } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { messageById, type OwnedMessage, type StoredCitation } from './messages.ts'
-import type { Draft } from './stream-events.ts'
+import type { AnswerContent } from './stream-events.ts'
 import { countTokens } from './token-estimate.ts'
-import type { Upstreams } from '../providers/providers.ts'
+import type { Providers } from '../providers/providers.ts'
 import { addUsage, costOf } from './usage.ts'
 
-/** Seconds after which a message that nobody says to be writing is given up. */
-export const patience = 30
+/** Seconds without a heartbeat after which the process that generates an answer counts as dead. */
+export const heartbeatTimeoutSeconds = 30
 
-export interface EndingServices {
+const lastTimelyHeartbeat = `now() - interval '${heartbeatTimeoutSeconds} seconds'`
+/**
+ * SQL condition: the process that generates the message is alive. `column` may have the alias of the table.
+ */
+export const isAlive = (column = 'heartbeat_at'): string => `${column} > ${lastTimelyHeartbeat}`
+/** SQL condition: the process that generated the message is dead. */
+export const isStale = (column = 'heartbeat_at'): string => `${column} < ${lastTimelyHeartbeat}`
+
+export interface FinishServices {
   events: Emitter
-  upstreams: Pick<Upstreams, 'priceOf'>
+  providers: Pick<Providers, 'priceOf'>
 }
+
+export type FinishReason = components['schemas']['FinishReason']
 
 export interface Outcome {
   status: components['schemas']['MessageStatus']
-  finishReason: components['schemas']['FinishReason']
+  finishReason: FinishReason
   promptTokens: number
   completionTokens: number
   error: ApiError | null
 }
 
-/** How an answer ended. */
-export interface Conclusion extends Outcome, Draft {
+export interface FinishedAnswer extends Outcome, AnswerContent {
   id: string
   model: string
   principal: Pick<Principal, 'userId' | 'projectIds'> & { keyId: string | null }
-  /** Whether a repetition of the request gets this; what failed is never remembered. */
-  remember: boolean
+  /**
+   * Whether a request with the same Idempotency-Key gets this answer. A failed answer never keeps its key.
+   */
+  keepIdempotencyKey: boolean
 }
 
-const close = statement<{ session_id: string | null }>(`
-  UPDATE ai_messages SET status = $2::"MessageStatus", finish_reason = $3, prompt_tokens = $4, completion_tokens = $5, content = $6, citations = $7::jsonb, error = $8::jsonb,
-    beat_at = NULL, key_digest = CASE WHEN $9 THEN key_digest END
+const storeResult = statement<{ session_id: string | null }>(`
+  UPDATE ai_messages SET status = $2::"MessageStatus", finish_reason = $3, prompt_tokens = $4,
+    completion_tokens = $5, content = $6, citations = $7::jsonb, error = $8::jsonb, heartbeat_at = NULL,
+    key_digest = CASE WHEN $9 THEN key_digest END
   WHERE id = $1 AND status = 'in_progress' RETURNING session_id`)
-const count = statement(`
-  UPDATE ai_sessions SET prompt_tokens = prompt_tokens + $2, completion_tokens = completion_tokens + $3, last_message_at = now(), updated_at = now() WHERE id = $1`)
+const addSessionUsage = statement(`
+  UPDATE ai_sessions SET prompt_tokens = prompt_tokens + $2, completion_tokens = completion_tokens + $3,
+    last_message_at = now(), updated_at = now()
+  WHERE id = $1`)
 
-/** @returns the message, or null where it is gone or was ended by somebody else. */
-export async function conclude(
+/** @returns the finished message, or null if it was deleted or is already finished. */
+export async function finishMessage(
   tx: Db,
-  { events, upstreams }: EndingServices,
-  { id, model, principal, content, citations, remember, ...outcome }: Conclusion,
+  { events, providers }: FinishServices,
+  { id, model, principal, content, citations, keepIdempotencyKey, ...outcome }: FinishedAnswer,
 ): Promise<OwnedMessage | null> {
   const { status, finishReason, promptTokens, completionTokens, error } = outcome
-  const failure = error === null ? null : JSON.stringify({ code: error.code, message: error.message })
-  const [row] = await tx.sql(close, [
+  const [row] = await tx.sql(storeResult, [
     id,
     status,
     finishReason,
@@ -59,16 +73,16 @@ export async function conclude(
     completionTokens,
     content,
     JSON.stringify(citations),
-    failure,
-    remember && status !== 'failed',
+    error === null ? null : JSON.stringify({ code: error.code, message: error.message }),
+    keepIdempotencyKey && status !== 'failed',
   ])
   if (row === undefined) return null
-  if (row.session_id !== null) await tx.sql(count, [row.session_id, promptTokens, completionTokens])
+  if (row.session_id !== null) await tx.sql(addSessionUsage, [row.session_id, promptTokens, completionTokens])
   if (principal.keyId !== null)
     await addUsage(tx, principal.keyId, {
       promptTokens,
       completionTokens,
-      costMicros: costOf(outcome, upstreams.priceOf(model)),
+      costMicros: costOf(outcome, providers.priceOf(model)),
     })
   const message = (await messageById(tx, id, principal))!
   const type =
@@ -77,7 +91,7 @@ export async function conclude(
   return message
 }
 
-const unwritten = statement<{
+const lockUnfinished = statement<{
   user_id: string
   api_key_id: string | null
   model: string
@@ -85,18 +99,22 @@ const unwritten = statement<{
   content: string
   citations: StoredCitation[]
 }>(`
-  SELECT user_id, api_key_id, model, prompt_tokens, content, citations FROM ai_messages WHERE id = $1 AND status = 'in_progress' FOR NO KEY UPDATE`)
+  SELECT user_id, api_key_id, model, prompt_tokens, content, citations
+  FROM ai_messages WHERE id = $1 AND status = 'in_progress' FOR NO KEY UPDATE`)
 
-/** Ends a message with what is kept of it. Whoever still writes it finds it ended. */
-export async function endUnwritten(
+/**
+ * Finishes a message with the content that is stored so far. If a process still generates it, that process
+ * notices at its next save and stops.
+ */
+export async function finishWithStoredContent(
   tx: Db,
-  services: EndingServices,
+  services: FinishServices,
   { id, status }: { id: string; status: 'failed' | 'cancelled' },
 ): Promise<void> {
-  const [row] = await tx.sql(unwritten, [id])
+  const [row] = await tx.sql(lockUnfinished, [id])
   if (row === undefined) return
   const { user_id: userId, api_key_id: keyId, model, prompt_tokens: promptTokens, content, citations } = row
-  await conclude(tx, services, {
+  await finishMessage(tx, services, {
     id,
     model,
     principal: { userId, projectIds: null, keyId },
@@ -106,23 +124,34 @@ export async function endUnwritten(
     finishReason: null,
     promptTokens,
     completionTokens: countTokens(content),
-    remember: true,
-    error: status === 'failed' ? unavailable('The server stopped in the middle of this answer.') : null,
+    keepIdempotencyKey: true,
+    error: status === 'failed' ? unavailable('The server stopped before the end of this answer.') : null,
   })
 }
 
-const silent = statement<{ id: string }>(`
-  SELECT id FROM ai_messages WHERE status = 'in_progress' AND beat_at < now() - interval '${patience} seconds' AND ($1::text IS NULL OR id = $1) LIMIT 100`)
+/** How many stale messages one call of `failStaleMessages` finishes at most. */
+export const staleBatchSize = 100
 
-/** Ends as failed what nobody writes any more, because its process died: all of them, or the one of that id. @returns how many. */
-export async function endSilent(tx: Db, services: EndingServices, id: string | null = null): Promise<number> {
-  const rows = await tx.sql(silent, [id])
-  for (const { id } of rows) await endUnwritten(tx, services, { id, status: 'failed' })
+const findStale = statement<{ id: string }>(`
+  SELECT id FROM ai_messages
+  WHERE status = 'in_progress' AND ${isStale()} AND ($1::text IS NULL OR id = $1) LIMIT ${staleBatchSize}`)
+
+/**
+ * Finishes messages whose process died as `failed`: all of them, or only the message with the given id.
+ * @returns how many messages it finished.
+ */
+export async function failStaleMessages(
+  tx: Db,
+  services: FinishServices,
+  id: string | null = null,
+): Promise<number> {
+  const rows = await tx.sql(findStale, [id])
+  for (const { id } of rows) await finishWithStoredContent(tx, services, { id, status: 'failed' })
   return rows.length
 }
 
-/** What an answer failed with; null where it did not. */
-export function failureOf(message: OwnedMessage): ApiError | null {
+/** The error of a failed answer; null for any other message. */
+export function errorOfMessage(message: OwnedMessage): ApiError | null {
   if (message.status !== 'failed') return null
   const { code, message: text } = message.error ?? { code: 'UNAVAILABLE', message: 'The answer failed.' }
   return new ApiError(

@@ -1,26 +1,26 @@
-// What is left over of chats: answers whose process died, those that were asked for without a session, the sessions of deleted
-// users, and what keys used long ago.
+// Retention of chats: finishes answers whose process died, and deletes answers without a session after a day,
+// the sessions of deleted users, and the usage of API keys after 400 days.
 import type { RetentionTask } from '../../../infra/jobs/retention.ts'
 import { removing } from '../../../infra/database/batch-delete.ts'
-import { endSilent, type EndingServices } from './finish-answer.ts'
+import { failStaleMessages, staleBatchSize, type FinishServices } from './finish-answer.ts'
 
-/** What is done at once. */
-const most = { answers: 100, messages: 2_000, sessions: 50, days: 2_000 }
+const batchSize = { messages: 2_000, sessions: 50, days: 2_000 }
 
-const unstored =
-  "SELECT id FROM ai_messages WHERE session_id IS NULL AND status <> 'in_progress' AND created_at < now() - interval '24 hours' LIMIT $1"
-const ofDeletedUsers =
-  "SELECT s.id FROM users u JOIN ai_sessions s ON s.space_id = u.id WHERE u.status = 'deleted' LIMIT $1"
-const longAgo = "SELECT ctid FROM ai_usage WHERE day < now() - interval '400 days' LIMIT $1"
+const messagesWithoutSession = `
+  SELECT id FROM ai_messages
+  WHERE session_id IS NULL AND status <> 'in_progress' AND created_at < now() - interval '24 hours' LIMIT $1`
+const sessionsOfDeletedUsers = `
+  SELECT s.id FROM users u JOIN ai_sessions s ON s.space_id = u.id WHERE u.status = 'deleted' LIMIT $1`
+const oldUsage = "SELECT ctid FROM ai_usage WHERE day < now() - interval '400 days' LIMIT $1"
 
-/** What somebody may wait for. */
-export function staleAnswerTasks({ events, upstreams }: EndingServices): RetentionTask[] {
+/** Runs every minute, because a client may be waiting for the end of its answer. */
+export function staleAnswerTasks({ events, providers }: FinishServices): RetentionTask[] {
   return [
     {
-      name: 'answers that nobody writes',
+      name: 'answers without a live process',
       async step(db) {
-        const removed = await db.transaction((tx) => endSilent(tx, { events, upstreams }))
-        return { removed, more: removed === most.answers }
+        const removed = await db.transaction((tx) => failStaleMessages(tx, { events, providers }))
+        return { removed, more: removed === staleBatchSize }
       },
     },
   ]
@@ -28,8 +28,17 @@ export function staleAnswerTasks({ events, upstreams }: EndingServices): Retenti
 
 export function chatRetentionTasks(): RetentionTask[] {
   return [
-    { name: 'answers without a session', step: removing('ai_messages', unstored, most.messages) },
-    { name: 'sessions of deleted users', step: removing('ai_sessions', ofDeletedUsers, most.sessions) },
-    { name: 'usage of long ago', step: removing('ai_usage', longAgo, most.days, { key: 'ctid' }) },
+    {
+      name: 'answers without a session',
+      step: removing('ai_messages', messagesWithoutSession, batchSize.messages),
+    },
+    {
+      name: 'sessions of deleted users',
+      step: removing('ai_sessions', sessionsOfDeletedUsers, batchSize.sessions),
+    },
+    {
+      name: 'usage older than 400 days',
+      step: removing('ai_usage', oldUsage, batchSize.days, { key: 'ctid' }),
+    },
   ]
 }

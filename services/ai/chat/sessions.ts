@@ -1,25 +1,29 @@
-// Sessions as the API shows them, and the statements behind them.
+// Chat sessions as the API returns them, and their statements.
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { statement, statementOf } from '../../../infra/database/statements.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
-import { containing, offsetOf, pageOfRows, type Page } from '../../../infra/database/pagination.ts'
+import { containing, listPage, type Page } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { accessColumns, requireAccess, type WorkspaceResource } from '../../projects/resource-access.ts'
 
 export type Session = components['schemas']['Session']
 
-/** Tokens as the API shows them, of two columns. */
+/** The column `usage` from the two token counts of a row. */
 export function usageColumn(alias: string): string {
-  return `jsonb_build_object('prompt_tokens', ${alias}.prompt_tokens, 'completion_tokens', ${alias}.completion_tokens,
+  return `jsonb_build_object('prompt_tokens', ${alias}.prompt_tokens,
+    'completion_tokens', ${alias}.completion_tokens,
     'total_tokens', ${alias}.prompt_tokens + ${alias}.completion_tokens) AS usage`
 }
 
-// A knowledge base that is deleted is in no session any more.
+// The join leaves out deleted knowledge bases.
 const sessionColumns = `s.id, s.project_id, s.title, s.model, s.system_prompt,
-  ARRAY(SELECT k.id FROM unnest(s.knowledge_base_ids) WITH ORDINALITY AS named (id, n) JOIN knowledge_bases k ON k.id = named.id ORDER BY n) AS knowledge_base_ids,
-  s.status::text, s.message_count, s.last_message_at, ${usageColumn('s')}, s.metadata, s.created_at, s.updated_at`
+  ARRAY(
+    SELECT k.id FROM unnest(s.knowledge_base_ids) WITH ORDINALITY AS named (id, n)
+      JOIN knowledge_bases k ON k.id = named.id ORDER BY n) AS knowledge_base_ids,
+  s.status::text, s.message_count, s.last_message_at, ${usageColumn('s')}, s.metadata,
+  s.created_at, s.updated_at`
 
 const read = (lock: boolean) =>
   `SELECT ${sessionColumns}, ${accessColumns('s', '$2', { lock })} FROM ai_sessions s WHERE s.id = $1`
@@ -32,12 +36,12 @@ interface SessionRequest {
   principal: Principal
 }
 
-/** A session with whose it is. */
+/** A session with its owner. */
 export type OwnedSession = Session & { owner_id: string }
 
 /**
- * The session of the request, when the caller may do with it what the operation does. One statement; `lock` holds it against
- * other writers.
+ * The session of the request, in one statement. Throws 403, 404 or 409 if the operation is not allowed on it.
+ * `lock` locks the row against other writers.
  */
 export async function openSession(
   db: Db,
@@ -54,8 +58,7 @@ export async function openSession(
   return session
 }
 
-/** The session as the API shows it. */
-export function shownSession({ owner_id: _owner, ...session }: OwnedSession): Session {
+export function toSession({ owner_id: _owner, ...session }: OwnedSession): Session {
   return session
 }
 
@@ -78,7 +81,8 @@ export interface NewSession {
 
 const insert = statement<Session>(`
   WITH s AS (
-    INSERT INTO ai_sessions (id, project_id, owner_id, space_id, title, model, system_prompt, knowledge_base_ids, metadata, created_at, updated_at)
+    INSERT INTO ai_sessions (id, project_id, owner_id, space_id, title, model, system_prompt,
+      knowledge_base_ids, metadata, created_at, updated_at)
     VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6, $7, $8, $9, $9) RETURNING *
   ) SELECT ${sessionColumns} FROM s`)
 
@@ -116,21 +120,40 @@ export interface SessionListQuery {
   q?: string
 }
 
-// TypeIDs sort by creation.
-const sortKeys = { created_at: 's.id', updated_at: 's.updated_at' }
-
-/** A page of the sessions of a space: one statement, total included. */
-export async function listSessions(db: Db, spaceId: string, query: SessionListQuery): Promise<Page<Session>> {
-  const values: unknown[] = [spaceId]
+/** One page of the sessions of a workspace with the total, in one statement. */
+export async function listSessions(
+  db: Db,
+  workspaceId: string,
+  query: SessionListQuery,
+): Promise<Page<Session>> {
+  const values: unknown[] = [workspaceId]
   const value = (v: unknown): string => `$${values.push(v)}`
   const filters = ['s.space_id = $1']
   if (query.status !== undefined) filters.push(`s.status = ${value(query.status)}::"SessionStatus"`)
   if (query.q !== undefined) filters.push(`lower(s.title) LIKE lower(${value(containing(query.q))})`)
-  const where = filters.join(' AND ')
-  const direction = query.order === 'asc' ? 'ASC' : 'DESC'
-  const key = sortKeys[query.sort]
-  const order = key === 's.id' ? `s.id ${direction}` : `${key} ${direction}, s.id ${direction}`
-  const text = `SELECT t.total::int, x.* FROM (SELECT count(*) AS total FROM ai_sessions s WHERE ${where}) t
-    LEFT JOIN LATERAL (SELECT ${sessionColumns} FROM ai_sessions s WHERE ${where} ORDER BY ${order} LIMIT ${value(query.limit)} OFFSET ${value(offsetOf(query))}) x ON true`
-  return pageOfRows(await db.sql(statementOf<Session & { total: number }>(text), values), query)
+  // Ids sort by creation time.
+  const key = query.sort === 'created_at' ? 's.id' : 's.updated_at'
+  return await listPage<Session>(
+    db,
+    { from: 'ai_sessions s', columns: sessionColumns, filters, values, key, id: 's.id' },
+    query,
+  )
+}
+
+const maxTitleLength = 80
+
+/** A title for a session: the first sentence of its first question, cut at a word after 80 characters. */
+export function titleFrom(question: string): string {
+  const line =
+    question
+      .trim()
+      .split('\n')[0]
+      .replace(/^[#>*\-\s]+/, '')
+      .trim() || question.trim()
+  const [{ segment }] = new Intl.Segmenter('und', { granularity: 'sentence' }).segment(line)
+  const sentence = segment.trim()
+  if (sentence.length <= maxTitleLength) return sentence
+  const cut = sentence.slice(0, maxTitleLength).toWellFormed()
+  const space = cut.lastIndexOf(' ')
+  return `${(space > maxTitleLength / 2 ? cut.slice(0, space) : cut).replace(/�$/, '')}…`
 }

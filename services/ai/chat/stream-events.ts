@@ -1,23 +1,26 @@
-// An answer as the events of its stream. Their ids are places in it: the one before an event is 1, then one for each UTF-16
-// code unit of the content and for each citation, in the order in which they came. So whoever comes back with the last id it has
-// seen is told the rest from what is stored, however it was cut into events before.
+// An answer as server-sent events, and the ids that make a stream resumable.
+//
+// The id of an event is an offset: the position in the answer at which the event ends. `message.created` has
+// the id 1. After it, each UTF-16 code unit of the content and each citation count 1, in the order in which
+// they arrived. The end of the answer is one more. The offsets follow from the stored content and citations
+// alone, so `Last-Event-ID` resumes at any offset, even if the text was split into other events the first
+// time.
 import type { StreamEvents } from '../../../generated/operations.ts'
 import type { SentEvent } from '../../../infra/contract/operation.ts'
 import type { StoredCitation } from './messages.ts'
 
-export type Told = SentEvent<StreamEvents['streamMessage']>
+export type AnswerEvent = SentEvent<StreamEvents['streamMessage']>
 
-/** What is stored of an answer. */
-export interface Draft {
+/** The content and the citations of an answer, as they are stored. */
+export interface AnswerContent {
   content: string
   citations: StoredCitation[]
 }
 
-/** A piece of the content, or a citation; `end` is the place of its last unit. Parts are only ever added. */
+/** A piece of text or a citation. `end` is the offset of its last unit. Lists of parts only grow. */
 export type Part = { end: number; text: string } | { end: number; citation: StoredCitation }
 
-/** The parts of what is stored. */
-export function partsOf({ content, citations }: Draft): Part[] {
+export function partsOf({ content, citations }: AnswerContent): Part[] {
   const parts: Part[] = []
   let start = 0
   const addText = (end: number): void => {
@@ -32,36 +35,39 @@ export function partsOf({ content, citations }: Draft): Part[] {
   return parts
 }
 
-/** The place behind all of it. */
+/** The offset of the last unit of all parts. */
 export function endOf(parts: Part[]): number {
   return parts.at(-1)?.end ?? 1
 }
 
-/** The text and citations that are there when it is called, after the place `after`, which is at least 1; text comes in one piece as far as it goes. */
-export function storyAfter(parts: Part[], after: number): Array<Told & { id: string }> {
-  const told: Array<Told & { id: string }> = []
+/**
+ * The events of the parts behind the offset `after`, which is at least 1. Adjacent pieces of text become one
+ * event.
+ */
+export function eventsAfter(parts: Part[], after: number): Array<AnswerEvent & { id: string }> {
+  const events: Array<AnswerEvent & { id: string }> = []
   let texts: string[] = []
   let end = after
-  const flush = (): void => {
+  const flushText = (): void => {
     if (texts.length > 0)
-      told.push({ event: 'message.delta', id: String(end), data: { delta: texts.join('') } })
+      events.push({ event: 'message.delta', id: String(end), data: { delta: texts.join('') } })
     texts = []
   }
-  for (let i = firstAfter(parts, after); i < parts.length; i++) {
+  for (let i = firstIndexAfter(parts, after); i < parts.length; i++) {
     const part = parts[i]
     if ('text' in part) texts.push(part.text.slice(Math.max(0, after - (part.end - part.text.length))))
     else {
-      flush()
-      told.push({ event: 'citation.added', id: String(part.end), data: shown(part.citation) })
+      flushText()
+      events.push({ event: 'citation.added', id: String(part.end), data: toCitation(part.citation) })
     }
     end = part.end
   }
-  flush()
-  return told
+  flushText()
+  return events
 }
 
-/** The index of the first part that ends behind the place. */
-function firstAfter(parts: Part[], after: number): number {
+/** The index of the first part that ends behind the offset, by binary search. */
+function firstIndexAfter(parts: Part[], after: number): number {
   let [low, high] = [0, parts.length]
   while (low < high) {
     const middle = (low + high) >> 1
@@ -71,6 +77,6 @@ function firstAfter(parts: Part[], after: number): number {
   return low
 }
 
-function shown({ revision: _revision, at: _at, space_id: _space, ...citation }: StoredCitation) {
+function toCitation({ revision: _revision, at: _at, space_id: _space, ...citation }: StoredCitation) {
   return { ...citation, stale: false }
 }

@@ -1,44 +1,53 @@
-// Telling an answer to whoever follows it: as it is written here, or as it is kept, where another process writes it or it is over.
+// Streams one answer to one client. `live` reads from the memory of the process that generates the answer;
+// `stored` polls the row of the message, for an answer that is finished or that another process generates.
+//
+// - Both start behind the offset that the client names in `Last-Event-ID` (0 for a new client) and end with
+//   `message.completed` or `error`.
+// - The generators yield only when the client has taken the previous events (app/http/sse.ts), so a slow
+//   client never slows the generation and needs no buffer: its next event contains all the text that arrived
+//   meanwhile.
+// - A client that disconnects ends its generator. Removing the last follower stops the generation
+//   (generation.ts).
+// - The permission to read the message is checked again every 10 seconds.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { ApiError, notFound } from '../../../infra/errors.ts'
 import type { Principal, Principals } from '../../users/authentication.ts'
-import { endSilent, failureOf, patience, type EndingServices } from './finish-answer.ts'
+import { errorOfMessage, failStaleMessages, isAlive, type FinishServices } from './finish-answer.ts'
+import type { FinalAnswer, LiveAnswer } from './live-answer.ts'
 import {
   messageById,
   openMessage,
-  responseOf,
-  shownMessage,
+  toChatResponse,
+  toMessage,
   type OwnedMessage,
   type StoredCitation,
 } from './messages.ts'
-import { endOf, partsOf, storyAfter, type Part, type Told } from './stream-events.ts'
+import { endOf, eventsAfter, partsOf, type AnswerEvent } from './stream-events.ts'
 
-/** The request of who follows. */
-export interface Following {
+/** The request of the client that follows an answer. */
+export interface FollowRequest {
   id: string
   principal: Principal
 }
 
-/** What who follows an answer does with it. */
-const reading = { id: 'streamMessage', projectAccess: { role: 'viewer' } }
-/** Without a message and an error it is gone, or somebody else has ended it. */
-export interface End {
-  message: OwnedMessage | null
-  error: ApiError | null
+export interface Subscription {
+  request: FollowRequest
+  message: OwnedMessage
+  /** The offset of the last event that the client has seen. */
+  after: number
+  disconnected: AbortSignal
 }
 
-/** An answer as it is written in this process. */
-export interface Live {
-  readonly parts: Part[]
-  /** Resolved, and made anew, with every change. */
-  readonly changed: PromiseWithResolvers<void>
-  readonly ended: End | null
-}
+/** Milliseconds between two reads of the row. */
+const pollInterval = 500
 
-/** What a message is before anything of it is written. */
-const nothingYet = {
+/** The operation whose permission a follower needs. */
+const readOperation = { id: 'streamMessage', projectAccess: { role: 'viewer' } }
+
+/** The fields of a message before its generation starts, for the event `message.created`. */
+const emptyAnswer = {
   status: 'in_progress' as const,
   content: '',
   citations: [],
@@ -47,165 +56,189 @@ const nothingYet = {
   error: null,
 }
 
-// What it is that is kept, without reading it.
-const state = statement<{ status: string; alive: boolean; size: number }>(`
-  SELECT status::text, octet_length(content) + jsonb_array_length(citations) AS size, coalesce(beat_at > now() - interval '${patience} seconds', false) AS alive
+// The state of the row without its content, which may be large.
+const readState = statement<{ status: string; alive: boolean; size: number }>(`
+  SELECT status::text, octet_length(content) + jsonb_array_length(citations) AS size,
+    coalesce(${isAlive()}, false) AS alive
   FROM ai_messages WHERE id = $1`)
-const stored = statement<{ content: string; citations: StoredCitation[] }>(
+const readContent = statement<{ content: string; citations: StoredCitation[] }>(
   'SELECT content, citations FROM ai_messages WHERE id = $1',
 )
 
-export interface Tellings {
-  /** What is written here, and its end. `leave` is called when nobody listens any more. */
-  live(
-    live: Live,
-    request: Following,
-    message: OwnedMessage,
-    after: number,
-    gone: AbortSignal,
-    leave: () => void,
-  ): AsyncGenerator<Told>
-  /** What is kept, and what is added to it, and its end. */
-  stored(request: Following, message: OwnedMessage, after: number, gone: AbortSignal): AsyncGenerator<Told>
-}
-
-export interface TellingsOptions extends EndingServices {
+export interface AnswerStreamsOptions extends FinishServices {
   database: Database
   principals: Pick<Principals, 'refresh'>
-  /** Milliseconds after which it is asked again whether somebody may follow. */
+  /** Milliseconds after which the permission of a follower is checked again. */
   recheck: number
 }
 
-export function createTellings({ database, principals, recheck, ...ending }: TellingsOptions): Tellings {
-  return { live: followHere, stored: followStored }
+export class AnswerStreams {
+  readonly #options: AnswerStreamsOptions
 
-  async function* followHere(
-    live: Live,
-    request: Following,
-    message: OwnedMessage,
-    after: number,
-    gone: AbortSignal,
-    leave: () => void,
-  ): AsyncGenerator<Told> {
-    const refusal = createWatch(request, message.id)
-    let nudge = Promise.withResolvers<void>()
-    const wake = (): void => nudge.resolve()
-    gone.addEventListener('abort', wake)
-    const timer = setInterval(wake, recheck)
+  constructor(options: AnswerStreamsOptions) {
+    this.#options = options
+  }
+
+  /** The events of an answer that this process generates. Calls `removeFollower` at the end. */
+  async *live(
+    answer: LiveAnswer,
+    { request, message, after, disconnected }: Subscription,
+    removeFollower: () => void,
+  ): AsyncGenerator<AnswerEvent> {
+    const access = this.#accessCheck(request, message.id)
+    let wakeUp = Promise.withResolvers<void>()
+    const wake = (): void => wakeUp.resolve()
+    disconnected.addEventListener('abort', wake)
+    const timer = setInterval(wake, this.#options.recheck)
     timer.unref()
     try {
-      // All that was ever told of it is here: nobody has seen more.
-      let place = Math.min(after, endOf(live.parts))
-      if (place < 1) {
-        yield { event: 'message.created', id: '1', data: shownMessage(message) }
-        place = 1
+      // A client cannot have seen more than there is: all events of this answer came from this process.
+      let offset = Math.min(after, endOf(answer.parts))
+      if (offset < 1) {
+        yield { event: 'message.created', id: '1', data: toMessage(message) }
+        offset = 1
       }
       for (;;) {
-        const refused = await refusal()
-        if (refused !== null) return yield failed(request, refused, place)
-        const { promise } = live.changed
-        const { ended } = live
-        for (const told of storyAfter(live.parts, place)) {
-          yield told
-          place = Number(told.id)
+        const refusal = await access.check()
+        if (refusal !== null) return yield errorEvent(request, refusal, offset)
+        // Read both before the events, so that no change after them is missed.
+        const { changed, final } = answer
+        for (const event of eventsAfter(answer.parts, offset)) {
+          yield event
+          offset = Number(event.id)
         }
-        if (ended !== null) return yield await lastOf(request, message.id, ended, place)
-        if (place === endOf(live.parts)) await Promise.race([promise, nudge.promise])
-        if (gone.aborted) return
-        nudge = Promise.withResolvers()
+        if (final !== null) return yield await this.#lastEvent(request, message.id, final, offset)
+        if (offset === endOf(answer.parts)) await Promise.race([changed, wakeUp.promise])
+        if (disconnected.aborted) return
+        wakeUp = Promise.withResolvers()
       }
     } finally {
       clearInterval(timer)
-      gone.removeEventListener('abort', wake)
-      leave()
+      disconnected.removeEventListener('abort', wake)
+      removeFollower()
     }
   }
 
-  async function* followStored(
-    request: Following,
-    message: OwnedMessage,
-    after: number,
-    gone: AbortSignal,
-  ): AsyncGenerator<Told> {
-    const refusal = createWatch(request, message.id)
-    let place = after
-    if (place < 1) {
-      yield { event: 'message.created', id: '1', data: { ...shownMessage(message), ...nothingYet } }
-      place = 1
+  /** The events of an answer from its row: what is stored, then what another process adds, then the end. */
+  async *stored({ request, message, after, disconnected }: Subscription): AsyncGenerator<AnswerEvent> {
+    const { database } = this.#options
+    const access = this.#accessCheck(request, message.id)
+    let offset = after
+    if (offset < 1) {
+      yield { event: 'message.created', id: '1', data: { ...toMessage(message), ...emptyAnswer } }
+      offset = 1
     }
-    let told = -1
-    while (!gone.aborted) {
-      const [row] = await database.sql(state, [message.id])
-      const over = row?.status !== 'in_progress'
-      const grown = row !== undefined && row.size !== told
-      const now = over || grown ? await messageById(database, message.id, request.principal) : message
-      const refused =
-        row === undefined || now === undefined ? notFound('message', message.id) : await refusal()
-      if (row === undefined || now === undefined || refused !== null)
-        return yield failed(request, refused!, place)
-      if (over || grown) {
-        const [kept] = await database.sql(stored, [message.id])
-        if (kept === undefined) continue
-        const readable = new Set(
-          now.citations.map(({ chunk_id: chunk, start_index: start }) => `${chunk} ${start}`),
-        )
-        const parts = partsOf(kept)
-        for (const piece of storyAfter(parts, place)) {
-          place = Number(piece.id)
-          if (piece.event !== 'citation.added') yield piece
-          else if (readable.has(`${piece.data.chunk_id} ${piece.data.start_index}`)) yield piece
+    let sentSize = -1
+    while (!disconnected.aborted) {
+      const [state] = await database.sql(readState, [message.id])
+      const isFinished = state?.status !== 'in_progress'
+      const hasGrown = state !== undefined && state.size !== sentSize
+      const current =
+        isFinished || hasGrown ? await messageById(database, message.id, request.principal) : message
+      if (state === undefined || current === undefined)
+        return yield errorEvent(request, notFound('message', message.id), offset)
+      const refusal = await access.check()
+      if (refusal !== null) return yield errorEvent(request, refusal, offset)
+      if (isFinished || hasGrown) {
+        const [stored] = await database.sql(readContent, [message.id])
+        if (stored === undefined) continue
+        const parts = partsOf(stored)
+        for (const event of eventsAfter(parts, offset)) {
+          offset = Number(event.id)
+          if (isReadable(event, current)) yield event
         }
-        told = row.size
-        if (over) {
-          // Who has seen the end is told nothing more.
-          if (place !== endOf(parts) + 1)
-            yield await lastOf(request, message.id, { message: now, error: failureOf(now) }, endOf(parts))
+        sentSize = state.size
+        if (isFinished) {
+          const end = endOf(parts)
+          // A client that has seen the last event gets no more.
+          if (offset !== end + 1) {
+            const final = { message: current, error: errorOfMessage(current) }
+            yield await this.#lastEvent(request, message.id, final, end)
+          }
           return
         }
       }
-      if (!row.alive)
-        await database.transaction(async (tx) => {
-          await endSilent(tx, ending, message.id)
-        })
-      else await sleep(500, undefined, { signal: gone }).catch(() => {})
+      if (state.alive) await sleep(pollInterval, undefined, { signal: disconnected }).catch(() => {})
+      else await this.#failStale(message.id)
     }
   }
 
-  /** What an answer ends with, for who was told of it up to the place. */
-  async function lastOf(request: Following, id: string, end: End, place: number): Promise<Told> {
-    let { message, error } = end
+  async #failStale(id: string): Promise<void> {
+    await this.#options.database.transaction(async (tx) => {
+      await failStaleMessages(tx, this.#options, id)
+    })
+  }
+
+  /** `message.completed` or `error`, for a client that has seen everything up to the offset. */
+  async #lastEvent(
+    request: FollowRequest,
+    id: string,
+    final: FinalAnswer,
+    offset: number,
+  ): Promise<AnswerEvent> {
+    let { message, error } = final
     if (message === null && error === null) {
-      message = (await messageById(database, id, request.principal)) ?? null
-      error = message === null ? notFound('message', id) : failureOf(message)
+      message = (await messageById(this.#options.database, id, request.principal)) ?? null
+      error = message === null ? notFound('message', id) : errorOfMessage(message)
     }
-    if (error !== null) return failed(request, error, place)
-    return { event: 'message.completed', id: String(place + 1), data: responseOf(message!) }
+    if (error !== null) return errorEvent(request, error, offset)
+    return { event: 'message.completed', id: String(offset + 1), data: toChatResponse(message!) }
   }
 
-  function failed(request: Following, { code, message, details }: ApiError, place: number): Told {
-    return {
-      event: 'error',
-      id: String(place + 1),
-      data: { error: { code, message, details: { ...details, request_id: request.id } } },
-    }
+  #accessCheck(request: FollowRequest, id: string): AccessCheck {
+    return new AccessCheck(this.#options, request, id)
+  }
+}
+
+/** Checks from time to time whether the caller may still read a message. */
+class AccessCheck {
+  readonly #options: AnswerStreamsOptions
+  readonly #messageId: string
+  #principal: Principal
+  #checkedAt = performance.now()
+
+  constructor(options: AnswerStreamsOptions, { principal }: FollowRequest, messageId: string) {
+    this.#options = options
+    this.#principal = principal
+    this.#messageId = messageId
   }
 
-  /** @returns what asks, once in a while, whether the caller may still read the message, and says why not. */
-  function createWatch(request: Following, id: string): () => Promise<ApiError | null> {
-    let { principal } = request
-    let looked = performance.now()
-    return async () => {
-      if (performance.now() - looked < recheck) return null
-      looked = performance.now()
-      try {
-        principal = await principals.refresh(principal)
-        await openMessage(database, { operation: reading, params: { id }, principal })
-        return null
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error
-        // Without the database nobody knows.
-        return error.status === 503 ? null : error
-      }
+  /** @returns the error if the caller may no longer read the message. Null if the last check is recent. */
+  async check(): Promise<ApiError | null> {
+    const { database, principals, recheck } = this.#options
+    if (performance.now() - this.#checkedAt < recheck) return null
+    this.#checkedAt = performance.now()
+    try {
+      this.#principal = await principals.refresh(this.#principal)
+      const params = { id: this.#messageId }
+      await openMessage(database, { operation: readOperation, params, principal: this.#principal })
+      return null
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      // While the database is unavailable, the permission is unknown and the stream continues.
+      return error.status === 503 ? null : error
     }
   }
+}
+
+function errorEvent(
+  request: FollowRequest,
+  { code, message, details }: ApiError,
+  offset: number,
+): AnswerEvent {
+  return {
+    event: 'error',
+    id: String(offset + 1),
+    data: { error: { code, message, details: { ...details, request_id: request.id } } },
+  }
+}
+
+/**
+ * False for a citation that the caller may not read. `message` contains only the citations that the caller
+ * may read.
+ */
+function isReadable(event: AnswerEvent, message: OwnedMessage): boolean {
+  if (event.event !== 'citation.added') return true
+  const { chunk_id: chunk, start_index: start } = event.data
+  return message.citations.some((readable) => readable.chunk_id === chunk && readable.start_index === start)
 }

@@ -1,12 +1,17 @@
-// The built-in model `extractive-1`: no language model. It answers with sentences of the passages that were found, quoted as
-// they stand and cited, or says that there are none. The same question and passages give the same answer.
+// The built-in model `extractive-1`. It is not a language model: it quotes and cites sentences of the
+// passages that the search found, or answers that there are none. The same question and passages always give
+// the same answer.
 import type { components } from '../../../generated/types.ts'
-import type { AskedWord } from './query-terms.ts'
-import { createReader } from './fuzzy-match.ts'
+import type { QueryTerm } from './query-terms.ts'
+import { createMatcher } from './fuzzy-match.ts'
 import type { RetrievedPassage } from '../search/search.ts'
-import { namesIn, narrowed, sentencesOf, wordsIn, type Sentence } from './sentences.ts'
+import { namesIn, quotableRange, sentencesOf, wordsIn, type Sentence } from './sentences.ts'
 
-/** A citation as it is kept: whether it is stale shows by the revision that its document has later. */
+/**
+ * A citation with the workspace of its knowledge base, which decides who may read it even after the knowledge
+ * base is deleted, and the revision of the document. A citation is stale if the document has another revision
+ * now.
+ */
 export type NewCitation = Omit<components['schemas']['Citation'], 'stale'> &
   Pick<RetrievedPassage, 'space_id' | 'revision'>
 
@@ -14,144 +19,176 @@ export type Quote = Sentence & { score: number }
 
 export type ExtractivePiece = { delta: string } | { citation: NewCitation }
 
-const mostQuotes = 4
-/** A sentence is left out that says less than this part of what the best one says. */
-const worth = 0.4
-/** Two sentences that share this part of their words say the same; records, which share the names of their fields, all of them. */
-const sameness = { sentence: 0.75, record: 1 }
-/** What counts of the words above a sentence, and of those around it: what stands under the right heading need not repeat it. */
-const context = { above: 0.5, around: 0.2 }
-/** How much of a sentence's score follows from the place of its passage. */
-const ofPassage = 0.3
+const maxQuotes = 4
+/** A sentence is left out if its score is below this part of the best score. */
+const minRelativeScore = 0.4
 /**
- * Below this part of what is asked, weighted by rarity, there is no answer: said by all passages together, since they are not
- * of the subject then, unless what is asked for is the name of an entry; and by the best sentence with what stands above
- * it, since it is mere chance then.
+ * Sentences that share this part of their words are duplicates. Records share the names of their fields, so
+ * all must match.
  */
-const enough = { together: 0.5, sentence: 0.3 }
-/** Of a question with more words, one need not say so large a part. */
-const mostDemanded = 8
+const duplicateThreshold = { sentence: 0.75, record: 1 }
+/**
+ * The weight of matches in the heading and document name, and in the rest of the passage: a sentence need not
+ * repeat them.
+ */
+const contextWeight = { heading: 0.5, passage: 0.2 }
+/** The part of a sentence's score that comes from the rank of its passage. */
+const passageWeight = 0.3
+/**
+ * The minimum part of the question, weighted by rarity, that must match. `passages`: all passages together;
+ * otherwise they are off topic, unless the question asks for the name of an entry. `sentence`: the best
+ * sentence with its heading; otherwise the match is chance.
+ */
+const minCoverage = { passages: 0.5, sentence: 0.3 }
+/** A question with more terms need not match to the same degree. */
+const maxRequiredTerms = 8
 
 /**
- * What it writes, piece by piece: each quote is followed by its number in brackets, and then by its citation, whose indices
- * count UTF-16 code units of the document's text. `unread` documents are still to be read.
+ * The pieces of the answer: each quote with its number in brackets, then its citation. The indices of a
+ * citation count UTF-16 code units of the document's text. `unread` is the number of documents that are not
+ * processed yet.
  */
 export function* extractiveAnswer(quotes: Quote[], { unread = 0 } = {}): Generator<ExtractivePiece> {
   if (quotes.length === 0) {
-    yield {
-      delta: `I found nothing in the documents that bears on this.${unread === 0 ? '' : ` ${still(unread)}`} I am no language model: I only quote what the documents say.`,
-    }
+    const hint = unread === 0 ? '' : ` ${unreadHint(unread)}`
+    yield { delta: `I found nothing in the documents about this.${hint} ${disclaimer}` }
     return
   }
   yield {
     delta:
       quotes.length === 1
         ? 'This is what the documents say:'
-        : 'These are the sentences in the documents that bear on this most:',
+        : 'These are the sentences in the documents that match best:',
   }
   for (const [i, { passage, start, end, score }] of quotes.entries()) {
     const quote = passage.text.slice(start, end)
     yield { delta: `\n\n“${quote}” [${i + 1}]` }
-    const { chunk_id, document_id, file_id, space_id, name, page, revision, start_index: offset } = passage
-    yield {
-      citation: {
-        document_id,
-        file_id,
-        chunk_id,
-        name,
-        page,
-        start_index: offset + start,
-        end_index: offset + end,
-        quote,
-        score,
-        space_id,
-        revision,
-      },
-    }
+    const [start_index, end_index] = [passage.start_index + start, passage.start_index + end]
+    yield { citation: citationOf(passage, { start_index, end_index, quote, score }) }
   }
-  yield { delta: '\n\nI am no language model: I only quote what the documents say, as it stands there.' }
+  yield { delta: `\n\n${disclaimer}` }
 }
 
-function still(unread: number): string {
+const disclaimer = 'I am not a language model: I only quote the documents.'
+
+function unreadHint(unread: number): string {
   return unread === 1
-    ? 'But 1 document is still being read: ask again when it is ready.'
-    : `But ${unread} documents are still being read: ask again when they are ready.`
+    ? 'But 1 document is still being processed: ask again when it is ready.'
+    : `But ${unread} documents are still being processed: ask again when they are ready.`
+}
+
+/** A citation of a passage or of a part of it. */
+export function citationOf(
+  { document_id, file_id, chunk_id, name, page, space_id, revision }: RetrievedPassage,
+  quoted: Pick<NewCitation, 'start_index' | 'end_index' | 'quote' | 'score'>,
+): NewCitation {
+  return { document_id, file_id, chunk_id, name, page, ...quoted, space_id, revision }
 }
 
 interface Candidate extends Quote {
-  /** The weight of what of the question it says, with what stands above it. */
-  says: number
-  /** Whether a name in it is asked for word by word. */
-  named: boolean
+  /** The weight of the terms that match the sentence and its heading. */
+  coverage: number
+  /** Whether the question contains a name of the sentence, such as the name of a field. */
+  isNamed: boolean
 }
 
-/** None where too little of what is asked is said. `passages` come with the best first. */
-export function quotesOf(asked: AskedWord[], passages: RetrievedPassage[]): Quote[] {
-  const saidBy = createReader(asked)
-  const weigh = (extents: number[]): number =>
-    extents.reduce((sum, extent, i) => sum + asked[i].weight * extent, 0)
-  const isAsked = (name: string): boolean => {
-    const words = [...wordsIn(name)]
-    const long = words.filter((word) => !/^[a-z]{1,3}$/.test(word))
-    return (
-      words.length > 0 && (long.length > 0 ? long : words).every((word) => weigh(saidBy(new Set([word]))) > 0)
-    )
-  }
-  const demanded = demandOf(asked)
-  const highest = Math.max(...passages.map(({ score }) => score), Number.EPSILON)
-  let together = asked.map(() => 0)
-  const candidates: Candidate[] = []
-  for (const passage of passages) {
-    const heading = wordsIn(passage.heading ?? '')
-    const above = saidBy(new Set([...heading, ...wordsIn(passage.name)]))
-    const around = saidBy(wordsIn(passage.text))
-    together = together.map((extent, i) => Math.max(extent, above[i], around[i]))
-    const underIt = weigh(saidBy(heading)) > 0
-    for (const sentence of sentencesOf(passage)) {
-      const said = saidBy(sentence.words)
-      if (!underIt && weigh(said) === 0) continue
-      const all = weigh(
-        said.map((extent, i) => extent + Math.max(context.above * above[i], context.around * around[i])),
-      )
-      candidates.push({
-        ...sentence,
-        says: weigh(said.map((extent, i) => Math.max(extent, context.above * above[i]))),
-        named: namesIn(sentence).some(isAsked),
-        score: Math.min(1, all / demanded) * (1 - ofPassage + (ofPassage * passage.score) / highest),
-      })
-    }
-  }
-  const suited =
-    weigh(together) >= enough.together * demanded ? candidates : candidates.filter(({ named }) => named)
-  if (!suited.some(({ says }) => says >= enough.sentence * demanded)) return []
-  return theBest(suited, (sentence) =>
-    sentence.record ? narrowed(sentence, (text) => weigh(saidBy(wordsIn(text)))) : sentence,
+/**
+ * The sentences to quote, best first; none if too little of the question matches. `passages` come best first.
+ */
+export function selectQuotes(terms: QueryTerm[], passages: RetrievedPassage[]): Quote[] {
+  const match = createMatcher(terms)
+  const weigh = (scores: number[]): number =>
+    scores.reduce((sum, score, i) => sum + terms[i].weight * score, 0)
+  const required = requiredWeight(terms)
+  const { candidates, coverage } = scoreSentences(passages, { match, weigh, required })
+  const relevant =
+    coverage >= minCoverage.passages * required ? candidates : candidates.filter(({ isNamed }) => isNamed)
+  if (!relevant.some((candidate) => candidate.coverage >= minCoverage.sentence * required)) return []
+  return bestQuotes(relevant, (sentence) =>
+    sentence.isRecord ? quotableRange(sentence, (text) => weigh(match(wordsIn(text)))) : sentence,
   )
 }
 
-/** `partOf` gives what of a sentence to quote. */
-function theBest(
+interface Scoring {
+  /** The score of each term against a set of words. */
+  match: (words: Set<string>) => number[]
+  /** The sum of the scores, weighted by the terms. */
+  weigh: (scores: number[]) => number
+  required: number
+}
+
+/** The sentences that match at all, and the weight of the terms that match any passage. */
+function scoreSentences(
+  passages: RetrievedPassage[],
+  { match, weigh, required }: Scoring,
+): { candidates: Candidate[]; coverage: number } {
+  const bestScore = Math.max(...passages.map(({ score }) => score), Number.EPSILON)
+  const max = (a: number[], b: number[]): number[] => a.map((score, i) => Math.max(score, b[i]))
+  const scale = (scores: number[], factor: number): number[] => scores.map((score) => factor * score)
+  let matchedByAny = match(new Set())
+  const candidates: Candidate[] = []
+  for (const passage of passages) {
+    const headingWords = wordsIn(passage.heading ?? '')
+    const heading = match(new Set([...headingWords, ...wordsIn(passage.name)]))
+    const whole = match(wordsIn(passage.text))
+    matchedByAny = max(max(matchedByAny, heading), whole)
+    const headingMatches = weigh(match(headingWords)) > 0
+    const weightedHeading = scale(heading, contextWeight.heading)
+    const context = max(weightedHeading, scale(whole, contextWeight.passage))
+    for (const sentence of sentencesOf(passage)) {
+      const matched = match(sentence.words)
+      if (!headingMatches && weigh(matched) === 0) continue
+      const relevance = weigh(matched.map((score, i) => score + context[i]))
+      candidates.push({
+        ...sentence,
+        coverage: weigh(max(matched, weightedHeading)),
+        isNamed: namesIn(sentence).some((name) => isAskedFor(name, { match, weigh })),
+        score:
+          Math.min(1, relevance / required) *
+          (1 - passageWeight + (passageWeight * passage.score) / bestScore),
+      })
+    }
+  }
+  return { candidates, coverage: weigh(matchedByAny) }
+}
+
+/**
+ * Whether every word of a name matches the question. Words of up to three letters count only if there are no
+ * others.
+ */
+function isAskedFor(name: string, { match, weigh }: Pick<Scoring, 'match' | 'weigh'>): boolean {
+  const words = [...wordsIn(name)]
+  const longWords = words.filter((word) => !/^[a-z]{1,3}$/.test(word))
+  return (
+    words.length > 0 &&
+    (longWords.length > 0 ? longWords : words).every((word) => weigh(match(new Set([word]))) > 0)
+  )
+}
+
+/** `rangeOf` returns the part of a sentence to quote. */
+function bestQuotes(
   candidates: Candidate[],
-  partOf: (sentence: Sentence) => { start: number; end: number },
+  rangeOf: (sentence: Sentence) => { start: number; end: number },
 ): Quote[] {
   const quotes: Quote[] = []
-  for (const { says: _says, named: _named, ...sentence } of candidates.sort((a, b) => b.score - a.score)) {
-    if (quotes.length === mostQuotes || sentence.score < worth * (quotes[0]?.score ?? 0)) break
-    const { start, end } = partOf(sentence)
+  const sorted = candidates.sort((a, b) => b.score - a.score)
+  for (const { coverage: _coverage, isNamed: _isNamed, ...sentence } of sorted) {
+    if (quotes.length === maxQuotes || sentence.score < minRelativeScore * (quotes[0]?.score ?? 0)) break
+    const { start, end } = rangeOf(sentence)
     const quote = { ...sentence, start, end }
-    const most = quote.record ? sameness.record : sameness.sentence
-    if (!quotes.some((other) => overlap(other, quote) || alike(other.words, quote.words) >= most))
+    const threshold = quote.isRecord ? duplicateThreshold.record : duplicateThreshold.sentence
+    if (!quotes.some((other) => overlap(other, quote) || similarity(other.words, quote.words) >= threshold))
       quotes.push(quote)
   }
   return quotes
 }
 
-/** What all the words weigh together; beyond so many, with the square root. */
-function demandOf(asked: AskedWord[]): number {
-  const weights = asked.map(({ weight }) => weight).sort((a, b) => b - a)
-  const sum = (some: number[]): number => some.reduce((a, b) => a + b, 0)
-  const most = sum(weights.slice(0, mostDemanded))
-  return most === 0 ? 0 : most * Math.sqrt(sum(weights) / most)
+/** The weight of all terms. Beyond `maxRequiredTerms` it grows with the square root only. */
+function requiredWeight(terms: QueryTerm[]): number {
+  const weights = terms.map(({ weight }) => weight).sort((a, b) => b - a)
+  const sum = (values: number[]): number => values.reduce((a, b) => a + b, 0)
+  const main = sum(weights.slice(0, maxRequiredTerms))
+  return main === 0 ? 0 : main * Math.sqrt(sum(weights) / main)
 }
 
 function overlap(a: Sentence, b: Sentence): boolean {
@@ -161,7 +198,7 @@ function overlap(a: Sentence, b: Sentence): boolean {
 }
 
 /** The part of their words that two sentences share (Jaccard). */
-function alike(a: Set<string>, b: Set<string>): number {
+function similarity(a: Set<string>, b: Set<string>): number {
   const both = [...a].filter((word) => b.has(word)).length
   return both / (a.size + b.size - both)
 }

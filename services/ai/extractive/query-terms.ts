@@ -1,31 +1,35 @@
-// What a question asks about: those of its words that say something, and how much each says by its rarity.
+// The terms of a question: its words without stop words and question words, weighted by rarity.
 import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { configurations } from '../parsing/search-languages.ts'
 import type { Found } from '../search/search.ts'
 import { folded } from '../knowledge/tokenize.ts'
 
-export interface AskedWord {
-  /** Folded. */
+export interface QueryTerm {
+  /** Case-folded, without diacritics. */
   text: string
-  /** The rarer in the knowledge bases, the more; most for what is in none. */
+  /** Higher for a rarer word, highest for a word that no knowledge base contains. */
   weight: number
-  /** Whether the knowledge bases have it, in some form. */
+  /** Whether a knowledge base contains the word, in some form. */
   known: boolean
 }
 
-/** Passages without the word that are thought beside those there are: in a small knowledge base, too, what all of it is about says something. */
-const imagined = 50
-/** A word of one or two letters is mere grammar, mostly. */
-const short = /^[a-z]{1,2}$/
-/** How many words a language has to take for grammar before a question is thought to be in it. */
-const fewestOfLanguage = 2
+/**
+ * Smoothing: passages without the word that are added to the count, so that a word of every passage still has
+ * a weight.
+ */
+const smoothingPassages = 50
+/** A word of one or two letters is usually a function word. */
+const shortWord = /^[a-z]{1,2}$/
+/** A question is in a language if at least so many of its words are stop words of the language. */
+const minStopWords = 2
 
-/** What asks says nothing of what is asked about; these are in none of PostgreSQL's lists of stop words. */
-const asking = new Set(
+/** Question words that PostgreSQL's lists of stop words lack. */
+const questionWords = new Set(
   [
     'whose',
-    'wer wen wem wessen wann woher wohin warum weshalb wieso wieviel wieviele womit wodurch wofür worin woran worauf wozu',
+    'wer wen wem wessen wann woher wohin warum weshalb wieso wieviel wieviele womit',
+    'wodurch wofür worin woran worauf wozu',
     'quoi quel quelle quels quelles quand comment pourquoi combien lequel laquelle lesquels lesquelles',
     'cuáles cuánto cuánta cuántos cuántas adónde',
     'cosa quali quando perché',
@@ -44,29 +48,34 @@ const asking = new Set(
 )
 
 const languages = ['english', ...new Set(Object.values(configurations))]
-const readGrammar = statement<{ words: number[] }>(`
-  SELECT array_agg(n::int) AS words FROM unnest($1::text[]) WITH ORDINALITY AS w (word, n), unnest($2::text[]) WITH ORDINALITY AS l (language, place)
-  WHERE to_tsvector(language::regconfig, unaccent(word)) = '' GROUP BY place ORDER BY count(*) DESC, place LIMIT 1`)
+const findStopWords = statement<{ words: number[] }>(`
+  SELECT array_agg(n::int) AS words
+  FROM unnest($1::text[]) WITH ORDINALITY AS w (word, n),
+    unnest($2::text[]) WITH ORDINALITY AS l (language, place)
+  WHERE to_tsvector(language::regconfig, unaccent(word)) = ''
+  GROUP BY place ORDER BY count(*) DESC, place LIMIT 1`)
 
-/** The words that a search looked for, but for those that only ask, in whichever language; all of them where there are no others. */
-export async function askedWords(db: Db, { words, chunks }: Found): Promise<AskedWord[]> {
+/**
+ * The words of a search without the stop words of the question's language and without question words. If none
+ * are left, all words of the search.
+ */
+export async function queryTerms(db: Db, { words, chunks }: Found): Promise<QueryTerm[]> {
   if (words.length === 0) return []
-  const [stopped] = await db.sql(readGrammar, [words.map(({ text }) => text), languages])
-  const grammar = new Set(
-    stopped !== undefined && stopped.words.length >= fewestOfLanguage ? stopped.words : [],
-  )
-  const asked = words.map(({ text, ...word }) => ({ ...word, text: folded(text) }))
-  const told = asked.filter(({ text }, i) => !grammar.has(i + 1) && !asking.has(text))
-  return (told.length > 0 ? told : asked).map(({ text, known, chunks: having }) => ({
+  const [found] = await db.sql(findStopWords, [words.map(({ text }) => text), languages])
+  const stopWords = new Set(found !== undefined && found.words.length >= minStopWords ? found.words : [])
+  const all = words.map(({ text, ...word }) => ({ ...word, text: folded(text) }))
+  const terms = all.filter(({ text }, i) => !stopWords.has(i + 1) && !questionWords.has(text))
+  return (terms.length > 0 ? terms : all).map(({ text, known, chunks: matching }) => ({
     text,
     known,
-    weight: weightOf(text, having, chunks),
+    weight: weightOf(text, matching, chunks),
   }))
 }
 
-function weightOf(word: string, having: number, chunks: number): number {
+/** The inverse document frequency of BM25, smoothed. `matching` of all `chunks` contain the word. */
+function weightOf(word: string, matching: number, chunks: number): number {
   return (
-    (short.test(word) ? 0.3 : 1) *
-    Math.log(1 + (Math.max(0, chunks - having) + imagined + 0.5) / (having + 0.5))
+    (shortWord.test(word) ? 0.3 : 1) *
+    Math.log(1 + (Math.max(0, chunks - matching) + smoothingPassages + 0.5) / (matching + 0.5))
   )
 }

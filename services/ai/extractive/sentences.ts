@@ -1,31 +1,38 @@
-// What of a passage can be quoted: its sentences, and where its lines are records, the records.
+// Splits a passage into quotable parts: its sentences or, in a CSV or JSON document, its records (one per
+// line).
 import { hasRecords } from '../parsing/detect-type.ts'
 import type { RetrievedPassage } from '../search/search.ts'
 import { folded, wordsOf } from '../knowledge/tokenize.ts'
 
-/** UTF-16 code units of a quote; a longer sentence is cut at a blank. */
-export const longestQuote = 500
+/** UTF-16 code units of a quote. A longer sentence is cut at a word. */
+const maxQuoteLength = 500
 
 export interface Sentence {
   passage: RetrievedPassage
-  /** In the passage's text. */
+  /** Offsets in the text of the passage. */
   start: number
   end: number
   words: Set<string>
-  /** A record may be longer than a quote: `narrowed` gives what of it to quote. */
-  record: boolean
+  /** A record may be too long for a quote; `quotableRange` selects a part. */
+  isRecord: boolean
 }
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'sentence' })
-/** Where a line begins something of its own: after an empty one, a heading, an item of a list, a row of a table. */
-const breaks = /\n(?=[ \t]*(?:\n|#{1,6} |[-*+•] |\d{1,3}[.)] |\||>|```))|(?<=(?:^|\n)[ \t]*#{1,6} [^\n]*)\n/g
+/**
+ * A line break that starts a new block: after an empty line or a heading; before a list item or a table row.
+ */
+const blockBreaks =
+  /\n(?=[ \t]*(?:\n|#{1,6} |[-*+•] |\d{1,3}[.)] |\||>|```))|(?<=(?:^|\n)[ \t]*#{1,6} [^\n]*)\n/g
 
-/** The sentences of a passage but for its headings, where a line break in the middle of one is a blank; or its records. */
+/** Its sentences without headings, or its records. A line break within a block counts as a space. */
 export function sentencesOf(passage: RetrievedPassage): Sentence[] {
   if (hasRecords(passage.name, passage.content_type)) return recordsOf(passage)
   const sentences: Sentence[] = []
   let from = 0
-  for (const end of [...[...passage.text.matchAll(breaks)].map(({ index }) => index), passage.text.length]) {
+  for (const end of [
+    ...[...passage.text.matchAll(blockBreaks)].map(({ index }) => index),
+    passage.text.length,
+  ]) {
     const block = passage.text.slice(from, end)
     if (!/^\s*(#{1,6} |```)/.test(block)) {
       for (const { segment, index } of segmenter.segment(block.replace(/\s/g, ' ')))
@@ -36,23 +43,24 @@ export function sentencesOf(passage: RetrievedPassage): Sentence[] {
   return sentences
 }
 
-const before = /^(?:\s|[-*+•>|]\s|\d{1,3}[.)]\s)+/
+/** Markup before a sentence: list bullets, numbers and quote marks. */
+const leadingMarkup = /^(?:\s|[-*+•>|]\s|\d{1,3}[.)]\s)+/
 
 function sentenceOf(passage: RetrievedPassage, start: number, end: number): Sentence[] {
   const text = passage.text.slice(start, end)
-  const from = start + (before.exec(text)?.[0].length ?? 0)
+  const from = start + (leadingMarkup.exec(text)?.[0].length ?? 0)
   const to = cutEnd(passage.text, from, Math.max(from, start + text.trimEnd().length))
   const words = wordsIn(passage.text.slice(from, to))
-  return words.size === 0 ? [] : [{ passage, start: from, end: to, words, record: false }]
+  return words.size === 0 ? [] : [{ passage, start: from, end: to, words, isRecord: false }]
 }
 
-/** At most `longestQuote` further, after a word if there is one. */
+/** The end of a quote from `from`: at most `maxQuoteLength` later, at the end of a word if possible. */
 function cutEnd(text: string, from: number, to: number): number {
-  if (to - from <= longestQuote) return to
-  const blank = text.slice(0, from + longestQuote).search(/\s\S*$/)
+  if (to - from <= maxQuoteLength) return to
+  const blank = text.slice(0, from + maxQuoteLength).search(/\s\S*$/)
   return blank > from
     ? blank
-    : from + text.slice(from, from + longestQuote).replace(/[\ud800-\udbff]$/, '').length
+    : from + text.slice(from, from + maxQuoteLength).replace(/[\ud800-\udbff]$/, '').length
 }
 
 function recordsOf(passage: RetrievedPassage): Sentence[] {
@@ -61,15 +69,15 @@ function recordsOf(passage: RetrievedPassage): Sentence[] {
     start: index,
     end: index + line.trimEnd().length,
     words: wordsIn(line),
-    record: true,
+    isRecord: true,
   }))
 }
 
-/** What is named in it: the fields of a record that is one of its kind, or what a sentence begins with before a colon. */
+/** The names of the fields of a single record, or the text before the colon in `Name: …`. */
 export function namesIn(sentence: Sentence): string[] {
   const text = sentence.passage.text.slice(sentence.start, sentence.end)
-  if (!sentence.record) return [/^[^:\n]{1,60}(?=: )/.exec(text)?.[0] ?? '']
-  return isOneOfMany(sentence)
+  if (!sentence.isRecord) return [/^[^:\n]{1,60}(?=: )/.exec(text)?.[0] ?? '']
+  return isListItem(sentence)
     ? []
     : fieldsOf(text).map(({ start, end }) => /^[^:]{1,60}(?=: )/.exec(text.slice(start, end))?.[0] ?? '')
 }
@@ -79,8 +87,8 @@ interface Range {
   end: number
 }
 
-/** A row of a table, or an object in a list: its values belong together. */
-function isOneOfMany({ passage: { name, content_type: type, text }, start, end }: Sentence): boolean {
+/** Whether a record is a row of a table or an object in a list. Its values belong together. */
+function isListItem({ passage: { name, content_type: type, text }, start, end }: Sentence): boolean {
   return (
     /\.[ct]sv$/i.test(name) ||
     /^text\/(?:csv|tab-separated-values)$/.test(type) ||
@@ -89,25 +97,27 @@ function isOneOfMany({ passage: { name, content_type: type, text }, start, end }
 }
 
 /**
- * What of a record to quote: all of a row or of an object in a list; of any other object the fewest fields that say as much
- * of what is asked, by `said`, as all do, or all of them where its name is what was asked for.
+ * The part of a record to quote: a whole row or list item; of any other object the shortest run of fields
+ * with the same `relevance` to the question as all fields, or all fields if only the name of the object is
+ * relevant.
  */
-export function narrowed(sentence: Sentence, said: (text: string) => number): Range {
+export function quotableRange(sentence: Sentence, relevance: (text: string) => number): Range {
   const { passage, start, end } = sentence
   const record = passage.text.slice(start, end)
-  if (end - start <= longestQuote && isOneOfMany(sentence)) return { start, end }
+  if (end - start <= maxQuoteLength && isListItem(sentence)) return { start, end }
   const fields = fieldsOf(record)
-  const names = /^[^;]*?: (?=[^;]*?: )/.exec(record)?.[0].length ?? 0
-  const own = said(record.slice(names))
-  if (own === 0) return { start, end: cutEnd(passage.text, start, end) }
+  const prefixLength = /^[^;]*?: (?=[^;]*?: )/.exec(record)?.[0].length ?? 0
+  const fieldsRelevance = relevance(record.slice(prefixLength))
+  if (fieldsRelevance === 0) return { start, end: cutEnd(passage.text, start, end) }
   const run = shortestRun(
     fields,
-    ({ start: from, end: to }) => said(record.slice(Math.max(from, names), to)) >= own,
+    ({ start: from, end: to }) =>
+      relevance(record.slice(Math.max(from, prefixLength), to)) >= fieldsRelevance,
   )
   const [from, to] = [start + run.start, start + run.end]
-  if (to - from <= longestQuote) return { start: from, end: to }
+  if (to - from <= maxQuoteLength) return { start: from, end: to }
   const best = fields.reduce((a, b) =>
-    said(record.slice(b.start, b.end)) > said(record.slice(a.start, a.end)) ? b : a,
+    relevance(record.slice(b.start, b.end)) > relevance(record.slice(a.start, a.end)) ? b : a,
   )
   return { start: start + best.start, end: cutEnd(passage.text, start + best.start, start + best.end) }
 }
@@ -120,7 +130,7 @@ function fieldsOf(record: string): Range[] {
   }))
 }
 
-/** The shortest range from a field to itself or a later one that is enough; all of them are. */
+/** The shortest run of fields for which `isEnough` holds. It holds for all fields together. */
 function shortestRun(fields: Range[], isEnough: (range: Range) => boolean): Range {
   let best = { start: fields[0].start, end: fields[fields.length - 1].end }
   let last = 0

@@ -1,18 +1,22 @@
-// How long to wait before an upstream that failed is asked again.
-import type { Failure } from './errors.ts'
+// How long to wait before a failed request to a provider is retried.
+import type { ProviderFailure } from './errors.ts'
 
-/** Milliseconds. An upstream that wants more than the longest is not waited for. */
-const first = 500
-const longest = 10_000
+/** In milliseconds. */
+const minDelay = 500
+/** A request is not retried if the provider asks for a longer pause. */
+const maxDelay = 10_000
 
-/** In milliseconds, with jitter; null where it is not asked again. `tries` counts those that have failed. */
-export function delayAfter(
-  { retryable, retryAfter }: Failure,
-  tries: number,
-  retries: number,
+/**
+ * Milliseconds with jitter; null if the request must not be retried. `failures` counts the failed attempts so
+ * far.
+ */
+export function retryDelay(
+  { retryable, retryAfter }: ProviderFailure,
+  failures: number,
+  maxRetries: number,
 ): number | null {
-  if (!retryable || tries > retries) return null
-  const backoff = Math.min(first * 2 ** (tries - 1), longest) * (0.5 + Math.random() / 2)
+  if (!retryable || failures > maxRetries) return null
+  const backoff = Math.min(minDelay * 2 ** (failures - 1), maxDelay) * (0.5 + Math.random() / 2)
   if (retryAfter === null) return backoff
-  return retryAfter > longest ? null : retryAfter + (Math.random() * first) / 2
+  return retryAfter > maxDelay ? null : retryAfter + (Math.random() * minDelay) / 2
 }

@@ -1,31 +1,31 @@
-// The official client, held to our settings: nothing of its own environment variables, no redirects, no tries of its own,
-// and no answer that fills the memory. An aborted request ends its connection.
+// The official OpenAI client, restricted to our settings: it ignores its environment variables, follows no
+// redirects, does not retry, and limits the size of an answer. Aborting a request closes its connection.
 import OpenAI from 'openai'
 import { Agent, fetch as undiciFetch, Response as UndiciResponse } from 'undici'
 import type { UpstreamSettings } from '../../../infra/config/ai-providers.ts'
 
-/** Bytes of an answer that says what is wrong; it is read only to tell what kind of error it is. */
-const errorLimit = 64 * 1024
+/** Bytes of an error response. It is read only to classify the error. */
+const maxErrorBytes = 64 * 1024
 /** Bytes of one server-sent event. */
-const eventLimit = 1024 * 1024
-/** Bytes of a whole answer. */
-const bodyLimit = 256 * 1024 * 1024
-/** Milliseconds in which a connection must be made. */
+const maxEventBytes = 1024 * 1024
+/** Bytes of an answer. */
+const maxBodyBytes = 256 * 1024 * 1024
+/** Milliseconds to connect. */
 const connectTimeout = 10_000
-/** Milliseconds after which the next address of a name is tried. */
+/** Milliseconds after which the next IP address of the host is tried. */
 const attemptTimeout = 1_000
 
-/** What a request may have of headers: the client adds others from the environment, and such that describe this machine. */
-const sentHeaders = ['accept', 'content-type', 'authorization', 'user-agent', 'x-client-request-id']
+/** The request headers that are sent. The client adds others from the environment and about this machine. */
+const allowedHeaders = ['accept', 'content-type', 'authorization', 'user-agent', 'x-client-request-id']
 
-/** An answer that is larger than any that is honest. */
-export class TooLarge extends Error {}
+/** A response is larger than any legitimate response. */
+export class ResponseTooLarge extends Error {}
 
-/** Connections to all upstreams, one for each request under way. */
+/** The connections to all providers, one for each request in progress. */
 export function openAgent(): Agent {
   return new Agent({
     allowH2: false,
-    // The time an answer takes is bounded by who asks.
+    // deadlines.ts limits the time of an answer.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: { timeout: connectTimeout, autoSelectFamilyAttemptTimeout: attemptTimeout },
@@ -35,7 +35,7 @@ export function openAgent(): Agent {
 export function createClient({ baseUrl, apiKey }: UpstreamSettings, agent: Agent, timeout: number): OpenAI {
   return new OpenAI({
     baseURL: baseUrl,
-    // It insists on one.
+    // The client requires a key.
     apiKey: apiKey ?? 'none',
     adminAPIKey: null,
     organization: null,
@@ -48,7 +48,7 @@ export function createClient({ baseUrl, apiKey }: UpstreamSettings, agent: Agent
       const { body, signal } = init!
       const all = new Headers(init!.headers)
       const headers: Record<string, string> = { 'accept-encoding': 'identity' }
-      for (const name of sentHeaders) {
+      for (const name of allowedHeaders) {
         const value = all.get(name)
         if (value !== null) headers[name] = value
       }
@@ -62,32 +62,32 @@ export function createClient({ baseUrl, apiKey }: UpstreamSettings, agent: Agent
         dispatcher: agent,
         redirect: 'manual',
       })
-      return (await (response.ok ? bounded(response) : readFailure(response))) as unknown as Response
+      return (await (response.ok ? limitSize(response) : readErrorResponse(response))) as unknown as Response
     },
   })
 }
 
-/** A failure with as much of its body as is needed, in the one form that the client understands. */
-async function readFailure(response: UndiciResponse): Promise<UndiciResponse> {
+/** Converts an error response of a provider into the format that the client understands. */
+async function readErrorResponse(response: UndiciResponse): Promise<UndiciResponse> {
   let text = ''
   if (response.body !== null) {
     const decoder = new TextDecoder()
     for await (const chunk of response.body) {
       text += decoder.decode(chunk, { stream: true })
-      if (text.length > errorLimit) break
+      if (text.length > maxErrorBytes) break
     }
   }
-  const body = JSON.stringify({ error: errorOf(text.slice(0, errorLimit)) })
+  const body = JSON.stringify({ error: errorOf(text.slice(0, maxErrorBytes)) })
   return new UndiciResponse(body, {
     status: response.status,
     headers: {
-      ...chosen(response, ['retry-after', 'retry-after-ms', 'x-request-id']),
+      ...pickHeaders(response, ['retry-after', 'retry-after-ms', 'x-request-id']),
       'content-type': 'application/json',
     },
   })
 }
 
-/** Servers put it into `error`, as an object or a text, or answer with the object or a text itself. */
+/** Providers send `{ error: {…} }`, `{ error: "text" }`, the error object itself, or plain text. */
 function errorOf(text: string): object {
   try {
     const body = JSON.parse(text)
@@ -97,7 +97,7 @@ function errorOf(text: string): object {
   return { message: text }
 }
 
-function chosen(response: UndiciResponse, names: string[]): Record<string, string> {
+function pickHeaders(response: UndiciResponse, names: string[]): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => {
       const value = response.headers.get(name)
@@ -106,11 +106,12 @@ function chosen(response: UndiciResponse, names: string[]): Record<string, strin
   )
 }
 
-function bounded(response: UndiciResponse): UndiciResponse {
+/** Fails the body of the response once it, or one of its events, is too large. */
+function limitSize(response: UndiciResponse): UndiciResponse {
   if (response.body === null) return response
   const reader = response.body.getReader()
   const check = response.headers.get('content-type')?.startsWith('text/event-stream')
-    ? eventCounter()
+    ? createEventSizeCheck()
     : () => {}
   let bytes = 0
   const body = new ReadableStream<Uint8Array>(
@@ -120,7 +121,7 @@ function bounded(response: UndiciResponse): UndiciResponse {
         if (done) return controller.close()
         try {
           bytes += value.length
-          if (bytes > bodyLimit) throw new TooLarge('An answer is too large.')
+          if (bytes > maxBodyBytes) throw new ResponseTooLarge('The response is too large.')
           check(value)
         } catch (error) {
           void reader.cancel().catch(() => {})
@@ -134,12 +135,12 @@ function bounded(response: UndiciResponse): UndiciResponse {
   )
   return new UndiciResponse(body as never, {
     status: response.status,
-    headers: chosen(response, ['content-type', 'x-request-id']),
+    headers: pickHeaders(response, ['content-type', 'x-request-id']),
   })
 }
 
-/** Throws when there are too many bytes without the empty line that ends an event. */
-function eventCounter(): (bytes: Uint8Array) => void {
+/** The function throws if an event is too large. An empty line ends an event. */
+function createEventSizeCheck(): (bytes: Uint8Array) => void {
   let event = 0
   let line = 0
   let previous = 0
@@ -147,7 +148,7 @@ function eventCounter(): (bytes: Uint8Array) => void {
     for (const byte of bytes) {
       event++
       if (byte === 10 && previous === 13) {
-        // The second half of one line's end.
+        // The LF of a CRLF.
       } else if (byte === 10 || byte === 13) {
         if (line === 0) event = 0
         line = 0
@@ -156,6 +157,6 @@ function eventCounter(): (bytes: Uint8Array) => void {
       }
       previous = byte
     }
-    if (event > eventLimit) throw new TooLarge('An event is too large.')
+    if (event > maxEventBytes) throw new ResponseTooLarge('A server-sent event is too large.')
   }
 }

@@ -1,26 +1,33 @@
-// One answer of an upstream's model, always as a stream, so that time-outs and leaving act at once. What fails before
-// anything of the answer was passed on is tried again where that helps; after that never.
+// One answer of a language model. The request is always streamed, so that time-outs and a disconnect act at
+// once. A failure is retried only before the first piece of the answer was passed on.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type OpenAI from 'openai'
 import type { ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
 import { invalidField } from '../../../infra/errors.ts'
-import { delayAfter } from './backoff.ts'
-import { createTextJoiner, readChunk, type FinishReason, type TokenUsage } from './stream-chunks.ts'
-import { createDeadlines, type Deadlines, type Times } from './deadlines.ts'
-import { BrokenAnswer, refuses, toFailure, unsupported, wantsFewerTokens } from './errors.ts'
-import type { Habits, KnownHabits } from './quirks.ts'
+import { retryDelay } from './backoff.ts'
+import { createTextJoiner, parseChunk, type FinishReason, type TokenUsage } from './stream-chunks.ts'
+import { createDeadlines, type Deadlines, type Timeouts } from './deadlines.ts'
+import {
+  InvalidAnswer,
+  isMaxTokensTooLarge,
+  isUnsupportedParameter,
+  toFailure,
+  unsupportedParameter,
+} from './errors.ts'
+import type { KnownQuirks, Quirks } from './quirks.ts'
 import type { ModelSettings } from '../../../infra/config/ai-providers.ts'
 
-export interface Turn {
+export interface ChatMessage {
   role: 'system' | 'user' | 'assistant'
   content: string
 }
 
-export type Piece = { delta: string } | { end: { finishReason: FinishReason; usage: TokenUsage | null } }
+export type CompletionPiece =
+  { delta: string } | { end: { finishReason: FinishReason; usage: TokenUsage | null } }
 
 export interface CompletionRequest {
   model: string
-  turns: Turn[]
+  messages: ChatMessage[]
   temperature?: number
   maxTokens?: number
   stop?: string[]
@@ -31,56 +38,57 @@ export interface CompletionRequest {
 export interface CompletionOptions {
   client: OpenAI
   model: ModelSettings
-  /** What this server has refused of the model's requests; remembered between them. */
-  habits: KnownHabits
-  times: Times
+  /** What the provider has rejected for this model; shared by all requests. */
+  quirks: KnownQuirks
+  timeouts: Timeouts
   retries: number
-  /** What the operator should know, once for each answer. */
-  report(what: string): void
+  /** Reports a failure to the operator, at most once for each answer. */
+  report(message: string): void
 }
 
-/** Characters of an answer whose length nobody limits. */
-const mostCharacters = 4_000_000
-/** Characters that a token is taken to have at most, on the average, and what a short answer may have beyond that. */
+/** Characters of an answer without a token limit. */
+const maxCharacters = 4_000_000
+/** An answer of n tokens may have n × charactersPerToken + spareCharacters characters. */
 const charactersPerToken = 32
 const spareCharacters = 4096
-/** Milliseconds that the usage and the end may come after an answer that is whole. */
-const patience = 5_000
+/** Milliseconds for the usage and the end of the stream after the finish reason. */
+const closingTimeout = 5_000
 
 /**
- * Pieces of text, none empty, and last the end. `usage` is null where the server does not say. An answer that is longer than
- * the limit allows is cut off there, with `length`.
+ * Yields non-empty pieces of text and then the end. `usage` is null if the provider does not report it. An
+ * answer that exceeds its limit is cut, with the finish reason `length`.
  * @throws ApiError, or the reason of `signal`.
  */
 export async function* complete(
   request: CompletionRequest,
   options: CompletionOptions,
-): AsyncGenerator<Piece, void, undefined> {
-  const { model, habits, times, retries, report } = options
+): AsyncGenerator<CompletionPiece, void, undefined> {
+  const { model, quirks, timeouts, retries, report } = options
   if (
     request.maxTokens !== undefined &&
     model.maxOutputTokens !== null &&
     request.maxTokens > model.maxOutputTokens
   ) {
-    throw invalidField('max_tokens', 'maximum', `${model.id} writes at most ${model.maxOutputTokens} tokens.`)
+    const message = `\`max_tokens\` of ${model.id} must be at most ${model.maxOutputTokens}.`
+    throw invalidField('max_tokens', 'maximum', message)
   }
-  const deadlines = createDeadlines(request.signal, times)
+  const deadlines = createDeadlines(request.signal, timeouts)
   try {
     for (let failures = 0; ;) {
-      let begun = false
+      let hasStarted = false
       try {
-        for await (const piece of answer(request, options, deadlines)) {
-          begun = true
+        for await (const piece of streamAnswer(request, options, deadlines)) {
+          hasStarted = true
           yield piece
         }
         return
       } catch (error) {
         if (request.signal.aborted) throw request.signal.reason
         const cause = deadlines.signal.aborted ? deadlines.signal.reason : error
-        if (!begun && adapt(habits, request, cause)) continue
+        if (!hasStarted && learnQuirk(quirks, request, cause)) continue
         const failure = toFailure(cause)
         if (failure === null) throw cause
-        const delay = begun ? null : delayAfter(failure, ++failures, retries)
+        const delay = hasStarted ? null : retryDelay(failure, ++failures, retries)
         if (delay === null) {
           if (failure.report !== null) report(failure.report)
           throw failure.error
@@ -89,103 +97,105 @@ export async function* complete(
       }
     }
   } finally {
-    deadlines.end()
+    deadlines.clear()
   }
 }
 
-async function* answer(
+async function* streamAnswer(
   request: CompletionRequest,
-  { client, model, habits, report }: CompletionOptions,
+  { client, model, quirks, report }: CompletionOptions,
   deadlines: Deadlines,
-): AsyncGenerator<Piece> {
+): AsyncGenerator<CompletionPiece> {
   deadlines.signal.throwIfAborted()
   const { signal } = deadlines
-  const stream = await client.chat.completions.create(bodyOf(request, habits.now()), {
+  const stream = await client.chat.completions.create(requestBody(request, quirks.current()), {
     signal,
     ...(request.requestId !== undefined && { headers: { 'x-client-request-id': request.requestId } }),
   })
   const chunks = stream[Symbol.asyncIterator]()
   const text = createTextJoiner()
-  let room = mostOf(request.maxTokens ?? model.maxOutputTokens)
+  let remaining = maxCharactersOf(request.maxTokens ?? model.maxOutputTokens)
   let finishReason: FinishReason | null = null
   let usage: TokenUsage | null = null
   try {
     for (;;) {
       const { done, value } = await deadlines.next(chunks)
       if (done) break
-      const chunk = readChunk(value)
+      const chunk = parseChunk(value)
       usage = chunk.usage ?? usage
       if (finishReason !== null) continue
-      if (chunk.content.length + chunk.thought > 0) deadlines.progress()
-      const delta = text.add(chunk.content.slice(0, room))
-      room -= chunk.content.length + chunk.thought
+      const length = chunk.content.length + chunk.reasoningLength
+      if (length > 0) deadlines.progress()
+      const delta = text.add(chunk.content.slice(0, remaining))
+      remaining -= length
       if (delta !== '') yield { delta }
-      if (room < 0) {
-        report('its answer is longer than it may be and was cut off')
+      if (remaining < 0) {
+        report('its answer exceeded the length limit and was cut')
         return yield { end: { finishReason: 'length', usage: null } }
       }
       finishReason = chunk.finishReason
-      if (finishReason !== null) deadlines.finish(patience)
+      if (finishReason !== null) deadlines.startClosing(closingTimeout)
     }
   } catch (error) {
-    // What breaks after the last piece takes nothing from the answer.
+    // After the finish reason the answer is complete, so a failure no longer matters.
     if (finishReason === null) throw error
   } finally {
-    // Ends the connection of an answer that nobody reads to its end.
+    // Closes the connection if the answer was not read to its end.
     void chunks.return?.().catch(() => {})
   }
   if (request.signal.aborted) throw request.signal.reason
-  // The client takes an aborted stream for one that ended.
+  // The client ends an aborted stream without an error.
   if (finishReason === null)
-    throw signal.aborted ? signal.reason : new BrokenAnswer('its answer has no end', true)
+    throw signal.aborted ? signal.reason : new InvalidAnswer('its answer has no end', true)
   const rest = text.rest()
   if (rest !== '') yield { delta: rest }
   yield { end: { finishReason, usage } }
 }
 
-function bodyOf(
-  { model, turns, temperature, maxTokens, stop }: CompletionRequest,
-  habits: Habits,
+function requestBody(
+  { model, messages, temperature, maxTokens, stop }: CompletionRequest,
+  quirks: Quirks,
 ): ChatCompletionCreateParamsStreaming {
   return {
     model,
-    messages: turns.map(({ role, content }) => ({ role, content })),
+    messages: messages.map(({ role, content }) => ({ role, content })),
     stream: true,
-    ...(habits.usage && { stream_options: { include_usage: true } }),
+    ...(quirks.acceptsUsage && { stream_options: { include_usage: true } }),
     ...(temperature !== undefined && { temperature }),
-    ...(maxTokens !== undefined && { [habits.limit]: maxTokens }),
+    ...(maxTokens !== undefined && { [quirks.limitField]: maxTokens }),
     ...(stop !== undefined && { stop }),
   }
 }
 
 /**
- * Whether the request is made otherwise now, after a server has refused a field that others take.
- * @throws ApiError when it is the caller who wants what the model does not take.
+ * Whether to send the request again in another form, because the provider rejected a field that others
+ * accept.
+ * @throws ApiError if the provider rejected a parameter that the caller chose.
  */
-function adapt(habits: KnownHabits, request: CompletionRequest, error: unknown): boolean {
-  if (wantsFewerTokens(error)) return false
-  const { usage, limit } = habits.now()
-  if (usage && (refuses(error, 'stream_options') || refuses(error, 'include_usage'))) {
-    habits.learn({ usage: false })
+function learnQuirk(quirks: KnownQuirks, request: CompletionRequest, error: unknown): boolean {
+  if (isMaxTokensTooLarge(error)) return false
+  const { acceptsUsage, limitField } = quirks.current()
+  const rejects = (field: string): boolean => isUnsupportedParameter(error, field)
+  if (acceptsUsage && (rejects('stream_options') || rejects('include_usage'))) {
+    quirks.learn({ acceptsUsage: false })
     return true
   }
-  if (request.maxTokens !== undefined && limit === 'max_tokens' && refuses(error, 'max_tokens')) {
-    habits.learn({ limit: 'max_completion_tokens' })
+  if (request.maxTokens !== undefined && limitField === 'max_tokens' && rejects('max_tokens')) {
+    quirks.learn({ limitField: 'max_completion_tokens' })
     return true
   }
-  for (const field of ['temperature', 'stop'] as const) {
-    if (request[field] !== undefined && refuses(error, field)) throw unsupported(field)
-  }
+  for (const field of ['temperature', 'stop'] as const)
+    if (request[field] !== undefined && rejects(field)) throw unsupportedParameter(field)
   return false
 }
 
-function mostOf(tokens: number | null): number {
+function maxCharactersOf(tokens: number | null): number {
   return tokens === null
-    ? mostCharacters
-    : Math.min(tokens * charactersPerToken + spareCharacters, mostCharacters)
+    ? maxCharacters
+    : Math.min(tokens * charactersPerToken + spareCharacters, maxCharacters)
 }
 
-/** Ends early when the signal does; who comes next sees that. */
+/** Returns early when the signal is aborted; the next attempt then throws the reason. */
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   await sleep(milliseconds, undefined, { signal }).catch((error) => {
     if (!signal.aborted) throw error

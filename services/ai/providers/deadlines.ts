@@ -1,63 +1,74 @@
-// What ends a request to an upstream: the caller who leaves, and the times that it may take. One signal says so, and nothing
-// of it is left on the caller's.
-import { TimedOut } from './errors.ts'
+// Aborts a request to a provider when the caller aborts it or a time-out expires. One signal covers both, and
+// `clear` removes every listener and timer.
+import { ProviderTimeout } from './errors.ts'
 
 export interface Deadlines {
-  /** Aborted with the caller's reason, or TimedOut. */
+  /** Aborted with the reason of the caller, or with a ProviderTimeout. */
   signal: AbortSignal
-  /** Something of the answer has come: from now on the time until the next piece counts. */
+  /**
+   * A part of the answer has arrived: from now on the idle time-out counts instead of the one for the first
+   * token.
+   */
   progress(): void
-  /** Waits for what comes next, while the time for a piece runs; it stands still while nobody waits. */
+  /**
+   * Waits for the next item. The idle time-out counts only during this wait, so a slow reader causes no
+   * time-out.
+   */
   next<T>(iterator: AsyncIterator<T>): Promise<IteratorResult<T>>
-  /** The answer is whole: what may still come has this long, in ms. */
-  finish(milliseconds: number): void
-  end(): void
+  /** The answer is complete: what follows it, such as the usage, must arrive within so many milliseconds. */
+  startClosing(milliseconds: number): void
+  clear(): void
 }
 
-/** Times in seconds. */
-export interface Times {
-  whole: number
-  first: number
+/** In seconds. */
+export interface Timeouts {
+  /** The whole answer. */
+  total: number
+  /** Until the first token. */
+  firstToken: number
+  /** Between two chunks. */
   idle: number
 }
 
-export function createDeadlines(caller: AbortSignal | undefined, times: Times): Deadlines {
-  const cut = new AbortController()
-  const leave = (): void => cut.abort(caller!.reason)
-  const expire = (message: string): void => cut.abort(new TimedOut(message))
-  const whole = setTimeout(expire, times.whole * 1000, `its answer took more than ${times.whole} s`)
-  const beginning = setTimeout(expire, times.first * 1000, `its answer did not begin within ${times.first} s`)
-  let finishing: NodeJS.Timeout | undefined
-  let begun = false
+export function createDeadlines(caller: AbortSignal | undefined, timeouts: Timeouts): Deadlines {
+  const { total, firstToken, idle } = timeouts
+  const controller = new AbortController()
+  const abort = (): void => controller.abort(caller!.reason)
+  const expire = (message: string): void => controller.abort(new ProviderTimeout(message))
+  const totalTimer = setTimeout(expire, total * 1000, `its answer took more than ${total} s`)
+  const firstTimer = setTimeout(expire, firstToken * 1000, `its answer did not start within ${firstToken} s`)
+  let closingTimer: NodeJS.Timeout | undefined
+  let hasStarted = false
+  /** Milliseconds waited since the last progress. */
   let waited = 0
-  if (caller?.aborted) leave()
-  else caller?.addEventListener('abort', leave, { once: true })
+  if (caller?.aborted) abort()
+  else caller?.addEventListener('abort', abort, { once: true })
 
   return {
-    signal: cut.signal,
+    signal: controller.signal,
     progress() {
-      begun = true
+      hasStarted = true
       waited = 0
-      clearTimeout(beginning)
+      clearTimeout(firstTimer)
     },
     async next(iterator) {
-      const from = performance.now()
-      const idle = begun
-        ? setTimeout(expire, times.idle * 1000 - waited, `its answer stopped for ${times.idle} s`)
+      const startedAt = performance.now()
+      const idleTimer = hasStarted
+        ? setTimeout(expire, idle * 1000 - waited, `its answer paused for ${idle} s`)
         : undefined
       try {
         return await iterator.next()
       } finally {
-        clearTimeout(idle)
-        waited += performance.now() - from
+        clearTimeout(idleTimer)
+        waited += performance.now() - startedAt
       }
     },
-    finish(milliseconds) {
-      finishing ??= setTimeout(expire, milliseconds, 'its answer does not end')
+    startClosing(milliseconds) {
+      closingTimer ??= setTimeout(expire, milliseconds, 'its answer does not end')
     },
-    end() {
-      for (const timer of [whole, beginning, finishing]) clearTimeout(timer)
-      caller?.removeEventListener('abort', leave)
+    clear() {
+      for (const timer of [totalTimer, firstTimer, closingTimer]) clearTimeout(timer)
+      caller?.removeEventListener('abort', abort)
     },
   }
 }

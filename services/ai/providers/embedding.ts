@@ -1,21 +1,23 @@
-// Vectors of texts by an upstream's model, in batches that small servers take too.
+// Computes embedding vectors with the model of a provider, in batches that every server accepts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type OpenAI from 'openai'
-import { delayAfter } from './backoff.ts'
+import { retryDelay } from './backoff.ts'
 import { createDeadlines } from './deadlines.ts'
-import { BrokenAnswer, refuses, toFailure } from './errors.ts'
+import { InvalidAnswer, isUnsupportedParameter, toFailure } from './errors.ts'
 import type { EmbeddingSettings } from '../../../infra/config/ai-providers.ts'
 
 export interface EmbeddingOptions {
   client: OpenAI
   settings: EmbeddingSettings
-  /** Seconds that each batch may take, further tries included. */
+  /** Seconds for each batch, including retries. */
   timeout: number
   retries: number
-  report(what: string): void
+  report(message: string): void
 }
 
-/** Texts of one request: the default limit of Hugging Face's server, the lowest of all. */
+/**
+ * Texts per request: the default limit of Hugging Face's text-embeddings-inference, the lowest limit we know.
+ */
 const batchSize = 32
 
 /** @returns one vector for each text, in order. @throws ApiError, or the reason of `signal`. */
@@ -28,8 +30,8 @@ export function createEmbed({
   retries,
   report,
 }: EmbeddingOptions): Embed {
-  // Servers whose models have one length refuse to be told it.
-  let takesDimensions = true
+  // Servers with models of one fixed length reject `dimensions`.
+  let acceptsDimensions = true
 
   return async (texts, signal) => {
     const vectors: number[][] = []
@@ -39,7 +41,7 @@ export function createEmbed({
   }
 
   async function embedBatch(input: string[], caller: AbortSignal | undefined): Promise<number[][]> {
-    const deadlines = createDeadlines(caller, { whole: timeout, first: timeout, idle: timeout })
+    const deadlines = createDeadlines(caller, { total: timeout, firstToken: timeout, idle: timeout })
     const { signal } = deadlines
     try {
       for (let failures = 0; ;) {
@@ -49,20 +51,20 @@ export function createEmbed({
             model,
             input,
             encoding_format: 'base64' as const,
-            ...(takesDimensions && { dimensions }),
+            ...(acceptsDimensions && { dimensions }),
           }
           const answer: { data?: unknown } | null = await client.embeddings.create(body, { signal })
-          return ordered(answer?.data, input.length)
+          return parseVectors(answer?.data, { count: input.length, dimensions })
         } catch (error) {
           if (caller?.aborted) throw caller.reason
           const cause = signal.aborted ? signal.reason : error
-          if (takesDimensions && refuses(cause, 'dimensions')) {
-            takesDimensions = false
+          if (acceptsDimensions && isUnsupportedParameter(cause, 'dimensions')) {
+            acceptsDimensions = false
             continue
           }
           const failure = toFailure(cause)
           if (failure === null) throw cause
-          const delay = delayAfter(failure, ++failures, retries)
+          const delay = retryDelay(failure, ++failures, retries)
           if (delay === null) {
             if (failure.report !== null) report(failure.report)
             throw failure.error
@@ -71,28 +73,32 @@ export function createEmbed({
         }
       }
     } finally {
-      deadlines.end()
+      deadlines.clear()
     }
-  }
-
-  function ordered(data: unknown, count: number): number[][] {
-    if (!Array.isArray(data) || data.length !== count)
-      throw new BrokenAnswer('it answered with another number of vectors')
-    const vectors: number[][] = []
-    for (const item of data as Array<{ index: number; embedding: unknown } | null>) {
-      const vector = numbersOf(item?.embedding)
-      if (vector.length !== dimensions)
-        throw new BrokenAnswer(`its vectors have ${vector.length} numbers, not ${dimensions}`)
-      vectors[item!.index] = vector
-    }
-    if (Object.keys(vectors).length !== count || vectors.length !== count)
-      throw new BrokenAnswer('its vectors are in no order')
-    return vectors
   }
 }
 
-/** Little-endian numbers of 32 bits in base64, or a list from servers that know no other form. */
-function numbersOf(embedding: unknown): number[] {
+/** The vectors in the order of their `index`. */
+function parseVectors(
+  data: unknown,
+  { count, dimensions }: { count: number; dimensions: number },
+): number[][] {
+  if (!Array.isArray(data) || data.length !== count)
+    throw new InvalidAnswer('it answered with a wrong number of vectors')
+  const vectors: number[][] = []
+  for (const item of data as Array<{ index: number; embedding: unknown } | null>) {
+    const vector = parseVector(item?.embedding)
+    if (vector.length !== dimensions)
+      throw new InvalidAnswer(`its vectors have ${vector.length} dimensions, not ${dimensions}`)
+    vectors[item!.index] = vector
+  }
+  if (Object.keys(vectors).length !== count || vectors.length !== count)
+    throw new InvalidAnswer('its vectors have wrong indices')
+  return vectors
+}
+
+/** Base64 of little-endian 32-bit floats, or a list of numbers from servers that do not support base64. */
+function parseVector(embedding: unknown): number[] {
   let numbers: unknown[] = []
   if (Array.isArray(embedding)) {
     numbers = embedding
@@ -101,6 +107,6 @@ function numbersOf(embedding: unknown): number[] {
     numbers = Array.from({ length: Math.floor(bytes.length / 4) }, (_, i) => bytes.readFloatLE(4 * i))
   }
   if (!numbers.every((number) => Number.isFinite(number)))
-    throw new BrokenAnswer('its vectors are of no numbers')
+    throw new InvalidAnswer('its vectors do not consist of numbers')
   return numbers as number[]
 }

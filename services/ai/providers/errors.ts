@@ -1,14 +1,14 @@
-// What a failure of an upstream means to the caller, whether another try may help, and what the operator is told. Nothing
-// that the upstream said goes into either: it may repeat the prompt, or the key.
+// Translates a failure of a provider: the error for the caller, whether to retry, and the report for the
+// operator. Neither text repeats what the provider sent, because that may contain the prompt or the API key.
 import OpenAI, { APIConnectionError, APIError } from 'openai'
 import { ApiError, invalidField, rateLimited, unavailable } from '../../../infra/errors.ts'
-import { TooLarge } from './client.ts'
+import { ResponseTooLarge } from './client.ts'
 
-/** An upstream that does not do what it should. The message is for the operator. */
-export class UpstreamError extends Error {}
+/** A report about a provider. The message is for the operator. */
+export class ProviderError extends Error {}
 
-/** An answer that is none, by what is wrong with it. `retryable` where the next one may be whole. */
-export class BrokenAnswer extends Error {
+/** An answer that breaks the protocol. `retryable` if the next answer may be valid. */
+export class InvalidAnswer extends Error {
   retryable: boolean
 
   constructor(message: string, retryable = false) {
@@ -17,23 +17,23 @@ export class BrokenAnswer extends Error {
   }
 }
 
-/** A time that was over; the message says which. */
-export class TimedOut extends Error {}
+/** The message names the time-out that expired. */
+export class ProviderTimeout extends Error {}
 
-export interface Failure {
+export interface ProviderFailure {
   error: ApiError
   retryable: boolean
-  /** Milliseconds that the upstream asks to wait for, where it does. */
+  /** Milliseconds from the Retry-After of the provider; null without one. */
   retryAfter: number | null
-  /** For the operator; null where nothing is wrong with the upstream or its settings. */
+  /** For the operator; null if neither the provider nor its settings are at fault. */
   report: string | null
 }
 
-/** Seconds that a caller is told to wait when the upstream does not say. */
-const busySeconds = 5
-const longestWait = 3600
-/** Codes as OpenAI publishes them, which may be told; what else stands in their place may be anything. */
-const knownCodes = new Set([
+/** Seconds in the Retry-After for the caller: the default if the provider sends none, and the maximum. */
+const defaultRetryAfter = 5
+const maxRetryAfter = 3600
+/** The error codes of OpenAI that may be logged. Any other value may be arbitrary text. */
+const loggableCodes = new Set([
   'account_deactivated',
   'billing_not_active',
   'context_length_exceeded',
@@ -47,101 +47,128 @@ const knownCodes = new Set([
   'unsupported_parameter',
   'unsupported_value',
 ])
-/** Servers that a million others imitate say it each in their own words: OpenAI, vLLM, llama.cpp, Ollama, TGI, Anthropic. */
-const tooLong =
-  /context[ _](length|window|size)|maximum context|exceeds? the (available |model's |maximum )*context|(prompt|input) is too long|too many (input )?tokens|max_new_tokens. must be/i
-const tooManyWanted =
-  /max_(completion_)?tokens\W+(or \W?max_(completion_)?tokens\W+)?is too large|max_(completion_)?tokens must be (less|at most)/i
+/** The messages of OpenAI, vLLM, llama.cpp, Ollama, TGI and Anthropic for a prompt that is too long. */
+const promptTooLong = new RegExp(
+  [
+    'context[ _](length|window|size)',
+    'maximum context',
+    "exceeds? the (available |model's |maximum )*context",
+    '(prompt|input) is too long',
+    'too many (input )?tokens',
+    'max_new_tokens. must be',
+  ].join('|'),
+  'i',
+)
+/** Their messages for a `max_tokens` that is too large. */
+const maxTokensTooLarge = new RegExp(
+  [
+    String.raw`max_(completion_)?tokens\W+(or \W?max_(completion_)?tokens\W+)?is too large`,
+    'max_(completion_)?tokens must be (less|at most)',
+  ].join('|'),
+  'i',
+)
 
-/** @returns null for what is no failure of an upstream, but of this program. */
-export function toFailure(error: unknown): Failure | null {
-  if (error instanceof TimedOut) return failed(error.message, false)
-  if (error instanceof BrokenAnswer) return failed(error.message, error.retryable)
-  if (error instanceof TooLarge) return failed('its answer is too large', false)
-  if (error instanceof SyntaxError) return failed('its answer is no JSON', false)
-  if (error instanceof APIConnectionError && isClosed(error)) return { ...failed('', false), report: null }
-  if (error instanceof APIConnectionError) return failed(`no connection${reason(error)}`, true)
+/** @returns null for an error that is not the provider's: a bug in this program. */
+export function toFailure(error: unknown): ProviderFailure | null {
+  if (error instanceof ProviderTimeout) return unavailableFailure(error.message, false)
+  if (error instanceof InvalidAnswer) return unavailableFailure(error.message, error.retryable)
+  if (error instanceof ResponseTooLarge) return unavailableFailure('its answer is too large', false)
+  if (error instanceof SyntaxError) return unavailableFailure('its answer is not valid JSON', false)
+  if (error instanceof APIConnectionError && isClosedByUs(error))
+    return { ...unavailableFailure('', false), report: null }
+  if (error instanceof APIConnectionError)
+    return unavailableFailure(`no connection${causeSuffix(error)}`, true)
   if (error instanceof APIError)
-    return error.status === undefined ? ofEvent(error) : ofStatus(error, error.status)
-  // What undici says when a connection ends before the answer does.
+    return error.status === undefined ? failureOfEvent(error) : failureOfStatus(error, error.status)
+  // undici throws a TypeError with a cause when the connection closes before the end of the answer.
   if (error instanceof TypeError && error.cause !== undefined)
-    return failed(`the connection ended${reason(error)}`, true)
+    return unavailableFailure(`the connection closed${causeSuffix(error)}`, true)
   return null
 }
 
-/** Characters of a message that say what is wrong; what follows may be the request itself. */
-const told = 200
+/** Only the start of a message is searched: the rest may repeat the request. */
+const searchedLength = 200
 
-/** Whether a request was refused for a field that this server does not know, or not with that value. */
-export function refuses(error: unknown, field: string): boolean {
+/** Whether the provider rejected a request because of this field or its value. */
+export function isUnsupportedParameter(error: unknown, field: string): boolean {
   if (!(error instanceof OpenAI.APIError) || (error.status !== 400 && error.status !== 422)) return false
-  return error.param === field || error.message.slice(0, told).includes(field)
+  return error.param === field || error.message.slice(0, searchedLength).includes(field)
 }
 
-/** Whether max_tokens, or what stands for it, is named because there is too much of it. */
-export function wantsFewerTokens(error: unknown): boolean {
-  return error instanceof OpenAI.APIError && tooManyWanted.test(error.message)
+/** Whether the provider rejected a request because `max_tokens`, or `max_completion_tokens`, is too large. */
+export function isMaxTokensTooLarge(error: unknown): boolean {
+  return error instanceof OpenAI.APIError && maxTokensTooLarge.test(error.message)
 }
 
-function failed(what: string, retryable: boolean, seconds?: number): Failure {
+function unavailableFailure(report: string, retryable: boolean, seconds?: number): ProviderFailure {
   return {
-    error: unavailable('The server of the model does not answer as it should; try again.', seconds),
+    error: unavailable('The provider of the model failed; try again.', seconds),
     retryable,
     retryAfter: null,
-    report: what,
+    report,
   }
 }
 
-function ofStatus(error: APIError, status: number): Failure {
-  const what = `it answered ${status}${code(error)}${requestId(error)}`
-  const retryAfter = waitOf(error.headers)
-  // Waiting does not pay a bill.
-  if (error.code === 'insufficient_quota') return failed(what, false)
-  if (status === 429) return busy(retryAfter)
-  if (status === 400 || status === 413 || status === 422) return callersFault(error) ?? failed(what, false)
+function failureOfStatus(error: APIError, status: number): ProviderFailure {
+  const report = `it answered ${status}${codeSuffix(error)}${requestIdSuffix(error)}`
+  const retryAfter = retryAfterMs(error.headers)
+  // A retry does not help against an unpaid bill.
+  if (error.code === 'insufficient_quota') return unavailableFailure(report, false)
+  if (status === 429) return busyFailure(retryAfter)
+  if (status === 400 || status === 413 || status === 422)
+    return callerFailure(error) ?? unavailableFailure(report, false)
   return {
-    ...failed(what, status === 408 || status === 409 || status >= 500, seconds(retryAfter)),
+    ...unavailableFailure(report, status === 408 || status === 409 || status >= 500, seconds(retryAfter)),
     retryAfter,
   }
 }
 
-/** An error in the middle of a stream has no status, but some servers put one into `code`. */
-function ofEvent(error: APIError): Failure {
+/** An error inside of a stream has no status, but some servers put one into `code`. */
+function failureOfEvent(error: APIError): ProviderFailure {
   const status = Number(error.code)
-  if (status >= 400 && status <= 599) return ofStatus(error, status)
-  if (error.code === 'rate_limit_exceeded' || error.type === 'rate_limit_exceeded') return busy(null)
+  if (status >= 400 && status <= 599) return failureOfStatus(error, status)
+  if (error.code === 'rate_limit_exceeded' || error.type === 'rate_limit_exceeded') return busyFailure(null)
   return (
-    callersFault(error) ??
-    failed(`it ended the answer with an error${code(error)}`, error.type !== 'invalid_request_error')
+    callerFailure(error) ??
+    unavailableFailure(
+      `it ended the answer with an error${codeSuffix(error)}`,
+      error.type !== 'invalid_request_error',
+    )
   )
 }
 
-function busy(retryAfter: number | null): Failure {
-  return { error: rateLimited(seconds(retryAfter) ?? busySeconds), retryable: true, retryAfter, report: null }
+function busyFailure(retryAfter: number | null): ProviderFailure {
+  const error = rateLimited(seconds(retryAfter) ?? defaultRetryAfter)
+  return { error, retryable: true, retryAfter, report: null }
 }
 
-function callersFault(error: APIError): Failure | null {
-  const refused = (field: string, constraint: string, message: string): Failure => ({
+/** A failure that the request of the caller caused; null for any other. */
+function callerFailure(error: APIError): ProviderFailure | null {
+  const failure = (field: string, constraint: string, message: string): ProviderFailure => ({
     error: invalidField(field, constraint, message),
     retryable: false,
     retryAfter: null,
     report: null,
   })
-  if (tooManyWanted.test(error.message))
-    return refused('max_tokens', 'maximum', 'max_tokens is more than the model can write.')
-  if (error.status === 413 || error.code === 'context_length_exceeded' || tooLong.test(error.message)) {
-    return refused('messages', 'context_window', 'The conversation is longer than the model can take.')
+  if (maxTokensTooLarge.test(error.message))
+    return failure('max_tokens', 'maximum', '`max_tokens` is larger than the model allows.')
+  if (error.status === 413 || error.code === 'context_length_exceeded' || promptTooLong.test(error.message)) {
+    return failure(
+      'messages',
+      'context_window',
+      'The conversation is longer than the context window of the model.',
+    )
   }
   return null
 }
 
-/** The caller's own wish that the model cannot fulfil. */
-export function unsupported(field: string): ApiError {
-  return invalidField(field, 'unsupported', `The model does not take this ${field}.`)
+/** 400 for a parameter of the caller that the model rejects. */
+export function unsupportedParameter(field: string): ApiError {
+  return invalidField(field, 'unsupported', `The model does not support this value of \`${field}\`.`)
 }
 
-/** In milliseconds. @see RFC 9110, 10.2.3; `retry-after-ms` is OpenAI's own. */
-function waitOf(headers: Headers | undefined): number | null {
+/** In milliseconds. @see RFC 9110, 10.2.3; `retry-after-ms` is an extension of OpenAI. */
+function retryAfterMs(headers: Headers | undefined): number | null {
   const milliseconds = headers?.get('retry-after-ms') ?? ''
   if (/^\d+(\.\d+)?$/.test(milliseconds)) return Number(milliseconds)
   const value = headers?.get('retry-after') ?? ''
@@ -153,29 +180,29 @@ function waitOf(headers: Headers | undefined): number | null {
 function seconds(milliseconds: number | null): number | undefined {
   return milliseconds === null
     ? undefined
-    : Math.min(Math.max(Math.ceil(milliseconds / 1000), 1), longestWait)
+    : Math.min(Math.max(Math.ceil(milliseconds / 1000), 1), maxRetryAfter)
 }
 
-function code(error: APIError): string {
-  const known = [error.code, error.type].find((value) => typeof value === 'string' && knownCodes.has(value))
-  return known === undefined ? '' : ` (${known})`
+function codeSuffix(error: APIError): string {
+  const code = [error.code, error.type].find((value) => typeof value === 'string' && loggableCodes.has(value))
+  return code === undefined ? '' : ` (${code})`
 }
 
-function requestId(error: APIError): string {
-  return /^[\w-]{1,64}$/.test(error.requestID ?? '') ? `, its request ${error.requestID}` : ''
+function requestIdSuffix(error: APIError): string {
+  return /^[\w-]{1,64}$/.test(error.requestID ?? '') ? `, request id ${error.requestID}` : ''
 }
 
-/** Whether it was this program that closed the connections. */
-function isClosed(error: Error): boolean {
+/** Whether this program closed the connections. */
+function isClosedByUs(error: Error): boolean {
   return causeCode(error) === 'UND_ERR_DESTROYED'
 }
 
-function reason(error: unknown): string {
+function causeSuffix(error: unknown): string {
   const code = causeCode(error)
   return code === null ? '' : ` (${code})`
 }
 
-/** The system's code for what broke, which hides among the causes. */
+/** The first system error code, such as ECONNREFUSED, in the chain of causes. */
 function causeCode(error: unknown): string | null {
   let cause = error as { code?: unknown; cause?: unknown } | null | undefined
   for (let depth = 0; cause !== undefined && cause !== null && depth < 5; depth++) {

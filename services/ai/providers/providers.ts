@@ -1,92 +1,103 @@
-// The models that a chat may take: those of the configured servers, which all speak OpenAI's API, and the built-in one.
+// The models of the configured providers, which all implement OpenAI's API, and the built-in model
+// `extractive-1`.
 import type { components } from '../../../generated/types.ts'
 import type { Config } from '../../../infra/config/config.ts'
 import { invalidField, unavailable } from '../../../infra/errors.ts'
-import { complete, type CompletionOptions, type CompletionRequest, type Piece } from './completion.ts'
+import {
+  complete,
+  type CompletionOptions,
+  type CompletionRequest,
+  type CompletionPiece,
+} from './completion.ts'
 import { createClient, openAgent } from './client.ts'
 import { createEmbed, type Embed } from './embedding.ts'
-import { UpstreamError } from './errors.ts'
-import { createHabits } from './quirks.ts'
+import { ProviderError } from './errors.ts'
+import { createQuirks } from './quirks.ts'
 import { builtinModel, builtinProvider, type UpstreamSettings } from '../../../infra/config/ai-providers.ts'
 
-export type { CompletionRequest, Piece, Turn } from './completion.ts'
+export type { ChatMessage, CompletionPiece, CompletionRequest } from './completion.ts'
 
 export type Model = components['schemas']['Model']
 
-export interface Upstreams {
-  /** In configured order, extractive-1 last. */
+export interface Providers {
+  /** In the configured order, `extractive-1` last. */
   models: Model[]
-  /** The id of the model that a chat takes that names none. */
+  /** The id of the model for a chat without `model`. */
   default: string
   has(model: string): boolean
-  /** For a million tokens each; null for what costs nothing. */
+  /** Per million tokens; null for a model without a price. */
   priceOf(model: string): { input: number; output: number } | null
   /**
-   * Asks a model of an upstream: pieces of text, none empty, and last the end. `usage` is null where the server does not say;
-   * an answer that is longer than the limit allows is cut off there, with `length`. Leaving the iteration, or `signal`, ends
-   * the upstream's work at once.
-   * @throws ApiError: 400 `context_window` (field `messages`), `maximum` (field `max_tokens`) or `unsupported` (the field that
-   * the model does not take); 429 when the upstream is busy; 503 when it fails; or the reason of `signal`.
+   * Streams the answer of a language model: non-empty pieces of text, then the end. `usage` is null if the
+   * provider does not report it. An answer that exceeds its limit is cut, with the finish reason `length`.
+   * Leaving the iteration or aborting `signal` closes the connection, which stops the model.
+   * @throws ApiError: 400 `context_window` (field `messages`), `maximum` (field `max_tokens`) or
+   * `unsupported` (the rejected field); 429 if the provider is busy; 503 if it fails. Or the reason of
+   * `signal`.
    */
-  complete(request: CompletionRequest): AsyncIterable<Piece>
-  /** One vector for each text, in order, all of the configured length; null where no upstream has embeddings. */
+  complete(request: CompletionRequest): AsyncIterable<CompletionPiece>
+  /** One vector of the configured length for each text, in order; null if no provider has embeddings. */
   embed: Embed | null
-  /** Ends what is under way. */
+  /** Aborts the requests in progress. */
   close(): Promise<void>
 }
 
-export type UpstreamsConfig = Pick<
+export type ProvidersConfig = Pick<
   Config,
   'aiUpstreams' | 'aiDefaultModel' | 'aiTimeout' | 'aiFirstTokenTimeout' | 'aiIdleTimeout' | 'aiRetries'
 >
 
-export interface UpstreamsOptions {
-  /** Told what an operator should know: names, statuses and times, nothing of prompts, answers and keys. */
+export interface ProvidersOptions {
+  /** Receives reports for the operator: names, statuses and times, but no prompts, answers or API keys. */
   onError?: (error: Error) => void
 }
 
-export function createUpstreams(
-  config: UpstreamsConfig,
-  { onError = () => {} }: UpstreamsOptions = {},
-): Upstreams {
+export function createProviders(
+  config: ProvidersConfig,
+  { onError = () => {} }: ProvidersOptions = {},
+): Providers {
   const agent = openAgent()
-  const times = { whole: config.aiTimeout, first: config.aiFirstTokenTimeout, idle: config.aiIdleTimeout }
+  const timeouts = {
+    total: config.aiTimeout,
+    firstToken: config.aiFirstTokenTimeout,
+    idle: config.aiIdleTimeout,
+  }
   const retries = config.aiRetries
   const models: Model[] = []
-  const language = new Map<string, CompletionOptions>()
+  const completionOptions = new Map<string, CompletionOptions>()
   let embed: Embed | null = null
   let closed = false
 
-  for (const upstream of config.aiUpstreams) {
-    const client = createClient(upstream, agent, times.whole * 1000)
-    const reportOn = (model: string) => (what: string) =>
-      onError(new UpstreamError(`The upstream ${upstream.name} failed with the model ${model}: ${what}.`))
-    for (const model of upstream.models) {
+  for (const provider of config.aiUpstreams) {
+    const client = createClient(provider, agent, timeouts.total * 1000)
+    const reporterFor = (model: string) => (report: string) =>
+      onError(new ProviderError(`The provider ${provider.name} failed with the model ${model}: ${report}.`))
+    for (const model of provider.models) {
       const { id, contextWindow, maxOutputTokens } = model
       models.push({
         id,
-        provider: upstream.name,
+        provider: provider.name,
         kind: 'language',
         context_window: contextWindow,
         max_output_tokens: maxOutputTokens,
         is_default: id === config.aiDefaultModel,
       })
-      language.set(id, {
+      completionOptions.set(id, {
         client,
         model,
-        times,
+        timeouts,
         retries,
-        habits: createHabits({ usage: true, limit: limitOf(upstream) }),
-        report: reportOn(id),
+        quirks: createQuirks({ acceptsUsage: true, limitField: defaultLimitField(provider) }),
+        report: reporterFor(id),
       })
     }
-    if (upstream.embeddings !== null) {
+    if (provider.embeddings !== null) {
       embed = createEmbed({
         client,
-        settings: upstream.embeddings,
-        timeout: times.first,
+        settings: provider.embeddings,
+        timeout: timeouts.firstToken,
         retries,
-        report: reportOn(upstream.embeddings.model),
+        report: reporterFor(provider.embeddings.model),
       })
     }
   }
@@ -103,9 +114,9 @@ export function createUpstreams(
     models,
     default: config.aiDefaultModel,
     has: (model) => models.some(({ id }) => id === model),
-    priceOf: (model) => language.get(model)?.model.price ?? null,
+    priceOf: (model) => completionOptions.get(model)?.model.price ?? null,
     complete(request) {
-      const options = language.get(request.model)
+      const options = completionOptions.get(request.model)
       if (options === undefined)
         throw invalidField('model', 'exists', `There is no language model ${request.model}.`)
       if (closed) throw unavailable()
@@ -119,7 +130,13 @@ export function createUpstreams(
   }
 }
 
-/** OpenAI's own models take only the newer name, and most other servers only the older. */
-function limitOf({ baseUrl }: UpstreamSettings): 'max_tokens' | 'max_completion_tokens' {
+/** OpenAI's own models accept only the newer name, most other servers only the older one. */
+function defaultLimitField({ baseUrl }: UpstreamSettings): 'max_tokens' | 'max_completion_tokens' {
   return /(^|\.)openai\.com$/.test(new URL(baseUrl).hostname) ? 'max_completion_tokens' : 'max_tokens'
+}
+
+/** Throws 400 unless the model exists. */
+export function requireModel(providers: Pick<Providers, 'has'>, model: string | null | undefined): void {
+  if (model != null && !providers.has(model))
+    throw invalidField('model', 'enum', `There is no model ${model}; GET /v1/ai/models lists the models.`)
 }

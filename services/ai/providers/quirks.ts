@@ -1,32 +1,32 @@
-// What a server has refused of requests that others take: not asked for again for a while. It was taken from an answer that may
-// repeat what a user wrote, so it is never believed for long.
-export interface Habits {
-  /** Whether it takes `stream_options`. */
-  usage: boolean
-  /** OpenAI's newer models refuse the first, most other servers know only that. */
-  limit: 'max_tokens' | 'max_completion_tokens'
+// What a provider has rejected in a request that other providers accept. The quirk was read from an error
+// message, which may repeat text of a user, so it is forgotten after five minutes.
+export interface Quirks {
+  /** Whether the provider accepts `stream_options`. */
+  acceptsUsage: boolean
+  /** OpenAI's newer models reject `max_tokens`; most other servers know only `max_tokens`. */
+  limitField: 'max_tokens' | 'max_completion_tokens'
 }
 
-export interface KnownHabits {
-  now(): Habits
-  learn(change: Partial<Habits>): void
+export interface KnownQuirks {
+  current(): Quirks
+  learn(change: Partial<Quirks>): void
 }
 
-/** Milliseconds that what was learnt holds. */
-const lasting = 300_000
+/** Milliseconds after the last change. */
+const memoryMs = 300_000
 
-export function createHabits(
-  usual: Habits,
+export function createQuirks(
+  defaults: Quirks,
   { clock = () => performance.now() }: { clock?: () => number } = {},
-): KnownHabits {
-  let learnt = usual
-  let until = -Infinity
-  const now = (): Habits => (clock() < until ? learnt : usual)
+): KnownQuirks {
+  let learned = defaults
+  let expiresAt = -Infinity
+  const current = (): Quirks => (clock() < expiresAt ? learned : defaults)
   return {
-    now,
+    current,
     learn(change) {
-      learnt = { ...now(), ...change }
-      until = clock() + lasting
+      learned = { ...current(), ...change }
+      expiresAt = clock() + memoryMs
     },
   }
 }

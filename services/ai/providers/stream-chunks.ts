@@ -1,6 +1,6 @@
-// Reads the chunks of a streamed completion, which come from servers of all kinds: what is not as published and matters is a
-// broken answer, what does not matter is passed over.
-import { BrokenAnswer } from './errors.ts'
+// Parses the chunks of a streamed completion. Providers differ: a chunk that breaks the format where it
+// matters is an InvalidAnswer; everything else is ignored.
+import { InvalidAnswer } from './errors.ts'
 
 export type FinishReason = 'stop' | 'length' | 'content_filter'
 export interface TokenUsage {
@@ -10,58 +10,58 @@ export interface TokenUsage {
 
 export interface Chunk {
   content: string
-  /** Characters of thoughts that are not part of the answer, but show that it is under way. */
-  thought: number
+  /** Characters of reasoning. They are not part of the answer but count as progress. */
+  reasoningLength: number
   finishReason: FinishReason | null
   usage: TokenUsage | null
 }
 
-/** @throws BrokenAnswer */
-export function readChunk(value: unknown): Chunk {
-  const { choices, usage } = fields(value)
+/** @throws InvalidAnswer */
+export function parseChunk(value: unknown): Chunk {
+  const { choices, usage } = objectOf(value)
   if (choices !== undefined && choices !== null && !Array.isArray(choices))
-    throw new BrokenAnswer('its answer has no list of choices')
-  const choice = choices?.find((one) => (fields(one).index ?? 0) === 0)
-  const { delta, finish_reason: finish } = choice === undefined ? {} : fields(choice)
-  const { content, refusal, reasoning_content: reasoningContent, reasoning } = fields(delta ?? {})
+    throw new InvalidAnswer('its answer has no list of choices')
+  const choice = choices?.find((item) => (objectOf(item).index ?? 0) === 0)
+  const { delta, finish_reason: finish } = choice === undefined ? {} : objectOf(choice)
+  const { content, refusal, reasoning_content: reasoningContent, reasoning } = objectOf(delta ?? {})
   return {
-    content: text(content) + text(refusal),
-    thought: lengthOf(reasoningContent) + lengthOf(reasoning),
-    finishReason: finish === undefined || finish === null || finish === '' ? null : finishReason(finish),
-    usage: readUsage(usage),
+    content: textOf(content) + textOf(refusal),
+    reasoningLength: lengthOf(reasoningContent) + lengthOf(reasoning),
+    finishReason: finish === undefined || finish === null || finish === '' ? null : parseFinishReason(finish),
+    usage: parseUsage(usage),
   }
 }
 
 /**
- * Puts together what was cut between the halves of a character, and lets nothing through that no UTF-8 and no database can
- * hold: a half without the other, and U+0000, become U+FFFD.
+ * Joins surrogate pairs that were split across chunks. Replaces lone surrogates and U+0000, which UTF-8 or
+ * PostgreSQL cannot store, with U+FFFD.
  */
 export function createTextJoiner(): { add(text: string): string; rest(): string } {
-  let held = ''
+  let pending = ''
   return {
     add(text) {
-      const all = held + text
+      const all = pending + text
       const last = all.charCodeAt(all.length - 1)
-      held = last >= 0xd800 && last <= 0xdbff ? all.slice(-1) : ''
-      return clean(held === '' ? all : all.slice(0, -1))
+      pending = last >= 0xd800 && last <= 0xdbff ? all.slice(-1) : ''
+      return sanitize(pending === '' ? all : all.slice(0, -1))
     },
-    rest: () => clean(held),
+    rest: () => sanitize(pending),
   }
 }
 
-function clean(text: string): string {
+function sanitize(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\ufffd')
 }
 
-function fields(value: unknown): Record<string, unknown> {
+function objectOf(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new BrokenAnswer('its answer is of another form')
+    throw new InvalidAnswer('its answer has an unknown format')
   return value as Record<string, unknown>
 }
 
-function text(value: unknown): string {
+function textOf(value: unknown): string {
   if (value === undefined || value === null) return ''
-  if (typeof value !== 'string') throw new BrokenAnswer('its answer is no text')
+  if (typeof value !== 'string') throw new InvalidAnswer('its answer is not text')
   return value
 }
 
@@ -69,12 +69,12 @@ function lengthOf(value: unknown): number {
   return typeof value === 'string' ? value.length : 0
 }
 
-function finishReason(value: unknown): FinishReason {
+function parseFinishReason(value: unknown): FinishReason {
   if (value === 'stop' || value === 'length' || value === 'content_filter') return value
-  throw new BrokenAnswer('its answer ended for a reason that is none of an answer')
+  throw new InvalidAnswer('its answer has an unknown finish reason')
 }
 
-function readUsage(value: unknown): TokenUsage | null {
+function parseUsage(value: unknown): TokenUsage | null {
   const { prompt_tokens: promptTokens, completion_tokens: completionTokens } =
     typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
   return isCount(promptTokens) && isCount(completionTokens) ? { promptTokens, completionTokens } : null

@@ -1,0 +1,73 @@
+// Edits a message. A new content deletes the messages after it, because they answer the old content.
+import type { Db } from '../../../infra/database/database.ts'
+import { statement } from '../../../infra/database/statements.ts'
+import { conflict } from '../../../infra/errors.ts'
+import type { OperationInfo } from '../../../infra/contract/operation.ts'
+import type { Emitter } from '../../events/emit.ts'
+import type { Principal } from '../../users/authentication.ts'
+import { messageById, openMessage, toMessage, type Message, type OwnedMessage } from './messages.ts'
+import { openSession } from './sessions.ts'
+
+export interface EditRequest {
+  operation: OperationInfo
+  params: { id: string }
+  principal: Principal
+  body: { content?: string; metadata?: Record<string, string> }
+  ifMatch(entity: unknown): void
+}
+
+/** In the given transaction. Throws 403, 404, 409 or 412. */
+export async function editMessage(
+  tx: Db,
+  { events }: { events: Emitter },
+  request: EditRequest,
+): Promise<Message> {
+  const {
+    principal,
+    body: { content, metadata },
+  } = request
+  // Lock order: the session before its messages.
+  const { session_id: sessionId } = await openMessage(tx, request)
+  if (sessionId !== null) await openSession(tx, { ...request, params: { id: sessionId } }, { lock: true })
+  const previous = await openMessage(tx, request, { lock: true })
+  request.ifMatch(toMessage(previous))
+  if (content !== undefined) await deleteAnswersTo(tx, previous)
+  await tx.prisma.message.update({
+    where: { id: previous.id },
+    data: { content, metadata },
+    select: { id: true },
+  })
+  const message = (await messageById(tx, previous.id, principal))!
+  await events.emit(tx, 'message.updated', message, { previous, userId: message.owner_id })
+  return toMessage(message)
+}
+
+async function deleteAnswersTo(tx: Db, { id, role, session_id: sessionId }: OwnedMessage): Promise<void> {
+  if (role !== 'user' || sessionId === null)
+    throw conflict('role', 'Only messages with the role `user` can be edited.', 'content')
+  if ((await tx.prisma.message.count({ where: { sessionId, status: 'in_progress' } })) > 0)
+    throw conflict('in_progress', 'An answer of this session is in progress: wait for it, or cancel it.')
+  await deleteMessagesAfter(tx, sessionId, id)
+}
+
+const deleteAfter = statement<{ user_id: string; key_digest: Buffer | null; body_hash: Buffer | null }>(`
+  WITH deleted AS (
+      DELETE FROM ai_messages
+      WHERE session_id = $1 AND position > (SELECT position FROM ai_messages WHERE id = $2)
+      RETURNING position, user_id, key_digest, body_hash),
+    counted AS (
+      UPDATE ai_sessions SET message_count = message_count - (SELECT count(*) FROM deleted) WHERE id = $1)
+  SELECT user_id, key_digest, body_hash FROM deleted ORDER BY position LIMIT 1`)
+const moveIdempotencyKey = statement(`
+  UPDATE ai_messages SET key_digest = $3, body_hash = $4
+  WHERE id = $1 AND user_id = $2 AND key_digest IS NULL`)
+
+/**
+ * Deletes the messages after the given one. The caller has locked the session. The Idempotency-Key of the
+ * deleted answer moves to its question, so that a repeated request does not generate a second answer.
+ */
+export async function deleteMessagesAfter(tx: Db, sessionId: string, messageId: string): Promise<void> {
+  const [answer] = await tx.sql(deleteAfter, [sessionId, messageId])
+  if (answer?.key_digest)
+    await tx.sql(moveIdempotencyKey, [messageId, answer.user_id, answer.key_digest, answer.body_hash])
+}

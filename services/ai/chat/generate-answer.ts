@@ -1,0 +1,156 @@
+// Generates one answer: searches the knowledge bases, builds the prompt and copies what the model streams
+// into a LiveAnswer. `extractive-1` quotes the passages without a language model.
+import type { Database } from '../../../infra/database/database.ts'
+import { unavailable } from '../../../infra/errors.ts'
+import { builtinModel } from '../../../infra/config/ai-providers.ts'
+import { citationOf, extractiveAnswer, selectQuotes } from '../extractive/answer.ts'
+import { queryTerms } from '../extractive/query-terms.ts'
+import type { Providers } from '../providers/providers.ts'
+import { countUnread, findPassages, type Found, type RetrievedPassage } from '../search/search.ts'
+import { createCitationMarkerParser } from './citation-markers.ts'
+import type { FinishReason, Outcome } from './finish-answer.ts'
+import type { GenerationTask, LiveAnswer } from './live-answer.ts'
+import { buildPrompt } from './prompt.ts'
+import { countTokens } from './token-estimate.ts'
+import { truncate, type TruncatedAnswer } from './truncate.ts'
+
+export interface GenerateServices {
+  database: Database
+  providers: Providers
+  onError: (error: Error) => void
+}
+
+/** Characters of the question that are used as the search query. */
+const maxQueryLength = 4_000
+/** How many passages a prompt contains at most. */
+const maxPassages = 8
+const nothingFound: Found = { passages: [], words: [], chunks: 0 }
+
+/** Throws if the answer fails, or the reason of `answer.signal`. */
+export async function generateAnswer(answer: LiveAnswer, services: GenerateServices): Promise<Outcome> {
+  const { task, signal } = answer
+  const found =
+    task.knowledgeBaseIds.length === 0 ? nothingFound : await searchKnowledge(task, signal, services)
+  signal.throwIfAborted()
+  return task.model === builtinModel
+    ? await quotePassages(answer, found, services)
+    : await streamFromProvider(answer, found.passages, services)
+}
+
+async function searchKnowledge(
+  { conversation, knowledgeBaseIds, principal }: GenerationTask,
+  signal: AbortSignal,
+  services: GenerateServices,
+): Promise<Found> {
+  const query = conversation.question.slice(0, maxQueryLength).toWellFormed()
+  return await findPassages(services.database, principal, {
+    knowledgeBaseIds,
+    query,
+    limit: maxPassages,
+    embedding: await embedQuery(query, signal, services),
+  })
+}
+
+/** Null if there is no embedding model or it fails: the search then uses words only. */
+async function embedQuery(
+  query: string,
+  signal: AbortSignal,
+  { providers, onError }: GenerateServices,
+): Promise<number[] | null> {
+  if (providers.embed === null) return null
+  try {
+    return (await providers.embed([query], signal))[0]
+  } catch (error) {
+    signal.throwIfAborted()
+    onError(error as Error)
+    return null
+  }
+}
+
+async function quotePassages(
+  answer: LiveAnswer,
+  found: Found,
+  { database }: GenerateServices,
+): Promise<Outcome> {
+  const { task, signal } = answer
+  answer.promptTokens = countTokens(task.conversation.question)
+  const { pieces, finishReason } = await extract(database, task, found)
+  signal.throwIfAborted()
+  for (const piece of pieces) {
+    if ('delta' in piece) answer.addText(piece.delta)
+    else answer.addCitation(piece.citation)
+  }
+  return outcomeOf(answer, finishReason)
+}
+
+async function extract(
+  database: Database,
+  { principal, knowledgeBaseIds, options }: GenerationTask,
+  found: Found,
+): Promise<TruncatedAnswer> {
+  const quotes = selectQuotes(await queryTerms(database, found), found.passages)
+  const unread = quotes.length > 0 ? 0 : await countUnread(database, principal, knowledgeBaseIds)
+  return truncate([...extractiveAnswer(quotes, { unread })], options)
+}
+
+async function streamFromProvider(
+  answer: LiveAnswer,
+  passages: RetrievedPassage[],
+  { providers }: GenerateServices,
+): Promise<Outcome> {
+  const { task, signal } = answer
+  const { messages, sources, tokens } = buildPrompt(task.conversation, passages, task.contextWindow)
+  answer.promptTokens = tokens
+  const parseMarkers = createCitationMarkerParser()
+  const cited = new Set<number>()
+  for await (const piece of providers.complete({
+    ...task.options,
+    model: task.model,
+    messages,
+    signal,
+    requestId: task.requestId ?? undefined,
+  })) {
+    if ('delta' in piece) {
+      answer.addText(piece.delta)
+      for (const number of parseMarkers(piece.delta)) {
+        const source = sources[number - 1]
+        if (source === undefined || cited.has(number)) continue
+        cited.add(number)
+        const { start_index, end_index, text: quote, score } = source
+        answer.addCitation(citationOf(source, { start_index, end_index, quote, score }))
+      }
+      continue
+    }
+    const { finishReason, usage } = piece.end
+    return outcomeOf(answer, finishReason, {
+      promptTokens: plausibleCount(usage?.promptTokens),
+      completionTokens: plausibleCount(usage?.completionTokens),
+    })
+  }
+  throw unavailable('The model stopped before the end of its answer.')
+}
+
+/** The token counts are estimated where the provider reports none. */
+function outcomeOf(
+  answer: LiveAnswer,
+  finishReason: FinishReason,
+  reported: { promptTokens: number | null; completionTokens: number | null } = {
+    promptTokens: null,
+    completionTokens: null,
+  },
+): Outcome {
+  return {
+    status: finishReason === 'stop' ? 'completed' : 'incomplete',
+    finishReason,
+    promptTokens: reported.promptTokens ?? answer.promptTokens,
+    completionTokens: reported.completionTokens ?? countTokens(answer.content),
+    error: null,
+  }
+}
+
+/** Null for a token count that cannot be right. */
+function plausibleCount(tokens: number | undefined): number | null {
+  return tokens !== undefined && Number.isInteger(tokens) && tokens >= 0 && tokens <= 1_000_000_000
+    ? tokens
+    : null
+}

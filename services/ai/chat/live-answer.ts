@@ -1,0 +1,132 @@
+// The state of one answer while this process generates it: the text and citations so far, who follows the
+// answer, and how it ended. The generator writes to it, streams read from it, and the progress saver stores
+// it.
+import type { CompletionRequest } from '../providers/providers.ts'
+import type { Principal } from '../../users/authentication.ts'
+import type { ApiError } from '../../../infra/errors.ts'
+import type { NewCitation } from '../extractive/answer.ts'
+import type { OwnedMessage, StoredCitation } from './messages.ts'
+import type { ContextWindow, Conversation } from './prompt.ts'
+import { endOf, type AnswerContent, type Part } from './stream-events.ts'
+
+/** What to generate. The message already exists in the database, with the status `in_progress`. */
+export interface GenerationTask {
+  message: OwnedMessage
+  principal: Principal
+  requestId: string | null
+  model: string
+  conversation: Conversation
+  contextWindow: ContextWindow
+  /** The knowledge bases to search. The search skips those that the caller may not read. */
+  knowledgeBaseIds: string[]
+  options: Pick<CompletionRequest, 'temperature' | 'maxTokens' | 'stop'>
+}
+
+/** How an answer ended. Both are null if the message was deleted, or finished by another process. */
+export interface FinalAnswer {
+  message: OwnedMessage | null
+  error: ApiError | null
+}
+
+export class LiveAnswer implements AnswerContent {
+  readonly task: GenerationTask
+  content = ''
+  readonly citations: StoredCitation[] = []
+  /** The text and the citations in the order in which they arrived. */
+  readonly parts: Part[] = []
+  /** Tokens of the prompt; 0 until the prompt is known. */
+  promptTokens = 0
+  /**
+   * Whether a user canceled the answer. False if the generation stopped because its last follower left.
+   */
+  canceledByUser = false
+  /** How the answer ended; null while it is being generated. */
+  final: FinalAnswer | null = null
+  /** The end of what is stored (see `endOf`), and when it was stored. */
+  savedEnd = 0
+  savedAt = 0
+  #followers = 0
+  readonly #abort = new AbortController()
+  readonly #finished = Promise.withResolvers<FinalAnswer>()
+  #changed = Promise.withResolvers<void>()
+  /** The first half of a surrogate pair whose second half has not arrived. */
+  #pendingSurrogate = ''
+
+  constructor(task: GenerationTask) {
+    this.task = task
+  }
+
+  get id(): string {
+    return this.task.message.id
+  }
+
+  /** Aborted when the generation must stop. */
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  /** Resolves at the next change: more text, a citation, or the end. */
+  get changed(): Promise<void> {
+    return this.#changed.promise
+  }
+
+  /** Resolves at the end. Never rejects. */
+  get finished(): Promise<FinalAnswer> {
+    return this.#finished.promise
+  }
+
+  addText(delta: string): void {
+    // PostgreSQL cannot store NUL.
+    const text = this.#pendingSurrogate + delta.replaceAll('\0', '')
+    this.#pendingSurrogate = /[\ud800-\udbff]$/.test(text) ? text.slice(-1) : ''
+    const complete = text.slice(0, text.length - this.#pendingSurrogate.length).toWellFormed()
+    if (complete === '') return
+    this.content += complete
+    this.parts.push({ end: endOf(this.parts) + complete.length, text: complete })
+    this.#notifyChanged()
+  }
+
+  addCitation(citation: NewCitation): void {
+    const stored = { ...citation, at: this.content.length }
+    this.citations.push(stored)
+    this.parts.push({ end: endOf(this.parts) + 1, citation: stored })
+    this.#notifyChanged()
+  }
+
+  /** The generation stops when the last follower has left. @returns a function that removes this follower. */
+  addFollower(disconnected: AbortSignal): () => void {
+    let following = true
+    this.#followers++
+    const remove = (): void => {
+      disconnected.removeEventListener('abort', remove)
+      if (!following) return
+      following = false
+      if (--this.#followers === 0) this.stop()
+    }
+    disconnected.addEventListener('abort', remove)
+    if (disconnected.aborted) remove()
+    return remove
+  }
+
+  stop(): void {
+    this.#abort.abort()
+  }
+
+  cancel(): void {
+    if (this.signal.aborted) return
+    this.canceledByUser = true
+    this.stop()
+  }
+
+  finish(final: FinalAnswer): void {
+    this.final = final
+    this.#notifyChanged()
+    this.#finished.resolve(final)
+  }
+
+  #notifyChanged(): void {
+    const { resolve } = this.#changed
+    this.#changed = Promise.withResolvers()
+    resolve()
+  }
+}
