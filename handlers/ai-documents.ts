@@ -3,15 +3,15 @@ import { hash } from 'node:crypto'
 import type { Handlers, HandlerServices } from '../services/handler.ts'
 import {
   addDocument,
-  changeDocument,
+  updateDocument,
   listDocuments,
   openDocument,
-  removeDocument,
+  deleteDocument,
   shown,
   textOf,
   type Document,
 } from '../services/ai/knowledge/documents.ts'
-import { openKnowledge, type KnowledgeRequest } from '../services/ai/knowledge/knowledge-bases.ts'
+import { openKnowledgeBase, type KnowledgeBaseRequest } from '../services/ai/knowledge/knowledge-bases.ts'
 import type { Db } from '../infra/database/database.ts'
 import {
   conflict,
@@ -27,7 +27,7 @@ import { keepFile, receiveFile, type StoreRequest } from '../services/storage/cr
 
 export const aiDocuments = {
   async listDocuments(request, { db }) {
-    const { id } = await openKnowledge(db, request)
+    const { id } = await openKnowledgeBase(db, request)
     return { status: 200, body: await listDocuments(db, id, request.query) }
   },
 
@@ -35,7 +35,7 @@ export const aiDocuments = {
     const { body } = request
     if ('file' in body) return await addUpload(request, body, services)
     return await services.db.transaction(async (tx) => {
-      const base = await openKnowledge(tx, request, { lock: 'hold' })
+      const base = await openKnowledgeBase(tx, request, { lock: 'hold' })
       const { text, file_id: fileId, name, content_type: contentType, metadata } = body
       if (text !== undefined) {
         requireSize(Buffer.byteLength(text), services)
@@ -84,7 +84,7 @@ export const aiDocuments = {
       const other = text === undefined || sha256 === previous.sha256 ? undefined : { text, sha256 }
       return {
         status: 200,
-        body: await changeDocument(tx, { documents, events }, previous, { name, metadata, text: other }),
+        body: await updateDocument(tx, { documents, events }, previous, { name, metadata, text: other }),
       }
     })
   },
@@ -93,7 +93,7 @@ export const aiDocuments = {
     return await db.transaction(async (tx) => {
       const document = await openDocument(tx, request, { lock: true })
       request.ifMatch(document)
-      await removeDocument(tx, events, document)
+      await deleteDocument(tx, events, document)
       return { status: 204 }
     })
   },
@@ -107,7 +107,7 @@ export const aiDocuments = {
       const previous = await openDocument(tx, request, { lock: true })
       if (previous.status === 'queued' || previous.status === 'processing')
         throw invalidState('document', previous.status)
-      return { status: 200, body: await changeDocument(tx, { documents, events }, previous, { anew: true }) }
+      return { status: 200, body: await updateDocument(tx, { documents, events }, previous, { anew: true }) }
     })
   },
 } satisfies Handlers<'ai-documents'>
@@ -129,7 +129,7 @@ interface Uploaded {
 }
 
 async function addUpload(
-  request: KnowledgeRequest & StoreRequest,
+  request: KnowledgeBaseRequest & StoreRequest,
   { file, name, metadata }: Uploaded,
   services: HandlerServices,
 ) {
@@ -139,7 +139,7 @@ async function addUpload(
       'scope',
     )
   const { db, config } = services
-  const { project_id: projectId } = await openKnowledge(db, request)
+  const { project_id: projectId } = await openKnowledgeBase(db, request)
   const arrived = await receiveFile(db, services, request, {
     file,
     name,
@@ -155,7 +155,7 @@ async function addUpload(
       arrived,
       { projectId, name: name!, declaredContentType: file.declaredType },
       async (tx, { id }) => {
-        const base = await openKnowledge(tx, request, { lock: 'hold' })
+        const base = await openKnowledgeBase(tx, request, { lock: 'hold' })
         const { document, made } = await addDocument(tx, services, base.id, {
           name: name!,
           contentType,
@@ -188,7 +188,7 @@ function added({ document, made }: { document: Document; made: boolean }) {
 /** The file that a document is made from: one that the caller may read, in the space of the knowledge base. */
 async function fileFor(
   tx: Db,
-  { operation, principal }: KnowledgeRequest,
+  { operation, principal }: KnowledgeBaseRequest,
   projectId: string | null,
   id: string,
 ): Promise<File> {

@@ -1,13 +1,13 @@
 // Knowledge bases: made, listed, inspected, changed, deleted and searched.
 import type { Handlers } from '../services/handler.ts'
 import {
-  insertKnowledge,
-  knowledgeById,
-  listKnowledge,
-  openKnowledge,
-  removeKnowledge,
-  requireChunking,
-  thinOut,
+  insertKnowledgeBase,
+  knowledgeBaseById,
+  listKnowledgeBases,
+  openKnowledgeBase,
+  deleteKnowledgeBase,
+  requireValidChunking,
+  deleteDocumentsInBatches,
 } from '../services/ai/knowledge/knowledge-bases.ts'
 import { searchPassages } from '../services/ai/search/search.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
@@ -17,30 +17,34 @@ export const aiKnowledge = {
   async listKnowledgeBases({ operation, principal, query }, { db }) {
     return {
       status: 200,
-      body: await listKnowledge(db, await openSpace(db, { operation, principal }, query.project_id), query),
+      body: await listKnowledgeBases(
+        db,
+        await openSpace(db, { operation, principal }, query.project_id),
+        query,
+      ),
     }
   },
 
   async createKnowledgeBase({ operation, principal, body }, { db, events }) {
-    requireChunking(body.chunking)
+    requireValidChunking(body.chunking)
     return await db.transaction(async (tx) => {
       await openSpace(tx, { operation, principal }, body.project_id, { lock: true })
-      const made = await insertKnowledge(tx, principal.userId, body)
+      const made = await insertKnowledgeBase(tx, principal.userId, body)
       await events.emit(tx, 'knowledge_base.created', made, { userId: principal.userId })
       return { status: 201, body: made, headers: { location: `/v1/ai/knowledge/${made.id}` } }
     })
   },
 
   async getKnowledgeBase(request, { db }) {
-    const { owner_id: _owner, ...found } = await openKnowledge(db, request)
+    const { owner_id: _owner, ...found } = await openKnowledgeBase(db, request)
     return { status: 200, body: found }
   },
 
   async updateKnowledgeBase(request, { db, events }) {
     const { chunking, ...fields } = request.body
-    requireChunking(chunking)
+    requireValidChunking(chunking)
     return await db.transaction(async (tx) => {
-      const previous = await openKnowledge(tx, request, { lock: 'change' })
+      const previous = await openKnowledgeBase(tx, request, { lock: 'change' })
       request.ifMatch(previous)
       await tx.prisma.knowledgeBase.update({
         where: { id: previous.id },
@@ -52,21 +56,21 @@ export const aiKnowledge = {
         },
         select: { id: true },
       })
-      const changed = await knowledgeById(tx, previous.id)
+      const changed = await knowledgeBaseById(tx, previous.id)
       await events.emit(tx, 'knowledge_base.updated', changed, { previous, userId: previous.owner_id })
       return { status: 200, body: changed }
     })
   },
 
   async deleteKnowledgeBase(request, { db, events }) {
-    const asked = await openKnowledge(db, request)
+    const asked = await openKnowledgeBase(db, request)
     request.ifMatch(asked)
     const { id, document_counts } = asked
-    await thinOut(db, id)
+    await deleteDocumentsInBatches(db, id)
     return await db.transaction(async (tx) => {
-      const found = await openKnowledge(tx, request, { lock: 'change' })
+      const found = await openKnowledgeBase(tx, request, { lock: 'change' })
       request.ifMatch(found)
-      await removeKnowledge(tx, id)
+      await deleteKnowledgeBase(tx, id)
       await events.emit(
         tx,
         'knowledge_base.deleted',
@@ -78,7 +82,7 @@ export const aiKnowledge = {
   },
 
   async searchKnowledgeBase(request, { db, upstreams }) {
-    const { id } = await openKnowledge(db, request)
+    const { id } = await openKnowledgeBase(db, request)
     const {
       principal,
       body: { query, limit = 10, filters },

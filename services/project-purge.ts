@@ -2,7 +2,7 @@
 import { removal } from '../infra/database/batch-delete.ts'
 import { statement, type Db } from '../infra/database/database.ts'
 import { deleteEach, type RetentionTask } from '../infra/jobs/retention.ts'
-import { removeDocumentsOfProject } from './ai/knowledge/knowledge-bases.ts'
+import { deleteDocumentBatchOfProject } from './ai/knowledge/knowledge-bases.ts'
 import { removeEventsOfProject } from './events/retention.ts'
 import { keepRecords } from './payments/detach-from-project.ts'
 import { restorableDays } from './projects/projects.ts'
@@ -38,7 +38,7 @@ async function removeProject(tx: Db, { id }: OldProject): Promise<{ removed: num
   if (found === undefined) return { removed: 0, more: false }
   const { more } = await removeEventsOfProject(tx, found.id)
   if (more) return { removed: 0, more }
-  if (await removeDocumentsOfProject(tx, found.id)) return { removed: 0, more: true }
+  if (await deleteDocumentBatchOfProject(tx, found.id)) return { removed: 0, more: true }
   const [{ n: files }] = await tx.sql(filesOfProject, [found.id, filesPerStep])
   if (files === filesPerStep) return { removed: 0, more: true }
   if (await keepRecords(tx, found.id)) return { removed: 0, more: true }

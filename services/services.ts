@@ -1,5 +1,5 @@
 // Everything a handler may use beside its request, made once and closed once.
-import type { ReadingJob } from './ai/knowledge/documents.ts'
+import type { ParsingJob } from './ai/knowledge/documents.ts'
 import { createUpstreams, type Upstreams } from './ai/providers/providers.ts'
 import { createWritings, type Writings } from './ai/chat/generation.ts'
 import type { Config } from '../infra/config/config.ts'
@@ -33,7 +33,7 @@ export interface Services {
   /** The deliveries of webhooks that are due. */
   deliveries: Queue<DeliveryJob>
   /** The documents that are to be read. */
-  documents: Queue<ReadingJob>
+  documents: Queue<ParsingJob>
   events: Emitter
   tail: Tail
   egress: Egress
@@ -69,7 +69,7 @@ export function createServices({
   const lastUsed = createLastUsed(database, { onError })
   const jobs = createJobs({ database, onError })
   const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
-  const documents = jobs.queue<ReadingJob>(documentQueue)
+  const documents = jobs.queue<ParsingJob>(documentQueue)
   const tail = createTail({
     db: database,
     principals,

@@ -1,8 +1,8 @@
 // Chunks of any text: whole, exact, small, along headings and sentences.
 import t from 'tap'
-import { chunksOf } from '../../services/ai/parsing/chunker.ts'
-import { readMarkdown } from '../../services/ai/parsing/markdown.ts'
-import type { Structure } from '../../services/ai/parsing/parsed-document.ts'
+import { chunkDocument } from '../../services/ai/parsing/chunker.ts'
+import { parseMarkdown } from '../../services/ai/parsing/markdown.ts'
+import type { ParsedDocument } from '../../services/ai/parsing/parsed-document.ts'
 import { countTokens } from '../../services/ai/parsing/count-tokens.ts'
 
 /** The same for the same seed. */
@@ -67,9 +67,12 @@ function textOf(seed: number): string {
   ).join('')
 }
 
-function problemsOf(structure: Structure, chunking: { maxTokens: number; overlapTokens: number }): string[] {
+function problemsOf(
+  structure: ParsedDocument,
+  chunking: { maxTokens: number; overlapTokens: number },
+): string[] {
   const { text, headings } = structure
-  const { chunks } = chunksOf(structure, chunking)
+  const { chunks } = chunkDocument(structure, chunking)
   const problems: string[] = []
   const [, second = Infinity] = [...new Set(headings.map(({ level }) => level))].sort((a, b) => a - b)
   const borders = headings.filter(({ level }) => level <= second).map(({ start }) => start)
@@ -99,7 +102,7 @@ t.test('every character of any text is in a chunk, and every chunk is as it must
     { maxTokens: 2000, overlapTokens: 500 },
   ]) {
     const found = Array.from({ length: 60 }, (_, seed) =>
-      problemsOf(readMarkdown(textOf(seed)), chunking).map((problem) => `${seed}: ${problem}`),
+      problemsOf(parseMarkdown(textOf(seed)), chunking).map((problem) => `${seed}: ${problem}`),
     ).flat()
     t.same(found, [], JSON.stringify(chunking))
   }
@@ -112,7 +115,7 @@ const sentences = Array.from(
 
 t.test('a chunk ends with a sentence, and begins with the last ones of the chunk before', async (t) => {
   const text = sentences.join(' ')
-  const { chunks } = chunksOf(readMarkdown(text), { maxTokens: 100, overlapTokens: 30 })
+  const { chunks } = chunkDocument(parseMarkdown(text), { maxTokens: 100, overlapTokens: 30 })
   for (const [index, { start, end }] of chunks.entries()) {
     t.match(text.slice(start, end), /^Sentence.*\.$/)
     if (index > 0) t.ok(start < chunks[index - 1].end, 'some is there again')
@@ -124,16 +127,17 @@ t.test('a line that is wrapped is no end of a sentence, a row is', async (t) => 
     'This is a sentence that somebody wrapped at the\nend of the line as people do in plain text files. '.repeat(
       20,
     )
-  for (const { end } of chunksOf(readMarkdown(wrapped), { maxTokens: 60, overlapTokens: 0 }).chunks)
+  for (const { end } of chunkDocument(parseMarkdown(wrapped), { maxTokens: 60, overlapTokens: 0 }).chunks)
     t.equal(wrapped[end - 1], '.')
   const table = `| a | b |\n|---|---|\n${'| one. Two | three |\n'.repeat(50)}`
-  for (const { start, end } of chunksOf(readMarkdown(table), { maxTokens: 60, overlapTokens: 0 }).chunks)
+  for (const { start, end } of chunkDocument(parseMarkdown(table), { maxTokens: 60, overlapTokens: 0 })
+    .chunks)
     t.match(table.slice(start, end), /^\|[^]*\|$/)
 })
 
 t.test('the heading of a chunk is the path to it, and a heading is with what follows', async (t) => {
   const text = `Before.\n\n# Events\n\n## Retention\n\n${sentences.join(' ')}\n\n### Exceptions\n\nNone.\n\n## Types\n\nMany.\n\n\`\`\`\n# no heading\n\`\`\`\n\nLimits\n======\n\nFew.`
-  const { chunks } = chunksOf(readMarkdown(text), { maxTokens: 100, overlapTokens: 20 })
+  const { chunks } = chunkDocument(parseMarkdown(text), { maxTokens: 100, overlapTokens: 20 })
   const paths = [...new Set(chunks.map(({ heading }) => heading))]
   t.same(
     paths.filter((path) => path !== 'Events › Retention › Exceptions'),

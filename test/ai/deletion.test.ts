@@ -2,21 +2,21 @@
 import t from 'tap'
 import { replaceChunks } from '../../services/ai/knowledge/chunk-index.ts'
 import {
-  removeDocumentsOfBase,
-  removeKnowledge,
-  thinOut,
+  deleteDocumentBatch,
+  deleteKnowledgeBase,
+  deleteDocumentsInBatches,
 } from '../../services/ai/knowledge/knowledge-bases.ts'
-import { deletedKnowledgeTasks } from '../../services/ai/knowledge/retention.ts'
+import { removedChunkTasks } from '../../services/ai/knowledge/retention.ts'
 import { openDatabase, statement } from '../../infra/database/database.ts'
 import { runRetention } from '../support/retention.ts'
 import { newId } from '../../infra/ids.ts'
 import { createTestDatabase } from '../support/database.ts'
 import {
-  addBase,
+  addKnowledgeBase,
   addDocument,
-  addPerson,
-  cut,
-  miscounts,
+  addUser,
+  toChunks,
+  countMismatches,
 } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
 
 const { url } = await createTestDatabase(t)
@@ -64,15 +64,15 @@ async function fill(base: string): Promise<string> {
   return id
 }
 
-const ada = await addPerson(db)
-const settle = async () => await runRetention(db, { tasks: deletedKnowledgeTasks() })
+const ada = await addUser(db)
+const settle = async () => await runRetention(db, { tasks: removedChunkTasks() })
 
 t.test('a large document is read anew and deleted at once, and its words go step by step', async (t) => {
-  const base = await addBase(db, ada)
+  const base = await addKnowledgeBase(db, ada)
   const [first, second] = [await fill(base), await addDocument(db, base, 'word1 and another word')]
-  t.equal(await miscounts(db), 0)
+  t.equal(await countMismatches(db), 0)
   await impatient.transaction((tx) =>
-    replaceChunks(tx, { id: first, knowledgeBaseId: base }, cut('word1 and word2'), {
+    replaceChunks(tx, { id: first, knowledgeBaseId: base }, toChunks('word1 and word2'), {
       language: 'simple',
       embeddings: null,
     }),
@@ -80,10 +80,10 @@ t.test('a large document is read anew and deleted at once, and its words go step
   t.equal(await db.prisma.chunk.count({ where: { documentId: first } }), 1)
   t.equal(await db.prisma.removedChunk.count(), large)
   t.match(await settle(), { 'words of removed documents': large })
-  t.equal(await miscounts(db), 0)
+  t.equal(await countMismatches(db), 0)
   await db.prisma.document.deleteMany({ where: { id: second } })
   t.match(await settle(), { 'words of removed documents': 1 })
-  t.equal(await miscounts(db), 0)
+  t.equal(await countMismatches(db), 0)
   t.same(
     (await db.prisma.lexeme.findMany({ where: { knowledgeBaseId: base }, orderBy: { lexeme: 'asc' } })).map(
       ({ lexeme }) => lexeme,
@@ -93,22 +93,22 @@ t.test('a large document is read anew and deleted at once, and its words go step
 })
 
 t.test('a large document and its knowledge base are deleted at once, and leave nothing', async (t) => {
-  const [base, other] = [await addBase(db, ada), await addBase(db, ada)]
+  const [base, other] = [await addKnowledgeBase(db, ada), await addKnowledgeBase(db, ada)]
   const id = await fill(base)
   await addDocument(db, other, 'word1 stays')
   await impatient.prisma.document.delete({ where: { id } })
   t.equal(await db.prisma.chunk.count({ where: { documentId: id } }), 0)
-  await impatient.transaction((tx) => removeKnowledge(tx, base))
+  await impatient.transaction((tx) => deleteKnowledgeBase(tx, base))
   await settle()
   t.equal(await db.prisma.removedChunk.count(), 0)
   t.equal(await db.prisma.lexeme.count({ where: { knowledgeBaseId: base } }), 0)
-  t.equal(await miscounts(db), 0)
+  t.equal(await countMismatches(db), 0)
 })
 
 t.test(
   'while somebody changes the words of a knowledge base it is passed over, and others are not',
   async (t) => {
-    const bases = [await addBase(db, ada), await addBase(db, ada)]
+    const bases = [await addKnowledgeBase(db, ada), await addKnowledgeBase(db, ada)]
     for (const base of bases)
       await db.prisma.document.delete({ where: { id: await addDocument(db, base, 'short') } })
     await db.transaction(async (tx) => {
@@ -145,16 +145,16 @@ const documentsOf = async (base: string) =>
   await db.prisma.document.count({ where: { knowledgeBaseId: base } })
 
 t.test('a step of removing a knowledge base goes by passages, not by documents', async (t) => {
-  const base = await addBase(db, ada)
+  const base = await addKnowledgeBase(db, ada)
   await addEmpty(base, [6_000, 6_000, 25_000, 0, 0])
   const left: number[] = []
-  while (await removeDocumentsOfBase(db, base)) left.push(await documentsOf(base))
+  while (await deleteDocumentBatch(db, base)) left.push(await documentsOf(base))
   t.same(left, [3, 2, 0])
 })
 
 t.test('what is little is left to the transaction that removes the knowledge base', async (t) => {
-  const base = await addBase(db, ada)
+  const base = await addKnowledgeBase(db, ada)
   await addEmpty(base, [25_000, 6_000, 3_000])
-  await thinOut(db, base)
+  await deleteDocumentsInBatches(db, base)
   t.equal(await documentsOf(base), 2)
 })

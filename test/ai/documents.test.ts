@@ -5,9 +5,9 @@ import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { fileExpiryTasks } from '../../services/retention-tasks.ts'
 import { createIngestion, type Ingestion, type IngestionOptions } from '../../services/ai/knowledge/worker.ts'
-import type { Reader } from '../../services/ai/knowledge/index-document.ts'
-import { ReadingError } from '../../services/ai/parsing/parse.ts'
-import { waitingDocumentTasks } from '../../services/ai/knowledge/retention.ts'
+import type { DocumentParser } from '../../services/ai/knowledge/index-document.ts'
+import { ParsingError } from '../../services/ai/parsing/parse.ts'
+import { documentRequeueTasks } from '../../services/ai/knowledge/retention.ts'
 import { statement } from '../../infra/database/database.ts'
 import { unavailable } from '../../infra/errors.ts'
 import { runRetention } from '../support/retention.ts'
@@ -23,9 +23,9 @@ const { database } = services
 const { prisma } = database
 
 /** A chunk a line; what its text says may go wrong. */
-const lines: Reader = async ({ path }) => {
+const lines: DocumentParser = async ({ path }) => {
   const text = readFileSync(path, 'utf8')
-  if (text.includes('damaged')) throw new ReadingError('damaged')
+  if (text.includes('damaged')) throw new ParsingError('damaged')
   let start = 0
   const chunks = text.split('\n').map((line) => {
     const chunk = {
@@ -64,7 +64,7 @@ function reading(
 }
 
 /** A gate that readings of documents with this name wait at, and how many have come to it. */
-function gated(name: string): { read: Reader; open: () => void; waiting: () => number } {
+function gated(name: string): { read: DocumentParser; open: () => void; waiting: () => number } {
   const gate = Promise.withResolvers<void>()
   let waiting = 0
   return {
@@ -524,7 +524,7 @@ t.test('a document that waits without a job gets one', async (t) => {
     where: { id: { in: [lost.id, waiting.id] } },
     data: { updatedAt: new Date(Date.now() - 3_600_000) },
   })
-  await runRetention(database, { tasks: waitingDocumentTasks(services.documents) })
+  await runRetention(database, { tasks: documentRequeueTasks(services.documents) })
   t.equal((await jobsOf(lost.id)).length, 1)
   t.equal((await jobsOf(waiting.id)).length, 1)
   reading(t)

@@ -10,7 +10,7 @@ import {
 } from '../../services/ai/extractive/answer.ts'
 import type { RetrievedPassage } from '../../services/ai/search/search.ts'
 import { countTokens } from '../../services/ai/chat/token-estimate.ts'
-import { folded, wordsOf } from '../../services/ai/knowledge/tokenize.ts'
+import { foldAccents, tokenize } from '../../services/ai/knowledge/tokenize.ts'
 import { newId } from '../../infra/ids.ts'
 
 /** Passages of one document, cut at `¶`. */
@@ -48,8 +48,8 @@ const grammar = new Set(
 
 /** What is asked, all of the same weight. */
 function asked(question: string, passages: RetrievedPassage[]): AskedWord[] {
-  const all = new Set(passages.flatMap(({ text }) => wordsOf(text).map(folded)))
-  return [...new Set(wordsOf(question).map(folded))]
+  const all = new Set(passages.flatMap(({ text }) => tokenize(text).map(foldAccents)))
+  return [...new Set(tokenize(question).map(foldAccents))]
     .filter((word) => !grammar.has(word))
     .map((text) => ({ text, weight: 1, known: all.has(text) }))
 }

@@ -10,7 +10,7 @@ import { openStream } from '../support/event-stream.ts'
 import { startServer, type Person } from '../support/server.ts'
 import type { Asked } from '../../scripts/bench/model-server.ts'
 import { waitUntil } from '../support/wait.ts'
-import { addBase, addDocument } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
+import { addKnowledgeBase, addDocument } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
 
 const stage = await openStage(t, {
   models: [
@@ -48,7 +48,7 @@ t.test('whoever says to have seen more than there is is told the rest', { timeou
 })
 
 t.test('a slow reader is told every piece and every citation once', async (t) => {
-  const base = await addBase(database, principal)
+  const base = await addKnowledgeBase(database, principal)
   for (const place of ['attic', 'cellar', 'harbour'])
     await addDocument(database, base, `The treasure of the ${place} is in the ${place}.`)
   const pieces = [
@@ -93,7 +93,7 @@ t.test('a slow reader is told every piece and every citation once', async (t) =>
 })
 
 t.test('a marker that comes in many pieces cites', async (t) => {
-  const base = await addBase(database, principal)
+  const base = await addKnowledgeBase(database, principal)
   for (let i = 1; i <= 8; i++)
     await addDocument(database, base, `The treasure of number ${i} is in the place ${i}.`)
   upstream.script = { pieces: ['Both ', '[', '7', ',', ' ', '8', ',', ' ', '1', ',', ' ', '2', ']', '.'] }
@@ -163,7 +163,7 @@ t.test('what somebody else has ended ends as it is stored', async (t) => {
 })
 
 t.test('what the model was asked is counted before it answers, with its sources', async (t) => {
-  const base = await addBase(database, principal)
+  const base = await addKnowledgeBase(database, principal)
   await addDocument(
     database,
     base,
@@ -230,7 +230,7 @@ t.test('numbers of tokens that cannot be are not believed', async (t) => {
 t.test('without embeddings passages are found by words', async (t) => {
   const own = await openStage(t, { embeddings: { model: 'embedder', dimensions: 64 } })
   const key = await own.server.services.principals.authenticate(`Bearer ${own.person.key}`)
-  const base = await addBase(own.server.services.database, key)
+  const base = await addKnowledgeBase(own.server.services.database, key)
   await addDocument(own.server.services.database, base, 'The treasure of the harbour lies in the attic.')
   const refused = (asked: Asked): boolean => asked.path.endsWith('/embeddings')
   own.upstream.script = (asked) =>

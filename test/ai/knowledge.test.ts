@@ -1,7 +1,7 @@
 // Knowledge bases through the API: who may make, see, change and delete one, and that its documents go with it.
 import { hash } from 'node:crypto'
 import t from 'tap'
-import { requireKnowledge } from '../../services/ai/knowledge/access.ts'
+import { requireKnowledgeBases } from '../../services/ai/knowledge/access.ts'
 import { knowledgeRetentionTasks } from '../../services/ai/knowledge/retention.ts'
 import { runRetention } from '../support/retention.ts'
 import { coreRetentionTasks } from '../../services/retention-tasks.ts'
@@ -231,7 +231,9 @@ t.test('a purged project and a deleted user take theirs with them', async (t) =>
   t.match(await runRetention(database, { tasks: coreRetentionTasks() }), { projects: 1 })
   t.equal(await prisma.knowledgeBase.count({ where: { id: theirs.id } }), 0)
   t.equal((await server.admin.client.delete(`/users/${person.id}`)).status, 204)
-  t.match(await runRetention(database, { tasks: knowledgeRetentionTasks() }), { 'knowledge bases of deleted users': 1 })
+  t.match(await runRetention(database, { tasks: knowledgeRetentionTasks() }), {
+    'knowledge bases of deleted users': 1,
+  })
   t.equal(await prisma.knowledgeBase.count({ where: { id: own.id } }), 0)
 })
 
@@ -245,7 +247,7 @@ t.test("a session draws on what its owner may read, and in a project on that pro
   ]
   const principal = await principals.authenticate(`Bearer ${person.key}`)
   const draw = async (ids: string[], projectId: string | null) =>
-    await requireKnowledge(database, principal, ids, projectId)
+    await requireKnowledgeBases(database, principal, ids, projectId)
   await draw([own.id, theirs.id], null)
   await draw([theirs.id], shared)
   const refusal = async (ids: string[], projectId: string | null) =>

@@ -1,11 +1,16 @@
-// Reading documents of every kind that is read: what becomes of their text, and what the process that reads them may not do.
+// ParseResult documents of every kind that is read: what becomes of their text, and what the process that reads them may not do.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { confinedCommand } from '../../services/ai/parsing/sandbox-process.ts'
-import { defaultCaps, readDocument, type Reading, type ReadingCaps } from '../../services/ai/parsing/parse.ts'
+import { sandboxCommand } from '../../services/ai/parsing/sandbox-process.ts'
+import {
+  defaultLimits,
+  parseDocument,
+  type ParseResult,
+  type ParsingLimits,
+} from '../../services/ai/parsing/parse.ts'
 import { contentTypeOf } from '../../services/storage/content-type.ts'
 import { docx, packedStream, paragraph, pdf, pdfOf, table } from '../support/documents.ts'
 import { readers } from '../support/hostile-parsing.ts'
@@ -18,19 +23,19 @@ let count = 0
 async function read(
   name: string,
   content: Buffer | string,
-  { caps, signal }: { caps?: Partial<ReadingCaps>; signal?: AbortSignal } = {},
-): Promise<Reading> {
+  { caps, signal }: { caps?: Partial<ParsingLimits>; signal?: AbortSignal } = {},
+): Promise<ParseResult> {
   const path = join(folder, String(count++))
   const bytes = Buffer.from(content)
   writeFileSync(path, bytes)
-  return readDocument(
+  return parseDocument(
     { path, name, contentType: await contentTypeOf(bytes, { whole: true, declared: null, name }) },
     chunking,
     { caps, signal },
   )
 }
 
-const headings = ({ chunks }: Reading): (string | null)[] => chunks.map(({ heading }) => heading)
+const headings = ({ chunks }: ParseResult): (string | null)[] => chunks.map(({ heading }) => heading)
 
 t.test('Markdown stays as it is written', async (t) => {
   const source =
@@ -251,15 +256,15 @@ const languages: Record<string, string> = {
 
 t.test('the language of a text is one that PostgreSQL can search by, or simple', async (t) => {
   // The process is the same for all; only what tells languages apart differs.
-  const { languageOf } = await import('../../services/ai/parsing/detect-language.ts')
-  for (const [language, text] of Object.entries(languages)) t.equal(languageOf(text), language)
+  const { detectLanguage } = await import('../../services/ai/parsing/detect-language.ts')
+  for (const [language, text] of Object.entries(languages)) t.equal(detectLanguage(text), language)
   for (const text of [
     'Faktury są przechowywane przez dziesięć lat.',
     '発票は十年間保存されます。',
     '12 34 56',
     '',
   ])
-    t.equal(languageOf(text), 'simple', text)
+    t.equal(detectLanguage(text), 'simple', text)
   t.equal((await read('a.txt', languages['german'])).language, 'german')
 })
 
@@ -273,7 +278,7 @@ const slow = (): Buffer =>
   ])
 
 t.test('what takes too much of anything is ended, and so is what nobody wants any more', async (t) => {
-  const caps: [Partial<ReadingCaps>, string][] = [
+  const caps: [Partial<ParsingLimits>, string][] = [
     [{ seconds: 0.2 }, 'too_slow'],
     [{ memoryBytes: 30 * 2 ** 20 }, 'too_much_memory'],
     [{ outputBytes: 10 }, 'too_large'],
@@ -297,7 +302,7 @@ t.test(
   async () => {
     writeFileSync(join(folder, 'slow.pdf'), slow())
     const module = fileURLToPath(new URL('../../services/ai/parsing/parse.ts', import.meta.url))
-    const code = `import { readDocument } from ${JSON.stringify(module)}; await readDocument({ path: ${JSON.stringify(join(folder, 'slow.pdf'))}, name: '', contentType: '' }, { maxTokens: 200, overlapTokens: 0 })`
+    const code = `import { parseDocument } from ${JSON.stringify(module)}; await parseDocument({ path: ${JSON.stringify(join(folder, 'slow.pdf'))}, name: '', contentType: '' }, { maxTokens: 200, overlapTokens: 0 })`
     const parent = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'ignore' })
     await waitUntil(() => readers(parent.pid).length > 0)
     const [reader] = readers(parent.pid)
@@ -328,14 +333,14 @@ t.test('a parser that was taken over gets at nothing', async (t) => {
     names: "(await import('node:dns')).lookup('localhost', () => {})",
     builtins: "process.getBuiltinModule('node:dgram')",
   }
-  const code = `import { Socket } from 'node:net'; globalThis.socket = new Socket(); const { lockNetwork } = await import(${JSON.stringify(confinement)}); lockNetwork()
+  const code = `import { Socket } from 'node:net'; globalThis.socket = new Socket(); const { blockNetwork } = await import(${JSON.stringify(confinement)}); blockNetwork()
     const said = {}; ${Object.entries(attempts)
       .map(
         ([name, attempt]) => `try { ${attempt}; said.${name} = 'done' } catch { said.${name} = 'refused' }`,
       )
       .join('\n')}
     console.log(JSON.stringify(said))`
-  const { command, args } = confinedCommand(defaultCaps, ['--input-type=module', '-e', code])
+  const { command, args } = sandboxCommand(defaultLimits, ['--input-type=module', '-e', code])
   const { stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', env: {} })
   t.same(
     JSON.parse(stdout || JSON.stringify({ stderr })),
@@ -345,7 +350,7 @@ t.test('a parser that was taken over gets at nothing', async (t) => {
 })
 
 t.test('a reader that does not start is no fault of the document', async (t) => {
-  await t.rejects(readDocument({ path: join(folder, 'none'), name: '', contentType: '' }, chunking), {
+  await t.rejects(parseDocument({ path: join(folder, 'none'), name: '', contentType: '' }, chunking), {
     code: 'ENOENT',
   })
 })

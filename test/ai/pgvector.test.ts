@@ -9,7 +9,7 @@ import t from 'tap'
 import { searchPassages } from '../../services/ai/search/search.ts'
 import { openDatabase, statement } from '../../infra/database/database.ts'
 import { applyMigrations } from '../../infra/postgres/migrations.ts'
-import { addBase, addDocument, addPerson } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
+import { addKnowledgeBase, addDocument, addUser } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
 
 const postgres = await PGlite.create({
   extensions: { vector, unaccent, pg_trgm: trigrams, btree_gin: btreeGin },
@@ -34,8 +34,8 @@ t.test('pgvector finds what comparing in plain SQL finds, with the same scores',
   let seed = 11
   const random = (): number => (seed = (seed * 48271) % 2147483647) / 2147483647 - 0.5
   const anyVector = (): number[] => Array.from({ length: 32 }, random)
-  const ada = await addPerson(db)
-  const base = await addBase(db, ada)
+  const ada = await addUser(db)
+  const base = await addKnowledgeBase(db, ada)
   for (let i = 0; i < 60; i++)
     await addDocument(db, base, `What is written in number ${i}, and no other.`, { embed: anyVector })
   await addDocument(db, base, 'A passage without a vector.')

@@ -2,16 +2,21 @@
 import t from 'tap'
 import { openDatabase } from '../../infra/database/database.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { measure, measureAnswers, quote, stock } from '../../scripts/bench/retrieval/quality-corpus.ts'
+import {
+  measureRetrieval,
+  measureAnswers,
+  answerQuotes,
+  loadCorpus,
+} from '../../scripts/bench/retrieval/quality-corpus.ts'
 import { questions, unanswered } from '../../scripts/bench/retrieval/questions.ts'
 
 const { url } = await createTestDatabase(t)
 const db = openDatabase({ url, poolSize: 2 })
 t.teardown(() => db.close())
-const shelf = await stock(db)
+const shelf = await loadCorpus(db)
 
 t.test('the passage that answers is among the first five', async (t) => {
-  const quality = await measure(db, shelf)
+  const quality = await measureRetrieval(db, shelf)
   t.ok(quality.chunks >= 150 && quality.documents >= 12 && quality.questions >= 60)
   t.ok(
     quality.recall[5] >= 0.85,
@@ -19,10 +24,10 @@ t.test('the passage that answers is among the first five', async (t) => {
   )
 })
 
-t.test('every quote stands in its document where it says', async (t) => {
+t.test('every answerQuotes stands in its document where it says', async (t) => {
   const texts = new Map(shelf.texts.map(({ name, text }) => [name, text]))
   for (const [question] of questions) {
-    const quotes = await quote(db, shelf, question)
+    const quotes = await answerQuotes(db, shelf, question)
     t.same(
       quotes.filter(
         ({ passage: { name, text, start_index: offset }, start, end }) =>

@@ -6,14 +6,14 @@ import { openDatabase } from '../../infra/database/database.ts'
 import type { Principal } from '../../services/users/authentication.ts'
 import { createTestDatabase } from '../support/database.ts'
 import {
-  addBase,
+  addKnowledgeBase,
   addDocument,
   addMember,
-  addPerson,
+  addUser,
   addProject,
-  cut,
-  limitedTo,
-  miscounts,
+  toChunks,
+  limitedToProjects,
+  countMismatches,
 } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
 
 const { url } = await createTestDatabase(t)
@@ -32,8 +32,8 @@ async function find(
 const texts = (passages: RetrievedPassage[]): string[] => passages.map(({ text }) => text)
 
 t.test('a passage is found with where it stands', async (t) => {
-  const ada = await addPerson(db)
-  const base = await addBase(db, ada)
+  const ada = await addUser(db)
+  const base = await addKnowledgeBase(db, ada)
   const text =
     '# Events\n\n## Retention 🕰️\n\nThey are kept for thirty days.\n\n## Order\n\nThey are numbered as they are committed.'
   const document = await addDocument(db, base, text, { name: 'events.md', metadata: { edition: '1' } })
@@ -51,12 +51,12 @@ t.test('a passage is found with where it stands', async (t) => {
   t.match(first.text, /thirty days/)
   t.ok(first.score > 0 && first.score <= 1)
   t.same(await find(ada, base, 'submarine'), [], 'and nothing where nothing fits')
-  t.same(await find(ada, await addBase(db, ada), 'events'), [], 'or nothing is there')
+  t.same(await find(ada, await addKnowledgeBase(db, ada), 'events'), [], 'or nothing is there')
 })
 
 t.test('two tenants with the same words find their own', async (t) => {
-  const [ada, bob] = [await addPerson(db), await addPerson(db)]
-  const [hers, his] = [await addBase(db, ada), await addBase(db, bob)]
+  const [ada, bob] = [await addUser(db), await addUser(db)]
+  const [hers, his] = [await addKnowledgeBase(db, ada), await addKnowledgeBase(db, bob)]
   await addDocument(db, hers, 'The vault opens with the code of Ada.')
   await addDocument(db, his, 'The vault opens with the code of Bob. The secret word is zanzibar.')
   t.same(texts(await find(ada, [hers, his], 'vault code')), ['The vault opens with the code of Ada.'])
@@ -76,9 +76,9 @@ t.test('two tenants with the same words find their own', async (t) => {
 })
 
 t.test('in a project whoever is a member at that moment finds', async (t) => {
-  const [ada, bob] = [await addPerson(db), await addPerson(db)]
+  const [ada, bob] = [await addUser(db), await addUser(db)]
   const project = await addProject(db, ada)
-  const base = await addBase(db, ada, project)
+  const base = await addKnowledgeBase(db, ada, project)
   await addDocument(db, base, 'The vault is in the cellar.')
   t.equal((await find(ada, base, 'vault')).length, 1)
   t.same(await find(bob, base, 'vault'), [], 'a stranger does not')
@@ -99,10 +99,10 @@ t.test('in a project whoever is a member at that moment finds', async (t) => {
 })
 
 t.test('a member who made the knowledge base and was removed finds nothing', async (t) => {
-  const [ada, bob] = [await addPerson(db), await addPerson(db)]
+  const [ada, bob] = [await addUser(db), await addUser(db)]
   const project = await addProject(db, ada)
   await addMember(db, project, bob, 'editor')
-  const base = await addBase(db, bob, project)
+  const base = await addKnowledgeBase(db, bob, project)
   await addDocument(db, base, 'The vault is in the cellar.')
   t.equal((await find(bob, base, 'vault')).length, 1)
   await db.prisma.member.deleteMany({ where: { projectId: project, userId: bob.userId } })
@@ -110,22 +110,26 @@ t.test('a member who made the knowledge base and was removed finds nothing', asy
 })
 
 t.test('a key for some projects finds in these alone', async (t) => {
-  const ada = await addPerson(db)
+  const ada = await addUser(db)
   const [one, two] = [await addProject(db, ada), await addProject(db, ada)]
-  const bases = [await addBase(db, ada), await addBase(db, ada, one), await addBase(db, ada, two)]
+  const bases = [
+    await addKnowledgeBase(db, ada),
+    await addKnowledgeBase(db, ada, one),
+    await addKnowledgeBase(db, ada, two),
+  ]
   for (const [i, base] of bases.entries()) await addDocument(db, base, `The vault number ${i}.`)
   t.same(texts(await find(ada, bases, 'vault')).sort(), [
     'The vault number 0.',
     'The vault number 1.',
     'The vault number 2.',
   ])
-  t.same(texts(await find(limitedTo(ada, one), bases, 'vault')), ['The vault number 1.'])
-  t.same(await find(limitedTo(ada), bases, 'vault'), [])
+  t.same(texts(await find(limitedToProjects(ada, one), bases, 'vault')), ['The vault number 1.'])
+  t.same(await find(limitedToProjects(ada), bases, 'vault'), [])
 })
 
 t.test('a document counts from its first reading on, and not when its reading failed', async (t) => {
-  const ada = await addPerson(db)
-  const base = await addBase(db, ada)
+  const ada = await addUser(db)
+  const base = await addKnowledgeBase(db, ada)
   const id = await addDocument(db, base, 'The vault is in the cellar.')
   const found = async (status: 'queued' | 'processing' | 'ready' | 'failed'): Promise<number> => {
     await db.prisma.document.update({ where: { id }, data: { status } })
@@ -140,8 +144,8 @@ t.test('a document counts from its first reading on, and not when its reading fa
 })
 
 t.test('filters choose documents before anything is ranked', async (t) => {
-  const ada = await addPerson(db)
-  const base = await addBase(db, ada)
+  const ada = await addUser(db)
+  const base = await addKnowledgeBase(db, ada)
   for (let i = 0; i < 30; i++)
     await addDocument(db, base, 'vault vault vault', { metadata: { shelf: 'other' } })
   const wanted = await addDocument(
@@ -159,8 +163,8 @@ t.test('filters choose documents before anything is ranked', async (t) => {
 })
 
 t.test('rare words outweigh common ones, and more words fewer', async (t) => {
-  const ada = await addPerson(db)
-  const base = await addBase(db, ada)
+  const ada = await addUser(db)
+  const base = await addKnowledgeBase(db, ada)
   for (let i = 0; i < 10; i++)
     await addDocument(
       db,
@@ -190,8 +194,8 @@ t.test('rare words outweigh common ones, and more words fewer', async (t) => {
 })
 
 t.test('headings and names count', async (t) => {
-  const ada = await addPerson(db)
-  const base = await addBase(db, ada)
+  const ada = await addUser(db)
+  const base = await addKnowledgeBase(db, ada)
   await addDocument(
     db,
     base,
@@ -213,8 +217,8 @@ t.test('headings and names count', async (t) => {
 })
 
 t.test('a misspelt word stands for those that are written alike', async (t) => {
-  const ada = await addPerson(db)
-  const base = await addBase(db, ada)
+  const ada = await addUser(db)
+  const base = await addKnowledgeBase(db, ada)
   await addDocument(db, base, 'Photosynthesis turns light into sugar.')
   await addDocument(db, base, 'The committee deliberates in December.')
   for (const [typo, right] of [
@@ -228,8 +232,8 @@ t.test('a misspelt word stands for those that are written alike', async (t) => {
 })
 
 t.test('words are found in the forms and accents of their language', async (t) => {
-  const ada = await addPerson(db)
-  const base = await addBase(db, ada)
+  const ada = await addUser(db)
+  const base = await addKnowledgeBase(db, ada)
   const documents = {
     german: 'Die Häuser der Gebrüder Müller stehen an der Straße nach Köln.',
     french: 'Les chevaux mangeaient près de la forêt, où les élèves chantaient.',
@@ -261,8 +265,8 @@ t.test('words are found in the forms and accents of their language', async (t) =
 })
 
 t.test('what is grammar in one language is a word in another', async (t) => {
-  const ada = await addPerson(db)
-  const base = await addBase(db, ada)
+  const ada = await addUser(db)
+  const base = await addKnowledgeBase(db, ada)
   await addDocument(db, base, 'Die Katze und die Maus: die Geschichte.', { language: 'german' })
   for (const what of ['wind', 'rain', 'snow', 'hail', 'fog', 'frost'])
     await addDocument(db, base, `Here is nothing but ${what} in the mountains.`)
@@ -273,8 +277,8 @@ t.test('what is grammar in one language is a word in another', async (t) => {
 })
 
 t.test('scripts without blanks are found by parts', async (t) => {
-  const ada = await addPerson(db)
-  const base = await addBase(db, ada)
+  const ada = await addUser(db)
+  const base = await addKnowledgeBase(db, ada)
   const documents = [
     '私は東京の図書館で本を読みました。',
     '我们在北京大学学习计算机科学。',
@@ -295,8 +299,8 @@ t.test('scripts without blanks are found by parts', async (t) => {
 })
 
 t.test('no query breaks the search', async (t) => {
-  const ada = await addPerson(db)
-  const base = await addBase(db, ada)
+  const ada = await addUser(db)
+  const base = await addKnowledgeBase(db, ada)
   await addDocument(db, base, "The operator's manual: press A & B | C.", { name: "100%_o'hara.md" })
   const hostile = [
     'a & b | !c',
@@ -326,8 +330,8 @@ t.test('no query breaks the search', async (t) => {
 })
 
 t.test('vectors are fused with words', async (t) => {
-  const ada = await addPerson(db)
-  const base = await addBase(db, ada)
+  const ada = await addUser(db)
+  const base = await addKnowledgeBase(db, ada)
   const embed = (text: string): number[] => [
     /cat|feline/i.test(text) ? 3 : 0,
     /dog|canine/i.test(text) ? 2 : 0,
@@ -352,8 +356,8 @@ t.test('vectors are fused with words', async (t) => {
 t.test(
   'what is replaced is gone, whatever is replaced and deleted at once, and every count is right',
   async (t) => {
-    const people = await Promise.all([addPerson(db), addPerson(db)])
-    const bases = await Promise.all(people.map((person) => addBase(db, person)))
+    const people = await Promise.all([addUser(db), addUser(db)])
+    const bases = await Promise.all(people.map((person) => addKnowledgeBase(db, person)))
     const words = Array.from({ length: 60 }, (_, i) => `word${String.fromCharCode(97 + (i % 26))}${i}`)
     let seed = 7
     const random = (most: number): number => (seed = (seed * 48271) % 2147483647) % most
@@ -367,7 +371,7 @@ t.test(
         id: await addDocument(db, bases[i % 2], text()),
       })),
     )
-    t.equal(await miscounts(db), 0)
+    t.equal(await countMismatches(db), 0)
     await Promise.all(
       Array.from({ length: 60 }, async (_, i) => {
         const document = documents[random(documents.length)]
@@ -381,17 +385,17 @@ t.test(
             unknown[]
           >`SELECT 1 FROM documents WHERE id = ${document.id} FOR UPDATE`
           if (there !== undefined)
-            await replaceChunks(tx, document, cut(next, 60), {
+            await replaceChunks(tx, document, toChunks(next, 60), {
               language: i % 2 === 0 ? 'english' : 'simple',
               embeddings: null,
             })
         })
       }),
     )
-    t.equal(await miscounts(db), 0)
+    t.equal(await countMismatches(db), 0)
     await db.prisma.document.deleteMany({ where: { knowledgeBaseId: bases[0] } })
     await db.prisma.knowledgeBase.delete({ where: { id: bases[1] } })
-    t.equal(await miscounts(db), 0)
+    t.equal(await countMismatches(db), 0)
     t.equal(
       await db.prisma.lexeme.count({ where: { knowledgeBaseId: { in: bases } } }),
       0,

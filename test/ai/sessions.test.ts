@@ -2,7 +2,7 @@
 import t from 'tap'
 import { newId } from '../../infra/ids.ts'
 import { openStage } from '../support/chat.ts'
-import { addBase, addDocument } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
+import { addKnowledgeBase, addDocument } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
 
 const stage = await openStage(t)
 const {
@@ -20,7 +20,11 @@ t.test(
     const [owner, member] = [await server.person(), await server.person()]
     const path = { id: (await owner.api.createProject({ body: { name: 'Harbour' } })).id }
     const membership = await owner.api.addMember({ path, body: { user_id: member.id, role: 'viewer' } })
-    const base = await addBase(database, await principals.authenticate(`Bearer ${owner.key}`), path.id)
+    const base = await addKnowledgeBase(
+      database,
+      await principals.authenticate(`Bearer ${owner.key}`),
+      path.id,
+    )
     await addDocument(database, base, treasure)
     upstream.script = { answer: 'It lies in the old cellar [1].' }
     const first = await member.api.createChat({
@@ -48,7 +52,7 @@ t.test(
 )
 
 t.test('who may still read it is', async (t) => {
-  const base = await addBase(database, await principals.authenticate(`Bearer ${key}`))
+  const base = await addKnowledgeBase(database, await principals.authenticate(`Bearer ${key}`))
   await addDocument(database, base, treasure)
   upstream.script = { answer: 'It lies in the old cellar [1].' }
   const first = await api.createChat({

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import t from 'tap'
-import { readDocument } from '../../services/ai/parsing/parse.ts'
+import { parseDocument } from '../../services/ai/parsing/parse.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey, spawnServer, spawnWorker } from '../support/process.ts'
 import { formOf } from '../support/storage.ts'
@@ -39,7 +39,7 @@ t.test(
     const sample = join(folder, 'sample')
     writeFileSync(sample, textOf(0))
     const expected = (
-      await readDocument(
+      await parseDocument(
         { path: sample, contentType: 'text/markdown', name: 'a.md' },
         { maxTokens: 100, overlapTokens: 20 },
       )

@@ -1,17 +1,17 @@
 // Documents that are made to do harm, or that went wrong badly: what they are, and how reading each may end.
 import { deflateRawSync, deflateSync } from 'node:zlib'
-import type { Reading, ReadingErrorCode } from '../../services/ai/parsing/parse.ts'
+import type { ParseResult, ParsingErrorCode } from '../../services/ai/parsing/parse.ts'
 import { docx, docxParts, packedStream, paragraph, pdf, pdfOf, stream, table, zip } from './documents.ts'
 
-export interface NastyDocument {
+export interface HostileDocument {
   title: string
   /** As it is called. */
   name: string
   make: () => Buffer | string
-  /** How it may end; `ready` is a Reading. */
-  ends: ('ready' | ReadingErrorCode)[]
-  /** What must be so of a Reading. */
-  holds?: (reading: Reading) => boolean
+  /** How it may end; `ready` is a ParseResult. */
+  ends: ('ready' | ParsingErrorCode)[]
+  /** What must be so of a ParseResult. */
+  holds?: (reading: ParseResult) => boolean
 }
 
 const megabyte = 2 ** 20
@@ -35,7 +35,7 @@ function zlibBomb(megabytes: number): Buffer {
 const parts = (body: string, change: Record<string, Partial<ReturnType<typeof docxParts>[number]>>): Buffer =>
   zip(docxParts(body).map((part) => ({ ...part, ...change[part.name] })))
 
-const pdfs: NastyDocument[] = [
+const pdfs: HostileDocument[] = [
   {
     title: 'an encrypted PDF',
     name: 'a.pdf',
@@ -187,7 +187,7 @@ const pdfs: NastyDocument[] = [
   },
 ]
 
-const archives: NastyDocument[] = [
+const archives: HostileDocument[] = [
   {
     title: 'a DOCX cut in its middle',
     name: 'a.docx',
@@ -384,7 +384,7 @@ const archives: NastyDocument[] = [
   },
 ]
 
-const markup: NastyDocument[] = [
+const markup: HostileDocument[] = [
   {
     title: 'HTML 100,000 deep',
     name: 'a.html',
@@ -467,7 +467,7 @@ const markup: NastyDocument[] = [
   },
 ]
 
-const data: NastyDocument[] = [
+const data: HostileDocument[] = [
   {
     title: 'JSON 100,000 deep',
     name: 'a.json',
@@ -548,7 +548,7 @@ const data: NastyDocument[] = [
   },
 ]
 
-const texts: NastyDocument[] = [
+const texts: HostileDocument[] = [
   { title: 'nothing', name: 'a.txt', ends: ['empty'], make: () => '' },
   { title: 'blanks', name: 'a.txt', ends: ['empty'], make: () => ' \t\r\n\u00a0\u2003'.repeat(100_000) },
   {
@@ -656,7 +656,7 @@ const texts: NastyDocument[] = [
   },
 ]
 
-export const nastyDocuments = { pdfs, archives, markup, data, texts }
+export const hostileDocuments = { pdfs, archives, markup, data, texts }
 
 /** The same every time. */
 function noise(length: number): Buffer {

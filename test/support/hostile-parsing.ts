@@ -1,9 +1,9 @@
 // Reads nasty documents and tells how each ended, and what was left of it.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readDocument, type Reading, ReadingError } from '../../services/ai/parsing/parse.ts'
+import { parseDocument, type ParseResult, ParsingError } from '../../services/ai/parsing/parse.ts'
 import { contentTypeOf, sampleBytes } from '../../services/storage/content-type.ts'
-import type { NastyDocument } from './hostile-documents.ts'
+import type { HostileDocument } from './hostile-documents.ts'
 
 const chunking = { maxTokens: 400, overlapTokens: 60 }
 const caps = { seconds: 30, memoryBytes: 400 * 2 ** 20, outputBytes: 6 * 2 ** 20 }
@@ -12,7 +12,7 @@ const atOnce = 2
 type Test = import('tap').Test
 
 /** A test for each. */
-export async function readNasty(t: Test, documents: NastyDocument[]): Promise<void> {
+export async function testHostileDocuments(t: Test, documents: HostileDocument[]): Promise<void> {
   const folder = t.testdir({})
   const waiting = [...documents.entries()]
   const before = process.memoryUsage().rss
@@ -34,7 +34,7 @@ export async function readNasty(t: Test, documents: NastyDocument[]): Promise<vo
   )
 }
 
-async function write(path: string, { make, name }: NastyDocument): Promise<string> {
+async function write(path: string, { make, name }: HostileDocument): Promise<string> {
   const bytes = Buffer.from(make())
   writeFileSync(path, bytes)
   return contentTypeOf(bytes.subarray(0, sampleBytes), {
@@ -44,21 +44,21 @@ async function write(path: string, { make, name }: NastyDocument): Promise<strin
   })
 }
 
-async function read(path: string, name: string, contentType: string): Promise<Reading | ReadingError> {
+async function read(path: string, name: string, contentType: string): Promise<ParseResult | ParsingError> {
   try {
-    return await readDocument({ path, name, contentType }, chunking, { caps })
+    return await parseDocument({ path, name, contentType }, chunking, { caps })
   } catch (error) {
-    if (error instanceof ReadingError) return error
+    if (error instanceof ParsingError) return error
     throw error
   }
 }
 
-function check(t: Test, { ends, holds }: NastyDocument, end: Reading | ReadingError): void {
+function check(t: Test, { ends, holds }: HostileDocument, end: ParseResult | ParsingError): void {
   t.ok(
-    ends.includes(end instanceof ReadingError ? end.code : 'ready'),
-    end instanceof ReadingError ? end.code : 'ready',
+    ends.includes(end instanceof ParsingError ? end.code : 'ready'),
+    end instanceof ParsingError ? end.code : 'ready',
   )
-  if (end instanceof ReadingError) return
+  if (end instanceof ParsingError) return
   const { text, chunks } = end
   t.ok(text.isWellFormed() && !text.includes('\0'), 'its text is one')
   t.ok(

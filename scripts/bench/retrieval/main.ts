@@ -1,10 +1,10 @@
 // Retrieval: what a search and what the indexing of chunks take, by the size of the knowledge base; and how often the passage
 // that answers is among those found.
-import { addBase, addPerson } from './retrieval-fixtures.ts'
-import { measure, readTexts, stock } from './quality-corpus.ts'
+import { addKnowledgeBase, addUser } from './retrieval-fixtures.ts'
+import { measureRetrieval, readCorpusTexts, loadCorpus } from './quality-corpus.ts'
 import { questions } from './questions.ts'
 import { replaceChunks } from '../../../services/ai/knowledge/chunk-index.ts'
-import { wordsOf } from '../../../services/ai/knowledge/tokenize.ts'
+import { tokenize } from '../../../services/ai/knowledge/tokenize.ts'
 import { searchPassages } from '../../../services/ai/search/search.ts'
 import { openDatabase, type Database } from '../../../infra/database/database.ts'
 import { newId } from '../../../infra/ids.ts'
@@ -32,8 +32,8 @@ export async function benchRetrieval(
     const places: Place[] = []
     const costs: number[] = []
     for (const size of sizes) {
-      const reader = await addPerson(database)
-      const place = { reader, base: await addBase(database, reader) }
+      const reader = await addUser(database)
+      const place = { reader, base: await addKnowledgeBase(database, reader) }
       costs.push(await fill(database, place, size))
       places.push(place)
     }
@@ -83,7 +83,7 @@ async function search(database: Database, { reader, base }: Place, query: string
 
 /** Words are as frequent as in the collection, and so are the rare ones of which natural texts have ever more. */
 function createWriter(): () => string {
-  const words = readTexts().flatMap(({ text }) => wordsOf(text))
+  const words = readCorpusTexts().flatMap(({ text }) => tokenize(text))
   let seed = 11
   const random = (most: number): number => (seed = (seed * 48271) % 2147483647) % most
   return () =>
@@ -158,7 +158,7 @@ export async function benchRecall(stage: Stage): Promise<string> {
   const { url: serverUrl } = await stage.postgres()
   const database = openDatabase({ url: await createDatabase(serverUrl, 'bench_recall'), poolSize: 2 })
   try {
-    const quality = await measure(database, await stock(database))
+    const quality = await measureRetrieval(database, await loadCorpus(database))
     return [
       `Full text alone: ${quality.questions} questions about ${quality.documents} documents in ${quality.chunks} chunks of at most 120 tokens.`,
       '',

@@ -1,14 +1,14 @@
 // The collection that quality is measured with: texts in the public domain and questions about them.
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { languageOf } from '../../../services/ai/parsing/detect-language.ts'
+import { detectLanguage } from '../../../services/ai/parsing/detect-language.ts'
 import { askedWords } from '../../../services/ai/extractive/query-terms.ts'
 import { quotesOf, type Quote } from '../../../services/ai/extractive/answer.ts'
-import { findPassages, searchPassages } from '../../../services/ai/search/search.ts'
+import { searchKnowledgeBases, searchPassages } from '../../../services/ai/search/search.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import type { Principal } from '../../../services/users/authentication.ts'
 import { questions, unanswered } from './questions.ts'
-import { addBase, addDocument, addPerson, cut } from './retrieval-fixtures.ts'
+import { addKnowledgeBase, addDocument, addUser, toChunks } from './retrieval-fixtures.ts'
 
 const folder = join(import.meta.dirname, 'texts')
 
@@ -18,12 +18,12 @@ export interface Text {
   language: string
 }
 
-export function readTexts(): Text[] {
+export function readCorpusTexts(): Text[] {
   return readdirSync(folder)
     .sort()
     .map((name) => {
       const text = readFileSync(join(folder, name), 'utf8')
-      return { name: basename(name), text, language: languageOf(text) }
+      return { name: basename(name), text, language: detectLanguage(text) }
     })
 }
 
@@ -39,20 +39,20 @@ export interface Quality {
 }
 
 /** Puts the collection into a knowledge base. */
-export async function stock(db: Db): Promise<{ reader: Principal; base: string; texts: Text[] }> {
-  const reader = await addPerson(db)
-  const base = await addBase(db, reader)
-  const texts = readTexts()
+export async function loadCorpus(db: Db): Promise<{ reader: Principal; base: string; texts: Text[] }> {
+  const reader = await addUser(db)
+  const base = await addKnowledgeBase(db, reader)
+  const texts = readCorpusTexts()
   for (const { text, ...document } of texts) await addDocument(db, base, text, document)
   return { reader, base, texts }
 }
 
 /** Asks every question of a collection that is in place. */
-export async function measure(
+export async function measureRetrieval(
   db: Db,
-  { reader, base, texts }: Awaited<ReturnType<typeof stock>>,
+  { reader, base, texts }: Awaited<ReturnType<typeof loadCorpus>>,
 ): Promise<Quality> {
-  const chunks = texts.flatMap(({ text }) => cut(text))
+  const chunks = texts.flatMap(({ text }) => toChunks(text))
   const places: number[] = []
   for (const [question, phrase] of questions) {
     const holding = chunks.filter(({ text }) => text.includes(phrase)).length
@@ -73,12 +73,16 @@ export async function measure(
 }
 
 /** What extractive-1 quotes. */
-export async function quote(
+export async function answerQuotes(
   db: Db,
   { reader, base }: { reader: Principal; base: string },
   question: string,
 ): Promise<Quote[]> {
-  const found = await findPassages(db, reader, { knowledgeBaseIds: [base], query: question, limit: 8 })
+  const found = await searchKnowledgeBases(db, reader, {
+    knowledgeBaseIds: [base],
+    query: question,
+    limit: 8,
+  })
   return quotesOf(await askedWords(db, found), found.passages)
 }
 
@@ -93,17 +97,20 @@ export interface Answers {
 }
 
 /** Asks extractive-1 every question of a collection that is in place, and those that it does not answer. */
-export async function measureAnswers(db: Db, shelf: Awaited<ReturnType<typeof stock>>): Promise<Answers> {
+export async function measureAnswers(
+  db: Db,
+  shelf: Awaited<ReturnType<typeof loadCorpus>>,
+): Promise<Answers> {
   const answers: Answers = { right: { sentence: 0, passage: 0 }, answered: 0, refused: 0, fooled: [] }
   for (const [question, phrase] of questions) {
-    const quotes = await quote(db, shelf, question)
+    const quotes = await answerQuotes(db, shelf, question)
     if (quotes.length > 0) answers.answered++
     if (quotes.some(({ passage, start, end }) => passage.text.slice(start, end).includes(phrase)))
       answers.right.sentence++
     if (quotes.some(({ passage }) => passage.text.includes(phrase))) answers.right.passage++
   }
   for (const question of unanswered) {
-    if ((await quote(db, shelf, question)).length === 0) answers.refused++
+    if ((await answerQuotes(db, shelf, question)).length === 0) answers.refused++
     else answers.fooled.push(question)
   }
   return answers

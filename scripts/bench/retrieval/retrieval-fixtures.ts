@@ -1,18 +1,18 @@
 // People, projects, knowledge bases and documents as retrieval finds them, put there without a server.
 import { createHash } from 'node:crypto'
-import { deletedKnowledgeTasks } from '../../../services/ai/knowledge/retention.ts'
+import { removedChunkTasks } from '../../../services/ai/knowledge/retention.ts'
 import { statement, type Database, type Db } from '../../../infra/database/database.ts'
 import { runRetention } from '../../../infra/jobs/retention.ts'
 import { replaceChunks } from '../../../services/ai/knowledge/chunk-index.ts'
-import { chunksOf } from '../../../services/ai/parsing/chunker.ts'
+import { chunkDocument } from '../../../services/ai/parsing/chunker.ts'
 import type { NewChunk } from '../../../services/ai/parsing/parse.ts'
-import { readMarkdown } from '../../../services/ai/parsing/markdown.ts'
+import { parseMarkdown } from '../../../services/ai/parsing/markdown.ts'
 import { newId } from '../../../infra/ids.ts'
 import type { Principal } from '../../../services/users/authentication.ts'
 import { insertUser } from '../../../services/users/users.ts'
 
 /** A person, as one of their keys speaks for them: for all projects, unless some are given. */
-export async function addPerson(db: Db): Promise<Principal> {
+export async function addUser(db: Db): Promise<Principal> {
   const { id } = await insertUser(db, {
     email: `${newId('usr')}@example.com`,
     emailVerified: true,
@@ -22,7 +22,7 @@ export async function addPerson(db: Db): Promise<Principal> {
   return { userId: id, keyId: newId('key'), scopes: new Set(['ai:read']), projectIds: null }
 }
 
-export function limitedTo(principal: Principal, ...projectIds: string[]): Principal {
+export function limitedToProjects(principal: Principal, ...projectIds: string[]): Principal {
   return { ...principal, projectIds: new Set(projectIds) }
 }
 
@@ -44,7 +44,7 @@ export async function addMember(
   await db.prisma.member.create({ data: { id: newId('mem'), projectId, userId, role } })
 }
 
-export async function addBase(
+export async function addKnowledgeBase(
   db: Db,
   { userId }: Principal,
   projectId: string | null = null,
@@ -81,7 +81,7 @@ export async function addDocument(
   { name = 'document.md', language = 'english', metadata = {}, embed, maxTokens = 120 }: NewDocument = {},
 ): Promise<string> {
   const id = newId('doc')
-  const chunks = cut(text, maxTokens)
+  const chunks = toChunks(text, maxTokens)
   await db.transaction(async (tx) => {
     await tx.prisma.document.create({
       data: {
@@ -105,8 +105,8 @@ export async function addDocument(
   return id
 }
 
-export function cut(text: string, maxTokens = 120): NewChunk[] {
-  return chunksOf(readMarkdown(text), { maxTokens, overlapTokens: 0 }).chunks.map((range) => ({
+export function toChunks(text: string, maxTokens = 120): NewChunk[] {
+  return chunkDocument(parseMarkdown(text), { maxTokens, overlapTokens: 0 }).chunks.map((range) => ({
     ...range,
     text: text.slice(range.start, range.end),
   }))
@@ -122,7 +122,7 @@ const counted = statement<{ wrong: number }>(`
     + (SELECT count(*) FROM chunk_counts s FULL JOIN sizes z USING (knowledge_base_id, language) WHERE (s.chunks, s.tokens) IS DISTINCT FROM (z.chunks, z.tokens))::int AS wrong`)
 
 /** How many counts are not what a recount gives, once the words of what was removed are discounted. */
-export async function miscounts(db: Database): Promise<number> {
-  await runRetention(db, { tasks: deletedKnowledgeTasks() })
+export async function countMismatches(db: Database): Promise<number> {
+  await runRetention(db, { tasks: removedChunkTasks() })
   return (await db.sql(counted, []))[0].wrong
 }

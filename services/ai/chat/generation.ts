@@ -13,7 +13,12 @@ import { extractiveAnswer, quotesOf } from '../extractive/answer.ts'
 import { createTellings, type End, type Following } from './stream.ts'
 import { messageById, type OwnedMessage, type StoredCitation } from './messages.ts'
 import { promptOf, type Conversation, type Window } from './prompt.ts'
-import { countUnread, findPassages, type Found, type RetrievedPassage } from '../search/search.ts'
+import {
+  countUnparsedDocuments,
+  searchKnowledgeBases,
+  type SearchResult,
+  type RetrievedPassage,
+} from '../search/search.ts'
 import { createMarkers } from './citation-markers.ts'
 import { endOf, type Draft, type Part, type Told } from './stream-events.ts'
 import { countTokens } from './token-estimate.ts'
@@ -71,7 +76,7 @@ export interface WritingsOptions {
 const longestQuery = 4_000
 /** How many passages an answer draws on. */
 const passagesOfAnswer = 8
-const nothing: Found = { passages: [], words: [], chunks: 0 }
+const nothing: SearchResult = { passages: [], words: [], chunks: 0 }
 
 interface Writing extends Draft {
   task: Task
@@ -305,7 +310,7 @@ export function createWritings({
     const found =
       task.knowledgeBaseIds.length === 0
         ? nothing
-        : await findPassages(database, task.principal, {
+        : await searchKnowledgeBases(database, task.principal, {
             ...search,
             embedding: await embeddingOf(query, signal),
           })
@@ -362,11 +367,11 @@ export function createWritings({
 
   async function quoted(
     { principal, knowledgeBaseIds, options }: Task,
-    found: Found,
+    found: SearchResult,
   ): Promise<ReturnType<typeof cutOff>> {
     const asked = await askedWords(database, found)
     const quotes = quotesOf(asked, found.passages)
-    const unread = quotes.length > 0 ? 0 : await countUnread(database, principal, knowledgeBaseIds)
+    const unread = quotes.length > 0 ? 0 : await countUnparsedDocuments(database, principal, knowledgeBaseIds)
     return cutOff([...extractiveAnswer(quotes, { unread })], options)
   }
 

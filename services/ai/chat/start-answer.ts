@@ -17,7 +17,7 @@ import type { Keyed, OperationInfo } from '../../../infra/contract/operation.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { readSettings } from '../../users/settings.ts'
 import { requireOwnSpace } from '../../projects/resource-access.ts'
-import { requireKnowledge } from '../knowledge/access.ts'
+import { requireKnowledgeBases } from '../knowledge/access.ts'
 import { historyOf, messageById, openMessage, type OwnedMessage, type Said } from './messages.ts'
 import { endSilent, patience, type EndingServices } from './finish-answer.ts'
 import { requireRoom, windowOf, type Conversation } from './prompt.ts'
@@ -72,7 +72,7 @@ export async function beginChat(
         ? null
         : await openSession(tx, { ...request, params: { id: ask.session_id } }, { lock: true })
     if (ask.knowledge_base_ids !== undefined)
-      await requireKnowledge(tx, principal, ask.knowledge_base_ids, given?.project_id ?? null)
+      await requireKnowledgeBases(tx, principal, ask.knowledge_base_ids, given?.project_id ?? null)
     const settings = await readSettings(tx, principal.userId)
     const model = modelOf(services.upstreams, ask.model ?? given?.model ?? settings.ai.default_model)
     const question = ask.message ?? ask.messages!.at(-1)!.content
@@ -117,7 +117,7 @@ export async function beginAgain(
     const session = await openSession(tx, { ...request, params: { id: message.session_id } }, { lock: true })
     await requireIdle(tx, services, session)
     if (ask.knowledge_base_ids !== undefined)
-      await requireKnowledge(tx, principal, ask.knowledge_base_ids, session.project_id)
+      await requireKnowledgeBases(tx, principal, ask.knowledge_base_ids, session.project_id)
     const settings = await readSettings(tx, principal.userId)
     const model = modelOf(services.upstreams, ask.model ?? session.model ?? settings.ai.default_model)
     const [question] = await tx.sql(questionOf, [session.id, message.id])

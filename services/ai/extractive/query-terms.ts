@@ -1,8 +1,8 @@
 // What a question asks about: those of its words that say something, and how much each says by its rarity.
 import { statement, type Db } from '../../../infra/database/database.ts'
-import { configurations } from '../parsing/search-languages.ts'
-import type { Found } from '../search/search.ts'
-import { folded } from '../knowledge/tokenize.ts'
+import { searchConfigurations } from '../parsing/search-languages.ts'
+import type { SearchResult } from '../search/search.ts'
+import { foldAccents } from '../knowledge/tokenize.ts'
 
 export interface AskedWord {
   /** Folded. */
@@ -39,22 +39,22 @@ const asking = new Set(
     'nasıl niçin hangi',
   ]
     .flatMap((words) => words.split(' '))
-    .map(folded),
+    .map(foldAccents),
 )
 
-const languages = ['english', ...new Set(Object.values(configurations))]
+const languages = ['english', ...new Set(Object.values(searchConfigurations))]
 const readGrammar = statement<{ words: number[] }>(`
   SELECT array_agg(n::int) AS words FROM unnest($1::text[]) WITH ORDINALITY AS w (word, n), unnest($2::text[]) WITH ORDINALITY AS l (language, place)
   WHERE to_tsvector(language::regconfig, unaccent(word)) = '' GROUP BY place ORDER BY count(*) DESC, place LIMIT 1`)
 
 /** The words that a search looked for, but for those that only ask, in whichever language; all of them where there are no others. */
-export async function askedWords(db: Db, { words, chunks }: Found): Promise<AskedWord[]> {
+export async function askedWords(db: Db, { words, chunks }: SearchResult): Promise<AskedWord[]> {
   if (words.length === 0) return []
   const [stopped] = await db.sql(readGrammar, [words.map(({ text }) => text), languages])
   const grammar = new Set(
     stopped !== undefined && stopped.words.length >= fewestOfLanguage ? stopped.words : [],
   )
-  const asked = words.map(({ text, ...word }) => ({ ...word, text: folded(text) }))
+  const asked = words.map(({ text, ...word }) => ({ ...word, text: foldAccents(text) }))
   const told = asked.filter(({ text }, i) => !grammar.has(i + 1) && !asking.has(text))
   return (told.length > 0 ? told : asked).map(({ text, known, chunks: having }) => ({
     text,

@@ -1,7 +1,7 @@
 // What of a passage can be quoted: its sentences, and where its lines are records, the records.
 import { hasRecords } from '../parsing/detect-type.ts'
 import type { RetrievedPassage } from '../search/search.ts'
-import { folded, wordsOf } from '../knowledge/tokenize.ts'
+import { foldAccents, tokenize } from '../knowledge/tokenize.ts'
 
 /** UTF-16 code units of a quote; a longer sentence is cut at a blank. */
 export const longestQuote = 500
@@ -135,5 +135,5 @@ function shortestRun(fields: Range[], isEnough: (range: Range) => boolean): Rang
 }
 
 export function wordsIn(text: string): Set<string> {
-  return new Set(wordsOf(text).map(folded))
+  return new Set(tokenize(text).map(foldAccents))
 }

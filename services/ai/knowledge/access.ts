@@ -12,7 +12,7 @@ const knowledge = statement<InSpace & { id: string }>(
  * Throws 404 unless all of the knowledge bases are there, 403 unless the caller may read them, and 400 where one is not of
  * `projectId`, the project of what is to draw on them; outside of projects they may be of any.
  */
-export async function requireKnowledge(
+export async function requireKnowledgeBases(
   db: Db,
   principal: Principal,
   ids: string[],

@@ -1,11 +1,11 @@
 // What a document is found by: its chunks with the lexemes that they have, and the counts of these in its knowledge base,
-// which follow in the same transaction. What is deleted is discounted later, by `discountRemoved`: until then a word may count
+// which follow in the same transaction. What is deleted is discounted later, by `subtractRemovedChunks`: until then a word may count
 // for commoner than it is.
 import { statement, type Db } from '../../../infra/database/database.ts'
 import { newId } from '../../../infra/ids.ts'
 import { removal } from '../../../infra/database/batch-delete.ts'
 import type { NewChunk } from '../parsing/parse.ts'
-import { wordsOf } from './tokenize.ts'
+import { tokenize } from './tokenize.ts'
 
 /** Of one statement, so that none takes long. */
 const most = { chunks: 100, lexemes: 10_000, discounted: 1_000 }
@@ -15,14 +15,14 @@ const headingWeight = 2
 const mostCounted = 32_767
 
 /** The lexemes of a chunk, and how often it has each. */
-export interface Stems {
+export interface ChunkLexemes {
   lexemes: string[]
   counts: number[]
 }
 
 // Lexemes of the language and those of `simple` beside each other; one that both have counts as often as it does in the
 // language, where it stands for more forms.
-const readStems = statement<Stems & { n: number }>(`
+const readStems = statement<ChunkLexemes & { n: number }>(`
   WITH given AS (SELECT n, unaccent(body) AS body, unaccent(heading) AS heading FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS g (body, heading, n)),
   found AS (
     SELECT n, configuration, lexeme, sum(cardinality(positions) * weight) AS count
@@ -40,14 +40,14 @@ const readStems = statement<Stems & { n: number }>(`
  * The lexemes of each chunk, which is half of the work of `replaceChunks` and needs no transaction. `language` is a
  * configuration of text search.
  */
-export async function stemChunks(db: Db, chunks: NewChunk[], language: string): Promise<Stems[]> {
-  const stems = chunks.map((): Stems => ({ lexemes: [], counts: [] }))
+export async function extractLexemes(db: Db, chunks: NewChunk[], language: string): Promise<ChunkLexemes[]> {
+  const stems = chunks.map((): ChunkLexemes => ({ lexemes: [], counts: [] }))
   for (let from = 0; from < chunks.length; from += most.chunks) {
     const some = chunks.slice(from, from + most.chunks)
     const rows = await db.sql(readStems, [
       language,
-      some.map(({ text }) => wordsOf(text).join(' ')),
-      some.map(({ heading }) => wordsOf(heading ?? '').join(' ')),
+      some.map(({ text }) => tokenize(text).join(' ')),
+      some.map(({ heading }) => tokenize(heading ?? '').join(' ')),
     ])
     for (const { n, lexemes, counts } of rows) stems[from + n - 1] = { lexemes, counts }
   }
@@ -81,8 +81,8 @@ export interface ReplaceOptions {
   language: string
   /** One vector per chunk, or null where there is no model for them. */
   embeddings: number[][] | null
-  /** What `stemChunks` gave for the same chunks, where it was asked before. */
-  stems?: Stems[]
+  /** What `extractLexemes` gave for the same chunks, where it was asked before. */
+  stems?: ChunkLexemes[]
 }
 
 /** Makes `chunks`, in their order, all that the document is found by. For the transaction in which it becomes ready. */
@@ -94,7 +94,7 @@ export async function replaceChunks(
 ): Promise<void> {
   if (embeddings !== null && embeddings.length !== chunks.length)
     throw new Error(`${embeddings.length} embeddings for ${chunks.length} chunks`)
-  const stems = given ?? (await stemChunks(tx, chunks, language))
+  const stems = given ?? (await extractLexemes(tx, chunks, language))
   await tx.sql(hold, [knowledgeBaseId])
   await tx.sql(deleteChunks, [id])
   const numbers = await numbersOf(tx, knowledgeBaseId, stems)
@@ -113,7 +113,7 @@ export async function replaceChunks(
       position: from + i,
       text: text.toWellFormed(),
       heading: heading?.toWellFormed() ?? null,
-      embedding: embeddings === null ? null : unit(embeddings[from + i]),
+      embedding: embeddings === null ? null : toUnitVector(embeddings[from + i]),
     }))
     await tx.sql(insertChunks, [knowledgeBaseId, id, language, JSON.stringify(rows)])
   }
@@ -144,7 +144,7 @@ const forgetRemoved = removal(
  * Discounts some of the removed chunks of a knowledge base; where that is gone itself, removes some of its lexemes. Nothing
  * while somebody changes these. @returns how many are done with, and whether there are more.
  */
-export async function discountRemoved(
+export async function subtractRemovedChunks(
   tx: Db,
   knowledgeBaseId: string,
 ): Promise<{ removed: number; more: boolean }> {
@@ -162,7 +162,11 @@ export async function discountRemoved(
 }
 
 /** Counts the chunks that have each lexeme. @returns the numbers of the lexemes. */
-async function numbersOf(tx: Db, knowledgeBaseId: string, stems: Stems[]): Promise<Map<string, number>> {
+async function numbersOf(
+  tx: Db,
+  knowledgeBaseId: string,
+  stems: ChunkLexemes[],
+): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   for (const { lexemes } of stems)
     for (const lexeme of lexemes) counts.set(lexeme, (counts.get(lexeme) ?? 0) + 1)
@@ -176,7 +180,7 @@ async function numbersOf(tx: Db, knowledgeBaseId: string, stems: Stems[]): Promi
 }
 
 function termsOf(
-  { lexemes, counts }: Stems,
+  { lexemes, counts }: ChunkLexemes,
   numbers: Map<string, number>,
 ): { terms: number[]; counts: number[] } {
   const terms = lexemes
@@ -186,12 +190,12 @@ function termsOf(
 }
 
 /** The vector of length 1 in the same direction: then the cosine is the dot product. */
-export function unit(vector: number[]): number[] {
+export function toUnitVector(vector: number[]): number[] {
   const length = Math.hypot(...vector)
   return length === 0 ? vector : vector.map((x) => x / length)
 }
 
 /** As PostgreSQL reads an array. */
-export function arrayOf(vector: number[]): string {
+export function toSqlArray(vector: number[]): string {
   return `{${vector.join(',')}}`
 }

@@ -20,7 +20,7 @@ export type Document = components['schemas']['Document']
 export type DocumentStatus = components['schemas']['DocumentStatus']
 
 /** Reading a document. */
-export interface ReadingJob {
+export interface ParsingJob {
   document_id: string
   /** Which reading of it: only the outcome of the last one that was asked for counts. */
   wanted: number
@@ -31,7 +31,7 @@ export interface ReadingJob {
 }
 
 export interface DocumentServices {
-  documents: Queue<ReadingJob>
+  documents: Queue<ParsingJob>
   events: Emitter
 }
 
@@ -170,7 +170,7 @@ export async function addDocument(
       timeOf(id),
     ])
     if (made !== undefined) {
-      await wantReading(tx, documents, made)
+      await enqueueParsing(tx, documents, made)
       await events.emit(tx, 'document.created', made, { userId: made.owner_id })
       return { document: shown(made), made: true }
     }
@@ -180,9 +180,9 @@ export async function addDocument(
   throw conflict('in_progress', 'A document with these bytes is just being added and deleted; try again.')
 }
 
-async function wantReading(
+async function enqueueParsing(
   tx: Db,
-  documents: Queue<ReadingJob>,
+  documents: Queue<ParsingJob>,
   { id, wanted, project_id: projectId, owner_id: ownerId }: OwnedDocument,
 ): Promise<void> {
   const spaceId = projectId ?? ownerId
@@ -210,7 +210,7 @@ export interface DocumentChange {
 }
 
 /** Changes a locked document; with another text, or anew, it is read soon. Throws 409 where another document has the text. */
-export async function changeDocument(
+export async function updateDocument(
   tx: Db,
   { documents, events }: DocumentServices,
   previous: OwnedDocument,
@@ -225,7 +225,7 @@ export async function changeDocument(
   }
   if (anew) await tx.sql(want, [previous.id])
   const [changed] = await tx.sql(change, [previous.id, name, metadata])
-  if (anew) await wantReading(tx, documents, changed)
+  if (anew) await enqueueParsing(tx, documents, changed)
   await events.emit(tx, 'document.updated', changed, { previous, userId: changed.owner_id })
   return shown(changed)
 }
@@ -237,13 +237,13 @@ const ofFiles = statement<OwnedDocument>(`
   SELECT ${documentColumns}, k.owner_id, d.wanted FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
   WHERE d.file_id = ANY($1) ORDER BY d.id FOR UPDATE OF d`)
 
-export async function removeDocument(tx: Db, events: Emitter, document: OwnedDocument): Promise<void> {
+export async function deleteDocument(tx: Db, events: Emitter, document: OwnedDocument): Promise<void> {
   await tx.sql(remove, [document.id])
   await events.emit(tx, 'document.deleted', document, { userId: document.owner_id })
 }
 
 /** The documents that were made from files, before these are deleted. */
-export async function removeDocumentsOf(tx: Db, events: Emitter, fileIds: string[]): Promise<void> {
+export async function deleteDocumentsOfFiles(tx: Db, events: Emitter, fileIds: string[]): Promise<void> {
   for (const document of await tx.sql(ofFiles, [fileIds])) {
     await tx.sql(remove, [document.id])
     await events.emit(tx, 'document.deleted', document, { userId: document.owner_id })

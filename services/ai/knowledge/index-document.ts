@@ -8,21 +8,26 @@ import type { Emitter } from '../../events/emit.ts'
 import type { Job, Queue } from '../../../infra/jobs/queue.ts'
 import type { Arrived } from '../../storage/blobs/temp-files.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { replaceChunks, stemChunks, type Stems } from './chunk-index.ts'
-import { documentColumns, type OwnedDocument, type ReadingJob } from './documents.ts'
-import { ReadingError, type readDocument, type Reading, type ReadingErrorCode } from '../parsing/parse.ts'
+import { replaceChunks, extractLexemes, type ChunkLexemes } from './chunk-index.ts'
+import { documentColumns, type OwnedDocument, type ParsingJob } from './documents.ts'
+import {
+  ParsingError,
+  type parseDocument,
+  type ParseResult,
+  type ParsingErrorCode,
+} from '../parsing/parse.ts'
 import type { Embed } from '../providers/embedding.ts'
 
-export type Reader = typeof readDocument
+export type DocumentParser = typeof parseDocument
 
 export interface IndexingOptions {
   database: Database
-  documents: Queue<ReadingJob>
+  documents: Queue<ParsingJob>
   events: Emitter
   storage: Storage
   /** Where vectors of passages come from; null for none. */
   embed: Embed | null
-  read: Reader
+  read: DocumentParser
   /** The largest document. */
   maxBytes: number
   /** Told of what is no fault of the document's. */
@@ -60,7 +65,7 @@ interface Held {
 }
 
 interface Failure {
-  code: ReadingErrorCode | 'unavailable'
+  code: ParsingErrorCode | 'unavailable'
   message: string
 }
 
@@ -103,7 +108,7 @@ const forget = statement(
 /** Who is at work on a job stops when `stop` is aborted, and puts it back. */
 export async function indexDocument(
   options: IndexingOptions,
-  job: Job<ReadingJob>,
+  job: Job<ParsingJob>,
   stop: AbortSignal,
 ): Promise<void> {
   const { database, documents, onError } = options
@@ -141,10 +146,10 @@ export async function indexDocument(
       heading === null ? text : `${heading}\n\n${text}`,
     )
     const embeddings = embed === null || texts.length === 0 ? null : await embed(texts, signal)
-    return ready(reading, embeddings, await stemChunks(database, reading.chunks, reading.language))
+    return ready(reading, embeddings, await extractLexemes(database, reading.chunks, reading.language))
   }
 
-  async function readingOf(wanted: Wanted): Promise<Reading> {
+  async function readingOf(wanted: Wanted): Promise<ParseResult> {
     const { name, content_type: contentType, max_tokens: maxTokens, overlap_tokens: overlapTokens } = wanted
     const local = await fetched(wanted)
     try {
@@ -170,7 +175,7 @@ export async function indexDocument(
       source === null ? await (await storage.blobs()).read(key!) : Readable.from([Buffer.from(source)])
     const arrived = await storage.incoming.receive(
       { declaredType, content },
-      { maxBytes, tooLarge: () => new ReadingError('too_large') },
+      { maxBytes, tooLarge: () => new ParsingError('too_large') },
     )
     if (arrived.sha256 === sha256) return arrived
     await arrived.discard()
@@ -180,7 +185,7 @@ export async function indexDocument(
   function refused(error: Error): Outcome {
     if (lost.signal.aborted) return settle
     if (stop.aborted) return putOff(new Date(), job.data.tries)
-    if (error instanceof ReadingError) return failed({ code: error.code, message: error.message })
+    if (error instanceof ParsingError) return failed({ code: error.code, message: error.message })
     const { tries } = job.data
     onError(new Error(`a document could not be read, at try ${tries + 1}`, { cause: error }))
     return tries < delays.length
@@ -199,9 +204,9 @@ export async function indexDocument(
   }
 
   function ready(
-    { text, pages, chunks, tokens, language }: Reading,
+    { text, pages, chunks, tokens, language }: ParseResult,
     embeddings: number[][] | null,
-    stems: Stems[],
+    stems: ChunkLexemes[],
   ): Outcome {
     return async (tx) => {
       const found = await held(tx)

@@ -13,7 +13,7 @@ export type KnowledgeBase = components['schemas']['KnowledgeBase']
 export type Chunking = components['schemas']['Chunking']
 
 /** How documents are cut where nothing else is said. */
-const usualChunking: Chunking = { max_tokens: 400, overlap_tokens: 60 }
+const defaultChunking: Chunking = { max_tokens: 400, overlap_tokens: 60 }
 
 const counts = ['queued', 'processing', 'ready', 'failed'].map(
   (status) => `'${status}', coalesce(sum(c.count) FILTER (WHERE c.status = '${status}'), 0)`,
@@ -37,24 +37,24 @@ const statements = {
   ),
 }
 
-export interface KnowledgeRequest {
+export interface KnowledgeBaseRequest {
   operation: OperationInfo
   params: { id: string }
   principal: Principal
 }
 
 /** A knowledge base and whose it is. */
-export type OpenKnowledge = KnowledgeBase & { owner_id: string }
+export type OwnedKnowledgeBase = KnowledgeBase & { owner_id: string }
 
 /**
  * The knowledge base of the request, when the caller may do with it what the operation does. One statement. `lock` keeps it,
  * with its project, as it is until the transaction ends: `change` from other writers, `hold` from being deleted.
  */
-export async function openKnowledge(
+export async function openKnowledgeBase(
   db: Db,
-  request: KnowledgeRequest,
+  request: KnowledgeBaseRequest,
   { lock = 'none' }: { lock?: keyof typeof statements } = {},
-): Promise<OpenKnowledge> {
+): Promise<OwnedKnowledgeBase> {
   const {
     params: { id },
     principal,
@@ -67,13 +67,13 @@ export async function openKnowledge(
 
 const byId = statement<KnowledgeBase>(`SELECT ${columns} FROM knowledge_bases k WHERE k.id = $1`)
 
-export async function knowledgeById(db: Db, id: string): Promise<KnowledgeBase> {
+export async function knowledgeBaseById(db: Db, id: string): Promise<KnowledgeBase> {
   const [found] = await db.sql(byId, [id])
   return found
 }
 
 /** The overlap is at most half of a passage: otherwise each would say little that is new. */
-export function requireChunking(chunking: Chunking | undefined): void {
+export function requireValidChunking(chunking: Chunking | undefined): void {
   if (chunking !== undefined && chunking.overlap_tokens * 2 > chunking.max_tokens) {
     throw invalidField(
       'chunking.overlap_tokens',
@@ -90,7 +90,7 @@ const insert: Statement<KnowledgeBase> = statement(`
   ) SELECT ${columns} FROM k`)
 
 /** A new knowledge base of a space that the caller may write in. */
-export async function insertKnowledge(
+export async function insertKnowledgeBase(
   tx: Db,
   ownerId: string,
   fields: components['schemas']['KnowledgeBaseCreate'],
@@ -99,7 +99,7 @@ export async function insertKnowledge(
     project_id: projectId = null,
     name,
     description = null,
-    chunking = usualChunking,
+    chunking = defaultChunking,
     metadata = {},
   } = fields
   const id = newId('kb')
@@ -117,7 +117,7 @@ export async function insertKnowledge(
   return made
 }
 
-export interface KnowledgeListQuery {
+export interface KnowledgeBaseListQuery {
   page: number
   limit: number
   sort: 'created_at' | 'name'
@@ -129,10 +129,10 @@ export interface KnowledgeListQuery {
 const sortKeys = { created_at: 'k.id', name: 'lower(k.name)' }
 
 /** A page of the knowledge bases of a space: one statement, total included. */
-export async function listKnowledge(
+export async function listKnowledgeBases(
   db: Db,
   spaceId: string,
-  query: KnowledgeListQuery,
+  query: KnowledgeBaseListQuery,
 ): Promise<Page<KnowledgeBase>> {
   const values: unknown[] = [spaceId]
   const value = (v: unknown): string => `$${values.push(v)}`
@@ -175,17 +175,17 @@ const removeMany = statement<{ n: number }>(`
 const remove = statement('DELETE FROM knowledge_bases WHERE id = $1')
 
 /** Removes documents, where they are many, in small steps until few are left. To be called outside of a transaction. */
-export async function thinOut(db: Db, id: string): Promise<void> {
+export async function deleteDocumentsInBatches(db: Db, id: string): Promise<void> {
   while ((await db.sql(removeMany, [id]))[0].n > 0) continue
 }
 
 /** A step of removing a knowledge base. @returns whether there may be more. */
-export async function removeDocumentsOfBase(db: Db, id: string): Promise<boolean> {
+export async function deleteDocumentBatch(db: Db, id: string): Promise<boolean> {
   return (await db.sql(removeSome, [id]))[0].n > 0
 }
 
 /** What few documents it has go with it. */
-export async function removeKnowledge(tx: Db, id: string): Promise<void> {
+export async function deleteKnowledgeBase(tx: Db, id: string): Promise<void> {
   await tx.sql(remove, [id])
 }
 
@@ -197,6 +197,6 @@ const removeOfProject = removal(
 )
 
 /** A step of removing a project. @returns whether there may be more. */
-export async function removeDocumentsOfProject(tx: Db, projectId: string): Promise<boolean> {
+export async function deleteDocumentBatchOfProject(tx: Db, projectId: string): Promise<boolean> {
   return (await tx.sql(removeOfProject, [projectId]))[0].n > 0
 }

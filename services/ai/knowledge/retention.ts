@@ -2,15 +2,15 @@
 import { statement, type Db } from '../../../infra/database/database.ts'
 import { deleteEach, type RetentionTask } from '../../../infra/jobs/retention.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
-import { discountRemoved } from './chunk-index.ts'
-import type { ReadingJob } from './documents.ts'
-import { removeDocumentsOfBase, removeKnowledge } from './knowledge-bases.ts'
+import { subtractRemovedChunks } from './chunk-index.ts'
+import type { ParsingJob } from './documents.ts'
+import { deleteDocumentBatch, deleteKnowledgeBase } from './knowledge-bases.ts'
 
 /** What is done at once. */
 const most = { waiting: 500, listed: 100 }
 
 // The queue's table is its own; only what was put into it is looked at.
-const forgotten = statement<ReadingJob>(`
+const forgotten = statement<ParsingJob>(`
   SELECT d.id AS document_id, d.wanted, k.space_id, 0 AS tries FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
   WHERE d.status IN ('queued', 'processing') AND d.updated_at < now() - interval '10 minutes' AND NOT EXISTS (
     SELECT FROM pgboss.job j
@@ -18,11 +18,11 @@ const forgotten = statement<ReadingJob>(`
   ) ORDER BY d.updated_at LIMIT $1 FOR UPDATE OF d SKIP LOCKED`)
 
 /** What somebody may wait for. */
-export function waitingDocumentTasks(documents: Queue<ReadingJob>): RetentionTask[] {
+export function documentRequeueTasks(documents: Queue<ParsingJob>): RetentionTask[] {
   return [{ name: 'documents without a job', step: (db) => db.transaction((tx) => wantAgain(tx, documents)) }]
 }
 
-async function wantAgain(tx: Db, documents: Queue<ReadingJob>): Promise<{ removed: number; more: boolean }> {
+async function wantAgain(tx: Db, documents: Queue<ParsingJob>): Promise<{ removed: number; more: boolean }> {
   const jobs = await tx.sql(forgotten, [most.waiting])
   if (jobs.length > 0)
     await documents.add(
@@ -33,9 +33,12 @@ async function wantAgain(tx: Db, documents: Queue<ReadingJob>): Promise<{ remove
 }
 
 /** What deleted documents and knowledge bases leave, beside the passages themselves. */
-export function deletedKnowledgeTasks(): RetentionTask[] {
+export function removedChunkTasks(): RetentionTask[] {
   return [
-    { name: 'words of removed documents', step: deleteEach({ list: listRemoved, remove: discountRemoved }) },
+    {
+      name: 'words of removed documents',
+      step: deleteEach({ list: listRemoved, remove: subtractRemovedChunks }),
+    },
   ]
 }
 
@@ -55,7 +58,10 @@ async function listRemoved(db: Db, after: string | null): Promise<string[]> {
 /** What deleted accounts leave. */
 export function knowledgeRetentionTasks(): RetentionTask[] {
   return [
-    { name: 'knowledge bases of deleted users', step: deleteEach({ list: listOfDeleted, remove: removeBase }) },
+    {
+      name: 'knowledge bases of deleted users',
+      step: deleteEach({ list: listOfDeleted, remove: removeBase }),
+    },
   ]
 }
 
@@ -68,7 +74,7 @@ async function listOfDeleted(db: Db, after: string | null): Promise<string[]> {
 
 /** Nobody is left who could read of it. */
 async function removeBase(tx: Db, id: string): Promise<{ removed: number; more: boolean }> {
-  if (await removeDocumentsOfBase(tx, id)) return { removed: 0, more: true }
-  await removeKnowledge(tx, id)
+  if (await deleteDocumentBatch(tx, id)) return { removed: 0, more: true }
+  await deleteKnowledgeBase(tx, id)
   return { removed: 1, more: false }
 }

@@ -13,7 +13,7 @@ const longest = 60
  * In lower case and in order. Chinese, Japanese and Korean as overlapping pairs of characters, which need no dictionary;
  * Thai, Lao, Khmer and Burmese by the dictionary of ICU.
  */
-export function wordsOf(text: string): string[] {
+export function tokenize(text: string): string[] {
   const words: string[] = []
   for (const [piece] of text.normalize('NFKC').toLowerCase().matchAll(pieces)) {
     if (paired.test(piece)) words.push(...pairsOf(piece))
@@ -31,7 +31,7 @@ function pairsOf(piece: string): string[] {
 }
 
 /** A word without what it is easily written without: `müller` as `muller`, `strasse` for `straße`. */
-export function folded(word: string): string {
+export function foldAccents(word: string): string {
   return word
     .normalize('NFD')
     .replace(/\p{M}+/gu, '')

@@ -8,13 +8,13 @@ const marks: [string, number[]][] = [
 ]
 
 /** The encoding that a byte order mark tells. */
-export function markOf(bytes: Buffer): string | null {
+export function byteOrderMark(bytes: Buffer): string | null {
   return marks.find(([, mark]) => mark.every((byte, index) => bytes[index] === byte))?.[0] ?? null
 }
 
 /** The text of the bytes, as `clean` leaves it. `declared` is the encoding that the document itself names. */
 export function decode(bytes: Buffer, declared: string | null = null): string {
-  const encoding = markOf(bytes) ?? (isUtf8(bytes) ? 'utf-8' : (declared ?? guess(bytes)))
+  const encoding = byteOrderMark(bytes) ?? (isUtf8(bytes) ? 'utf-8' : (declared ?? guess(bytes)))
   return clean(new TextDecoder(encoding).decode(bytes))
 }
 
@@ -30,7 +30,7 @@ function guess(bytes: Buffer): string {
 }
 
 /** The encoding that `<meta>` names at the beginning of a page, if it is one. */
-export function declaredIn(html: Buffer): string | null {
+export function declaredCharset(html: Buffer): string | null {
   const label = /<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})/i.exec(
     html.toString('latin1', 0, 2048),
   )?.[1]

@@ -1,7 +1,7 @@
 // A text cut into chunks: along its headings, at the ends of sentences and rows, each with some of what came before.
-import type { Heading, Range, Structure } from './parsed-document.ts'
+import type { Heading, Range, ParsedDocument } from './parsed-document.ts'
 import { countTokens } from './count-tokens.ts'
-import { firstFrom, unitsOf, type Unit } from './split.ts'
+import { firstIndexFrom, splitIntoUnits, type Unit } from './split.ts'
 
 /** Offsets are UTF-16 code units into the text. */
 export interface ChunkRange {
@@ -25,16 +25,19 @@ const widestGap = 200
 const longestPath = 500
 
 /** No chunk crosses a heading of the two highest levels, and every character that is no blank is in one. `tokens` is the whole's. */
-export function chunksOf(structure: Structure, chunking: Chunking): { chunks: ChunkRange[]; tokens: number } {
+export function chunkDocument(
+  structure: ParsedDocument,
+  chunking: Chunking,
+): { chunks: ChunkRange[]; tokens: number } {
   const paths = pathsOf(structure.headings)
   const pageOf = pagesOf(structure.pages)
   const chunks: ChunkRange[] = []
   let tokens = 0
   for (const section of sectionsOf(structure)) {
     const packer = new Packer(structure.text, chunking)
-    const units = unitsOf(structure, section, chunking.maxTokens)
+    const units = splitIntoUnits(structure, section, chunking.maxTokens)
     const add = ({ start, end, fresh, tokens }: Packed): void => {
-      const heading = paths[firstFrom(structure.headings, fresh + 1) - 1] ?? null
+      const heading = paths[firstIndexFrom(structure.headings, fresh + 1) - 1] ?? null
       chunks.push({ start, end, page: pageOf(start), heading, tokens })
     }
     for (const unit of units) {
@@ -46,7 +49,7 @@ export function chunksOf(structure: Structure, chunking: Chunking): { chunks: Ch
   return { chunks, tokens: chunks.length === 1 ? chunks[0].tokens : tokens }
 }
 
-function sectionsOf({ text, headings }: Structure): Range[] {
+function sectionsOf({ text, headings }: ParsedDocument): Range[] {
   const [, second = Infinity] = [...new Set(headings.map(({ level }) => level))].sort((a, b) => a - b)
   const starts = headings.filter(({ level }) => level <= second).map(({ start }) => start)
   return [0, ...starts]
@@ -76,7 +79,7 @@ function pathsOf(headings: Heading[]): string[] {
 function pagesOf(pages: number[] | null): (start: number) => number | null {
   if (pages === null) return () => null
   const starts = pages.map((start) => ({ start }))
-  return (start) => Math.max(1, firstFrom(starts, start + 1))
+  return (start) => Math.max(1, firstIndexFrom(starts, start + 1))
 }
 
 interface Packed extends Range {

@@ -1,13 +1,13 @@
 // CSV, a line for each row that says what its values are: `Name: Ada; Born: 1815`.
 import { CsvError, parse } from 'csv-parse/sync'
-import { ReadingError } from './errors.ts'
-import { Writer, type Structure } from './parsed-document.ts'
+import { ParsingError } from './errors.ts'
+import { TextBuilder, type ParsedDocument } from './parsed-document.ts'
 
 const delimiters = [',', ';', '\t', '|']
 
 /** At most `limit` UTF-16 code units of text. Throws `damaged` where a quote never ends. */
-export function readCsv(csv: string, limit: number): Structure {
-  const writer = new Writer(limit)
+export function parseCsv(csv: string, limit: number): ParsedDocument {
+  const writer = new TextBuilder(limit)
   let columns: string[] | null = null
   let first = true
   const onRecord = (record: string[]): null => {
@@ -27,7 +27,7 @@ export function readCsv(csv: string, limit: number): Structure {
       bom: true,
     })
   } catch (error) {
-    throw error instanceof CsvError ? new ReadingError('damaged') : error
+    throw error instanceof CsvError ? new ParsingError('damaged') : error
   }
   // A file that has nothing but names of columns.
   if (writer.length === 0 && columns !== null) writeRow(writer, columns, null)
@@ -35,7 +35,7 @@ export function readCsv(csv: string, limit: number): Structure {
   return { text, headings: [], rows: [{ start: 0, end: text.length }], records: true, pages: null }
 }
 
-function writeRow(writer: Writer, values: string[], columns: string[] | null): void {
+function writeRow(writer: TextBuilder, values: string[], columns: string[] | null): void {
   let separator = writer.length > 0 ? '\n' : ''
   values.forEach((value, index) => {
     if (value === '') return

@@ -1,14 +1,14 @@
 // The language of a text, as the text search configuration of PostgreSQL that fits it.
 import { eld } from 'eld/extrasmall'
-import { configurations } from './search-languages.ts'
+import { searchConfigurations } from './search-languages.ts'
 
 /** UTF-16 code units of each sample. */
 const sampleLength = 3000
 
 /** `simple` where the language is in doubt, or one that PostgreSQL has no configuration for. */
-export function languageOf(text: string): string {
+export function detectLanguage(text: string): string {
   const result = eld.detect(samplesOf(text))
-  return result.isReliable() ? (configurations[result.language] ?? 'simple') : 'simple'
+  return result.isReliable() ? (searchConfigurations[result.language] ?? 'simple') : 'simple'
 }
 
 /** From the beginning, the middle and further on, without what is no language: addresses, code in backticks. */

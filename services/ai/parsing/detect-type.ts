@@ -1,17 +1,17 @@
 // What a document is, by its bytes. Name and declared type are asked only where bytes cannot tell: among kinds of text.
 import { isUtf8 } from 'node:buffer'
-import { decode, markOf } from './charset.ts'
-import { ReadingError } from './errors.ts'
+import { decode, byteOrderMark } from './charset.ts'
+import { ParsingError } from './errors.ts'
 
-export type Kind = 'text' | 'markdown' | 'html' | 'csv' | 'json' | 'pdf' | 'zip'
+export type DocumentType = 'text' | 'markdown' | 'html' | 'csv' | 'json' | 'pdf' | 'zip'
 
-export interface Hints {
+export interface TypeHints {
   contentType: string
   /** The name's, in lower case, without the dot. */
   extension: string
 }
 
-const extensions: Record<string, Kind> = {
+const extensions: Record<string, DocumentType> = {
   md: 'markdown',
   markdown: 'markdown',
   html: 'html',
@@ -24,7 +24,7 @@ const extensions: Record<string, Kind> = {
   txt: 'text',
   log: 'text',
 }
-const types: Record<string, Kind> = {
+const types: Record<string, DocumentType> = {
   'text/markdown': 'markdown',
   'text/html': 'html',
   'application/xhtml+xml': 'html',
@@ -38,21 +38,21 @@ const unreadable = /^(?:image|audio|video|font|model)\/|^application\/(?:rtf|pos
 const sampleBytes = 64 * 1024
 
 /** Throws `unsupported`, or `encrypted` for an Office document that is. */
-export function kindOf(bytes: Buffer, { contentType, extension }: Hints): Kind {
+export function detectType(bytes: Buffer, { contentType, extension }: TypeHints): DocumentType {
   if (bytes.subarray(0, 1024).includes('%PDF-')) return 'pdf'
   if (['504b0304', '504b0506', '504b0708'].includes(bytes.toString('hex', 0, 4))) return 'zip'
   if (bytes.toString('hex', 0, 4) === 'd0cf11e0') {
-    throw new ReadingError(
+    throw new ParsingError(
       bytes.includes(Buffer.from('EncryptedPackage', 'utf16le')) ? 'encrypted' : 'unsupported',
     )
   }
-  if (unreadable.test(contentType) || !isText(bytes)) throw new ReadingError('unsupported')
+  if (unreadable.test(contentType) || !isText(bytes)) throw new ParsingError('unsupported')
   return kindOfText(bytes, types[contentType], extensions[extension])
 }
 
 /** A stray control character is no reason to refuse a text, where everything else says that it is one. */
 function isText(bytes: Buffer): boolean {
-  const mark = markOf(bytes)
+  const mark = byteOrderMark(bytes)
   if (mark?.startsWith('utf-16')) return true
   const sample = bytes.subarray(0, sampleBytes)
   let controls = 0
@@ -60,7 +60,11 @@ function isText(bytes: Buffer): boolean {
   return mark !== null || isUtf8(bytes) ? controls * 20 <= sample.length : controls === 0
 }
 
-function kindOfText(bytes: Buffer, typed: Kind | undefined, named: Kind | undefined): Kind {
+function kindOfText(
+  bytes: Buffer,
+  typed: DocumentType | undefined,
+  named: DocumentType | undefined,
+): DocumentType {
   const start = decode(bytes.subarray(0, 4096)).trimStart()
   const kind = named ?? typed ?? 'text'
   // Markdown may begin with a tag; a whole page is one whatever it is called.

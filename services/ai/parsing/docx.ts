@@ -1,8 +1,8 @@
 // The text of a Word document: its parts, checked, become HTML, and that becomes text.
 import mammoth from 'mammoth'
-import { ReadingError } from './errors.ts'
-import { readHtml } from './html.ts'
-import type { Structure } from './parsed-document.ts'
+import { ParsingError } from './errors.ts'
+import { parseHtml } from './html.ts'
+import type { ParsedDocument } from './parsed-document.ts'
 import { openZip, type Archive } from './zip.ts'
 
 /** Bytes of XML for each UTF-16 code unit of text that may come of it: formats take most of the room. */
@@ -13,13 +13,13 @@ const documentType =
 const styles = ["p[style-name='Title'] => h1:fresh", "p[style-name='Subtitle'] => p:fresh"]
 
 /** At most `limit` UTF-16 code units of text. Throws `unsupported` for any other archive. */
-export async function readDocx(bytes: Buffer, limit: number): Promise<Structure> {
+export async function parseDocx(bytes: Buffer, limit: number): Promise<ParsedDocument> {
   const archive = openZip(bytes, limit * xmlRatio)
   if (!archive.has(contentTypes) || !documentType.test(archive.read(contentTypes).toString()))
-    throw new ReadingError('unsupported')
+    throw new ParsingError('unsupported')
   const { value } = await convert(archive)
   // A note ends with an arrow back to its place.
-  return readHtml(value.replace(/<a href="#[\w-]{1,100}">↑<\/a>/g, ''), limit)
+  return parseHtml(value.replace(/<a href="#[\w-]{1,100}">↑<\/a>/g, ''), limit)
 }
 
 async function convert(archive: Archive): Promise<{ value: string }> {
@@ -35,7 +35,7 @@ async function convert(archive: Archive): Promise<{ value: string }> {
       } as never,
     )
   } catch (error) {
-    throw error instanceof ReadingError ? error : new ReadingError('damaged')
+    throw error instanceof ParsingError ? error : new ParsingError('damaged')
   }
 }
 
@@ -49,7 +49,7 @@ function partsOf(archive: Archive): {
     read: async (name) => {
       const xml = archive.read(name).toString()
       // Word never declares a document type: it is how entities would be made.
-      if (/<!(?:DOCTYPE|ENTITY)/i.test(xml)) throw new ReadingError('damaged')
+      if (/<!(?:DOCTYPE|ENTITY)/i.test(xml)) throw new ParsingError('damaged')
       return xml
     },
   }

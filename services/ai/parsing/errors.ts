@@ -1,9 +1,9 @@
 // Why a document cannot be read, in words for who uploaded it: nothing here tells of the inside.
 
-export type ReadingErrorCode =
+export type ParsingErrorCode =
   'unsupported' | 'encrypted' | 'damaged' | 'empty' | 'too_large' | 'too_slow' | 'too_much_memory'
 
-const messages: Record<ReadingErrorCode, string> = {
+const messages: Record<ParsingErrorCode, string> = {
   unsupported:
     'This is no kind of document that can be read: text, Markdown, HTML, CSV, JSON, PDF and DOCX can.',
   encrypted: 'The document is protected by a password.',
@@ -14,15 +14,15 @@ const messages: Record<ReadingErrorCode, string> = {
   too_much_memory: 'Reading the document takes too much memory.',
 }
 
-export const readingErrorCodes = Object.keys(messages) as ReadingErrorCode[]
+export const parsingErrorCodes = Object.keys(messages) as ParsingErrorCode[]
 
 /** The document is at fault: the same bytes fail again. */
-export class ReadingError extends Error {
-  code: ReadingErrorCode
+export class ParsingError extends Error {
+  code: ParsingErrorCode
 
-  constructor(code: ReadingErrorCode) {
+  constructor(code: ParsingErrorCode) {
     super(messages[code])
-    this.name = 'ReadingError'
+    this.name = 'ParsingError'
     this.code = code
   }
 }

@@ -1,8 +1,8 @@
 // The readable text of HTML: blocks apart by blank lines, rows of tables on a line each, headings kept; no scripts, no
 // forms, and none of what only surrounds the content.
 import { Parser } from 'htmlparser2'
-import { ReadingError } from './errors.ts'
-import { titleOf, Writer, type Heading, type Range, type Structure } from './parsed-document.ts'
+import { ParsingError } from './errors.ts'
+import { toTitle, TextBuilder, type Heading, type Range, type ParsedDocument } from './parsed-document.ts'
 
 const words = (list: string): Set<string> => new Set(list.split(' '))
 const unread = words(
@@ -19,14 +19,14 @@ const longestTitleSource = 1000
 const deepest = 2048
 
 /** At most `limit` UTF-16 code units of text. Throws `damaged` for a page that is nested without end. */
-export function readHtml(html: string, limit: number): Structure {
+export function parseHtml(html: string, limit: number): ParsedDocument {
   const content = new Page(limit, true).read(html)
   // A page that is all navigation is read as what it is.
   return /\S/.test(content.text) ? content : new Page(limit, false).read(html)
 }
 
 class Page {
-  #writer: Writer
+  #writer: TextBuilder
   #contentOnly: boolean
   #headings: Heading[] = []
   #rows: Range[] = []
@@ -47,11 +47,11 @@ class Page {
   #open: boolean[] = []
 
   constructor(limit: number, contentOnly: boolean) {
-    this.#writer = new Writer(limit)
+    this.#writer = new TextBuilder(limit)
     this.#contentOnly = contentOnly
   }
 
-  read(html: string): Structure {
+  read(html: string): ParsedDocument {
     const named = !/<h1[\s>]/i.test(html)
     const parser = new Parser(
       {
@@ -84,7 +84,7 @@ class Page {
   #enter(name: string, attributes: Record<string, string>, named: boolean): void {
     if (name === 'title' && named && this.#title === null && this.#writer.length === 0) this.#title = ''
     const starts = this.#isUnread(name, attributes)
-    if (this.#open.push(starts) > deepest) throw new ReadingError('damaged')
+    if (this.#open.push(starts) > deepest) throw new ParsingError('damaged')
     if (starts) this.#unread++
     if (this.#unread > 0) return
     if (name === 'table' && this.#tables++ === 0) {
@@ -167,14 +167,14 @@ class Page {
   #endHeading(): void {
     if (this.#heading === null) return
     const { start, level, title } = this.#heading
-    if (start !== -1) this.#headings.push({ start, level, title: titleOf(title) })
+    if (start !== -1) this.#headings.push({ start, level, title: toTitle(title) })
     this.#heading = null
   }
 
   /** A page with no first heading has its title for one. */
   #nameIt(source: string): void {
     this.#title = null
-    const title = titleOf(source)
+    const title = toTitle(source)
     if (title === '') return
     this.#headings.push({ start: this.#writer.length, level: 1, title })
     this.#writer.add(title)

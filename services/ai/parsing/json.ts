@@ -1,7 +1,7 @@
 // JSON as lines that each say where in the whole they are: `plans › 2: name: Team; price: 20`. So a passage is found by the
 // names above it, and a small record stays together; what an object has in it beside plain values is on lines of its own.
-import { ReadingError } from './errors.ts'
-import { Writer, type Structure } from './parsed-document.ts'
+import { ParsingError } from './errors.ts'
+import { TextBuilder, type ParsedDocument } from './parsed-document.ts'
 
 /** A record or list of plain values that is no longer is one line. */
 const longestRecord = 1000
@@ -17,8 +17,8 @@ interface Path {
 type Plain = string | number | boolean | null
 
 /** At most `limit` UTF-16 code units of text. Throws `damaged` for what is no JSON. */
-export function readJson(json: string, limit: number): Structure {
-  const writer = new Writer(limit)
+export function parseJson(json: string, limit: number): ParsedDocument {
+  const writer = new TextBuilder(limit)
   const waiting: { value: unknown; path: Path | null }[] = [{ value: parse(json), path: null }]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { value, path } = next
@@ -64,7 +64,7 @@ function partsOf(value: object): Part[] {
   })
 }
 
-function write(writer: Writer, path: Path | null, line: string): void {
+function write(writer: TextBuilder, path: Path | null, line: string): void {
   const names: string[] = []
   for (let at = path; at !== null && names.length < pathLength; at = at.above) names.unshift(at.name)
   if (path !== null && path.depth > pathLength) names.unshift('…')
@@ -111,7 +111,7 @@ function parse(json: string): unknown {
   try {
     return JSON.parse(keepNumbers(json))
   } catch (error) {
-    throw error instanceof SyntaxError ? new ReadingError('damaged') : error
+    throw error instanceof SyntaxError ? new ParsingError('damaged') : error
   }
 }
 

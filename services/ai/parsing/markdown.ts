@@ -1,5 +1,5 @@
 // Markdown stays as it is written; only its headings are found, and where its code and tables are, line by line.
-import { titleOf, type Heading, type Range, type Structure } from './parsed-document.ts'
+import { toTitle, type Heading, type Range, type ParsedDocument } from './parsed-document.ts'
 
 const atx = /^ {0,3}(#{1,6})(?:[ \t]+(.*))?$/
 const fence = /^ {0,3}(`{3,}|~{3,})/
@@ -8,7 +8,7 @@ const underline = /^ {0,3}(=+|-+)[ \t]*$/
 const otherBlock = /^(?: {4}|\t| {0,3}(?:[>#|]|[-*+][ \t]|\d{1,9}[.)][ \t]))/
 const longestHeading = 1000
 
-export function readMarkdown(text: string): Structure {
+export function parseMarkdown(text: string): ParsedDocument {
   const headings: Heading[] = []
   const rows: Range[] = []
   let open: { mark: string; start: number } | null = null
@@ -70,7 +70,7 @@ function frontMatterEnd(text: string): number {
 
 /** Without the marks of links, emphasis and code. */
 function plainTitle(title: string): string {
-  return titleOf(
+  return toTitle(
     title
       .slice(0, longestHeading)
       .replace(/!?\[([^[\]]{0,300})\](?:\([^()]{0,300}\)|\[[^[\]]{0,100}\])/g, '$1')

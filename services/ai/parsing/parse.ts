@@ -1,20 +1,20 @@
-// Reading a document: its text, and the chunks of it that are searched. All of it happens in a process of its own, since
+// ParseResult a document: its text, and the chunks of it that are searched. All of it happens in a process of its own, since
 // parsers meet what strangers made.
 import { open } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { ChunkRange, Chunking } from './chunker.ts'
-import { ReadingError } from './errors.ts'
-import { decodeFrame, longestFrame } from './wire-format.ts'
-import { runReader } from './sandbox-process.ts'
+import { ParsingError } from './errors.ts'
+import { decodeAnswer, maxAnswerBytes } from './wire-format.ts'
+import { runParser } from './sandbox-process.ts'
 
-export { ReadingError, type ReadingErrorCode } from './errors.ts'
+export { ParsingError, type ParsingErrorCode } from './errors.ts'
 
 /** Offsets are UTF-16 code units into the text of the document, of which `text` is the slice. */
 export interface NewChunk extends ChunkRange {
   text: string
 }
 
-export interface Reading {
+export interface ParseResult {
   text: string
   /** Where each page begins in the text; null for a document without pages. */
   pages: number[] | null
@@ -25,7 +25,7 @@ export interface Reading {
   language: string
 }
 
-export interface ReadingCaps {
+export interface ParsingLimits {
   /** From the start of the process to its end. */
   seconds: number
   /** Resident memory of the process. */
@@ -36,7 +36,7 @@ export interface ReadingCaps {
   inputBytes: number
 }
 
-export const defaultCaps: Readonly<ReadingCaps> = {
+export const defaultLimits: Readonly<ParsingLimits> = {
   seconds: 60,
   memoryBytes: 512 * 2 ** 20,
   outputBytes: 20 * 2 ** 20,
@@ -52,25 +52,25 @@ export interface Source {
   name: string
 }
 
-/** Throws ReadingError for a document that cannot be read, and the signal's reason. The process is gone by then. */
-export async function readDocument(
+/** Throws ParsingError for a document that cannot be read, and the signal's reason. The process is gone by then. */
+export async function parseDocument(
   source: Source,
   chunking: Chunking,
-  { caps, signal }: { caps?: Partial<ReadingCaps>; signal?: AbortSignal } = {},
-): Promise<Reading> {
-  const { seconds, memoryBytes, outputBytes, inputBytes } = { ...defaultCaps, ...caps }
+  { caps, signal }: { caps?: Partial<ParsingLimits>; signal?: AbortSignal } = {},
+): Promise<ParseResult> {
+  const { seconds, memoryBytes, outputBytes, inputBytes } = { ...defaultLimits, ...caps }
   const file = await open(source.path)
   try {
     const { size } = await file.stat()
-    if (size === 0) throw new ReadingError('empty')
-    if (size > inputBytes) throw new ReadingError('too_large')
-    const frame = await runReader(
+    if (size === 0) throw new ParsingError('empty')
+    if (size > inputBytes) throw new ParsingError('too_large')
+    const frame = await runParser(
       file.fd,
       argumentsOf(source, chunking, outputBytes),
-      { seconds, memoryBytes, frameBytes: longestFrame(outputBytes) },
+      { seconds, memoryBytes, answerBytes: maxAnswerBytes(outputBytes) },
       signal,
     )
-    const { text, chunks, ...facts } = decodeFrame(frame, outputBytes)
+    const { text, chunks, ...facts } = decodeAnswer(frame, outputBytes)
     return {
       text,
       ...facts,

@@ -1,6 +1,6 @@
 // What the reader of each kind of document makes of it: one text, and where in it things are.
 import { clean } from './charset.ts'
-import { ReadingError } from './errors.ts'
+import { ParsingError } from './errors.ts'
 
 /** Offsets are UTF-16 code units. */
 export interface Range {
@@ -15,7 +15,7 @@ export interface Heading {
   title: string
 }
 
-export interface Structure {
+export interface ParsedDocument {
   text: string
   headings: Heading[]
   /** Where every line stands for itself: tables, records, code. In order, apart from one another. */
@@ -29,7 +29,7 @@ export interface Structure {
 const longestTitle = 200
 
 /** A title on one line, shortened. */
-export function titleOf(text: string): string {
+export function toTitle(text: string): string {
   const title = clean(text.slice(0, 2 * longestTitle))
     .replace(/\s+/g, ' ')
     .trim()
@@ -42,7 +42,7 @@ export function titleOf(text: string): string {
 }
 
 /** Text that grows, up to a limit: beyond, `too_large`. */
-export class Writer {
+export class TextBuilder {
   length = 0
   #limit: number
   #parts: string[] = []
@@ -55,7 +55,7 @@ export class Writer {
   add(source: string): void {
     const text = clean(source)
     this.length += text.length
-    if (this.length > this.#limit) throw new ReadingError('too_large')
+    if (this.length > this.#limit) throw new ParsingError('too_large')
     this.#parts.push(text)
   }
 

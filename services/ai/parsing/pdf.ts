@@ -1,8 +1,8 @@
 // The text of a PDF, page by page: its lines as they are set, larger lines as headings. Nothing in it is run.
 import { getDocument, PasswordException } from 'unpdf/pdfjs'
 import { clean } from './charset.ts'
-import { ReadingError } from './errors.ts'
-import { titleOf, Writer, type Heading, type Structure } from './parsed-document.ts'
+import { ParsingError } from './errors.ts'
+import { toTitle, TextBuilder, type Heading, type ParsedDocument } from './parsed-document.ts'
 
 interface Line {
   text: string
@@ -22,7 +22,7 @@ const longestHeading = 150
 const mostBroken = 50
 
 /** At most `limit` UTF-16 code units of text. Throws `encrypted`, `damaged` and `too_large`. A page that is damaged is empty, if others are not. */
-export async function readPdf(bytes: Uint8Array, limit: number): Promise<Structure> {
+export async function parsePdf(bytes: Uint8Array, limit: number): Promise<ParsedDocument> {
   const task = getDocument({
     data: bytes,
     verbosity: 0,
@@ -40,7 +40,7 @@ export async function readPdf(bytes: Uint8Array, limit: number): Promise<Structu
   const document = await task.promise.catch((error: unknown) => {
     throw refusal(error)
   })
-  if (document.numPages > mostPages) throw new ReadingError('too_large')
+  if (document.numPages > mostPages) throw new ParsingError('too_large')
   const pages: Line[][] = []
   let length = 0
   let read = 0
@@ -50,17 +50,17 @@ export async function readPdf(bytes: Uint8Array, limit: number): Promise<Structu
     if (lines !== null) read++
     pages.push(lines ?? [])
     length += (lines ?? []).reduce((sum, { text }) => sum + text.length, 0)
-    if (length > limit) throw new ReadingError('too_large')
+    if (length > limit) throw new ParsingError('too_large')
   }
-  if (read === 0) throw new ReadingError('damaged')
+  if (read === 0) throw new ParsingError('damaged')
   return structureOf(pages, limit)
 }
 
 function refusal(error: unknown): unknown {
-  if (error instanceof PasswordException) return new ReadingError('encrypted')
+  if (error instanceof PasswordException) return new ParsingError('encrypted')
   return error instanceof Error &&
     /^(?:InvalidPDF|Format|Unknown|Response|MissingData|XRef|Parser)/.test(error.name)
-    ? new ReadingError('damaged')
+    ? new ParsingError('damaged')
     : error
 }
 
@@ -137,11 +137,11 @@ function normalise(text: string): string {
     .trim()
 }
 
-function structureOf(source: Line[][], limit: number): Structure {
+function structureOf(source: Line[][], limit: number): ParsedDocument {
   const hyphenated = new Set<string>()
   for (const line of source.flat())
     for (const [word] of line.text.matchAll(/\p{L}{1,40}-\p{Ll}{1,40}/gu)) hyphenated.add(word.toLowerCase())
-  const writer = new Writer(limit)
+  const writer = new TextBuilder(limit)
   const headings: Heading[] = []
   const pages: number[] = []
   const levels = levelsOf(source.flat())
@@ -163,8 +163,8 @@ function structureOf(source: Line[][], limit: number): Structure {
           before.size === line.size &&
           levels.has(before.size)
         )
-          last.title = titleOf(`${last.title} ${line.text}`)
-        else headings.push({ start: writer.length, level, title: titleOf(line.text) })
+          last.title = toTitle(`${last.title} ${line.text}`)
+        else headings.push({ start: writer.length, level, title: toTitle(line.text) })
       }
       writer.add(line.text)
       before = line

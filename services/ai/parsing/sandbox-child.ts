@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { parseArgs } from 'node:util'
-import { lockNetwork } from './sandbox-network.ts'
-import { ReadingError, type ReadingErrorCode } from './errors.ts'
-import { begun, encode, type ReadText } from './wire-format.ts'
+import { blockNetwork } from './sandbox-network.ts'
+import { ParsingError, type ParsingErrorCode } from './errors.ts'
+import { startedByte, encode, type ChunkedText } from './wire-format.ts'
 
 const { values } = parseArgs({
   options: {
@@ -20,13 +20,13 @@ const parent = new Socket({ fd: 3, readable: true, writable: true })
 parent.on('close', () => process.exit())
 parent.on('error', () => process.exit())
 parent.resume()
-lockNetwork()
+blockNetwork()
 // First, so that a program that does not start is told from a document that cannot be read.
 const { extract } = await import('./parsers.ts')
-parent.write(Buffer.from([begun]))
+parent.write(Buffer.from([startedByte]))
 parent.end(encode(await read()))
 
-async function read(): Promise<ReadText | ReadingErrorCode> {
+async function read(): Promise<ChunkedText | ParsingErrorCode> {
   try {
     return await extract(readFileSync(0), {
       contentType: values.type ?? '',
@@ -40,8 +40,8 @@ async function read(): Promise<ReadText | ReadingErrorCode> {
 }
 
 /** What a parser throws, whatever it is, is the document's doing. */
-function codeOf(error: unknown): ReadingErrorCode {
-  if (error instanceof ReadingError) return error.code
+function codeOf(error: unknown): ParsingErrorCode {
+  if (error instanceof ParsingError) return error.code
   const message = error instanceof Error ? error.message : ''
   if (/invalid string length|cannot create a string|file size/i.test(message)) return 'too_large'
   return /allocation failed|invalid (?:typed )?array (?:buffer )?length|out of memory/i.test(message)

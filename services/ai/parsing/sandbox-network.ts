@@ -6,7 +6,7 @@ const refused =
   /^(?:node:)?(?:child_process|cluster|dgram|dns|http|http2|https|inspector|net|repl|tls|wasi|worker_threads)(?:\/|$)/
 
 /** From now on this process opens no connection, and can load nothing that would. */
-export function lockNetwork(): void {
+export function blockNetwork(): void {
   const refuse = (): never => {
     throw new Error('There is no network here.')
   }

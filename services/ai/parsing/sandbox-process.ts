@@ -6,15 +6,15 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ReadingError, type ReadingErrorCode } from './errors.ts'
-import { begun } from './wire-format.ts'
+import { ParsingError, type ParsingErrorCode } from './errors.ts'
+import { startedByte } from './wire-format.ts'
 
-export interface ProcessCaps {
+export interface ProcessLimits {
   seconds: number
   /** Resident at once. */
   memoryBytes: number
   /** Of what it says. */
-  frameBytes: number
+  answerBytes: number
 }
 
 const here = dirname(fileURLToPath(import.meta.url))
@@ -27,12 +27,12 @@ const heapPart = 0.6
 
 /**
  * What the process said, for a document that it gets as an open file.
- * Throws ReadingError, the signal's reason, and an error of this program if the process cannot be started.
+ * Throws ParsingError, the signal's reason, and an error of this program if the process cannot be started.
  */
-export async function runReader(
+export async function runParser(
   document: number,
   args: string[],
-  caps: ProcessCaps,
+  caps: ProcessLimits,
   signal?: AbortSignal,
 ): Promise<Buffer> {
   signal?.throwIfAborted()
@@ -48,8 +48,8 @@ export async function runReader(
 }
 
 /** The command that runs Node with these arguments so that it may read the program, compute, and nothing else. */
-export function confinedCommand(
-  { seconds, memoryBytes }: Omit<ProcessCaps, 'frameBytes'>,
+export function sandboxCommand(
+  { seconds, memoryBytes }: Omit<ProcessLimits, 'answerBytes'>,
   args: string[],
 ): { command: string; args: string[] } {
   const heap = Math.max(64, Math.floor((memoryBytes * heapPart) / 2 ** 20))
@@ -67,8 +67,8 @@ export function confinedCommand(
   return { command: shell, args: ['-c', limits, process.execPath, ...flags, ...args] }
 }
 
-function start(document: number, options: string[], caps: ProcessCaps): ChildProcess {
-  const { command, args } = confinedCommand(caps, [program, ...options])
+function start(document: number, options: string[], caps: ProcessLimits): ChildProcess {
+  const { command, args } = sandboxCommand(caps, [program, ...options])
   const { SystemRoot } = process.env
   return spawn(command, args, {
     cwd: here,
@@ -95,12 +95,12 @@ class Run {
   #length = 0
   #stderr = ''
   #reason: unknown
-  #frameBytes: number
+  #answerBytes: number
 
-  constructor(child: ChildProcess, { seconds, memoryBytes, frameBytes }: ProcessCaps) {
+  constructor(child: ChildProcess, { seconds, memoryBytes, answerBytes }: ProcessLimits) {
     this.#child = child
-    this.#frameBytes = frameBytes
-    const clock = setTimeout(() => this.end(new ReadingError('too_slow')), seconds * 1000)
+    this.#answerBytes = answerBytes
+    const clock = setTimeout(() => this.end(new ParsingError('too_slow')), seconds * 1000)
     const poll = setInterval(() => void this.#checkMemory(memoryBytes), pollMilliseconds)
     const answers = child.stdio[3] as NodeJS.ReadableStream
     answers.on('data', (part: Buffer) => this.#take(part))
@@ -139,7 +139,7 @@ class Run {
   #take(part: Buffer): void {
     if (this.#reason !== undefined) return
     this.#length += part.length
-    if (this.#length > this.#frameBytes) this.end(new ReadingError('too_large'))
+    if (this.#length > this.#answerBytes) this.end(new ParsingError('too_large'))
     else this.#parts.push(part)
   }
 
@@ -147,20 +147,20 @@ class Run {
   async #checkMemory(memoryBytes: number): Promise<void> {
     const status = await readFile(`/proc/${this.#child.pid}/status`, 'latin1').catch(() => '')
     const kilobytes = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0)
-    if (kilobytes * 1024 > memoryBytes) this.end(new ReadingError('too_much_memory'))
+    if (kilobytes * 1024 > memoryBytes) this.end(new ParsingError('too_much_memory'))
   }
 
   /** Why it ended without an answer, if it did. */
   #failure(code: number | null, signal: NodeJS.Signals | null): unknown {
-    const started = this.#parts[0]?.[0] === begun
+    const started = this.#parts[0]?.[0] === startedByte
     if (started && code === 0) return null
     if (!started && code !== null && !/heap|memory/i.test(this.#stderr))
       return new Error(`The reading process did not start (${code}): ${this.#stderr}`)
-    return new ReadingError(codeOf(signal ?? '', code, this.#stderr))
+    return new ParsingError(codeOf(signal ?? '', code, this.#stderr))
   }
 }
 
-function codeOf(signal: string, code: number | null, stderr: string): ReadingErrorCode {
+function codeOf(signal: string, code: number | null, stderr: string): ParsingErrorCode {
   if (signal === 'SIGXCPU') return 'too_slow'
   // Killed by somebody else: that is what a system does that has no memory left.
   if (

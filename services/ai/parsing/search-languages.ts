@@ -1,7 +1,7 @@
-// The text search configurations that a document may be searched by.
+// The text search searchConfigurations that a document may be searched by.
 
 /** Every configuration that PostgreSQL has had since version 14, by the ISO 639-1 code of its language. Malay is close enough to Indonesian. */
-export const configurations: Record<string, string> = {
+export const searchConfigurations: Record<string, string> = {
   ar: 'arabic',
   hy: 'armenian',
   eu: 'basque',

@@ -1,5 +1,5 @@
 // The smallest parts that a chunk is made of: sentences, rows, headings; and parts of those only where one is too long.
-import type { Range, Structure } from './parsed-document.ts'
+import type { Range, ParsedDocument } from './parsed-document.ts'
 import { countTokens } from './count-tokens.ts'
 
 export interface Unit {
@@ -28,7 +28,7 @@ const longestToken = 8
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' })
 
 /** The units of a part of the text, in order. Every character that is no blank is in exactly one. */
-export function* unitsOf(structure: Structure, part: Range, maxTokens: number): Generator<Unit> {
+export function* splitIntoUnits(structure: ParsedDocument, part: Range, maxTokens: number): Generator<Unit> {
   const { text } = structure
   let from = part.start
   for (const piece of pieces(structure, part, structure.records === true ? maxTokens : 0)) {
@@ -62,12 +62,16 @@ interface Piece extends Range {
 }
 
 /** Sentences, rows and headings, without blanks around them. A row of at most so many tokens is whole, however long. */
-function* pieces({ text, headings, rows }: Structure, part: Range, wholeTokens: number): Generator<Piece> {
-  const inside = headings.slice(firstFrom(headings, part.start), firstFrom(headings, part.end))
-  const reaching = firstFrom(rows, part.start)
+function* pieces(
+  { text, headings, rows }: ParsedDocument,
+  part: Range,
+  wholeTokens: number,
+): Generator<Piece> {
+  const inside = headings.slice(firstIndexFrom(headings, part.start), firstIndexFrom(headings, part.end))
+  const reaching = firstIndexFrom(rows, part.start)
   const tables = rows.slice(
     reaching > 0 && rows[reaching - 1].end > part.start ? reaching - 1 : reaching,
-    firstFrom(rows, part.end),
+    firstIndexFrom(rows, part.end),
   )
   const titles = inside.map(({ start }) => ({
     start,
@@ -100,7 +104,7 @@ function lineEnd(text: string, start: number, most: number): number {
 }
 
 /** Index of the first that starts at `start` or after it. */
-export function firstFrom(ranges: { start: number }[], start: number): number {
+export function firstIndexFrom(ranges: { start: number }[], start: number): number {
   let low = 0
   let high = ranges.length
   while (low < high) {

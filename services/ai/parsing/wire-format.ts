@@ -1,28 +1,28 @@
-// What the reading process says, as bytes: that it has begun, then once what it read or why it could not. Who receives it
+// What the reading process says, as bytes: that it has startedByte, then once what it read or why it could not. Who receives it
 // trusts none of it: a document may have taken the process over.
 import type { ChunkRange } from './chunker.ts'
-import { configurations } from './search-languages.ts'
-import { ReadingError, readingErrorCodes, type ReadingErrorCode } from './errors.ts'
+import { searchConfigurations } from './search-languages.ts'
+import { ParsingError, parsingErrorCodes, type ParsingErrorCode } from './errors.ts'
 
 /** The first byte. */
-export const begun = 0x52
+export const startedByte = 0x52
 
-export interface ReadText {
+export interface ChunkedText {
   text: string
   pages: number[] | null
   chunks: ChunkRange[]
   tokens: number
   language: string
 }
-type Answer = (Omit<ReadText, 'text'> & { headings: string[] }) | { error: ReadingErrorCode }
+type Answer = (Omit<ChunkedText, 'text'> & { headings: string[] }) | { error: ParsingErrorCode }
 
 /** The longest that a frame may be, for a text of at most so many bytes of UTF-8. */
-export function longestFrame(textBytes: number): number {
+export function maxAnswerBytes(textBytes: number): number {
   return 2 * textBytes + (1 << 20)
 }
 
 /** Lengths of both parts, facts as JSON, the text as UTF-8. */
-export function encode(result: ReadText | ReadingErrorCode): Buffer {
+export function encode(result: ChunkedText | ParsingErrorCode): Buffer {
   if (typeof result === 'string') return frame({ error: result }, '')
   const { text, chunks, pages, tokens, language } = result
   const headings = [...new Set(chunks.map(({ heading }) => heading ?? ''))]
@@ -46,10 +46,10 @@ function frame(answer: Answer, text: string): Buffer {
 }
 
 /** Throws the error that it tells, and `damaged` for what no reading process says. `textBytes` is what the text may have at most. */
-export function decodeFrame(bytes: Buffer, textBytes: number): ReadText {
+export function decodeAnswer(bytes: Buffer, textBytes: number): ChunkedText {
   const { answer, text } = parts(bytes)
-  if (readingErrorCodes.includes(answer.error)) throw new ReadingError(answer.error)
-  if (Buffer.byteLength(text) > textBytes) throw new ReadingError('too_large')
+  if (parsingErrorCodes.includes(answer.error)) throw new ParsingError(answer.error)
+  if (Buffer.byteLength(text) > textBytes) throw new ParsingError('too_large')
   const { pages, tokens, language, headings, chunks } = answer
   const valid =
     Object.hasOwn(names, String(language)) &&
@@ -59,7 +59,7 @@ export function decodeFrame(bytes: Buffer, textBytes: number): ReadText {
     areStrings(headings) &&
     Array.isArray(chunks) &&
     chunks.every((chunk) => isChunk(chunk, text.length, pages, headings))
-  if (!valid) throw new ReadingError('damaged')
+  if (!valid) throw new ParsingError('damaged')
   return {
     text,
     pages,
@@ -75,18 +75,20 @@ export function decodeFrame(bytes: Buffer, textBytes: number): ReadText {
   }
 }
 
-const names = Object.fromEntries(['simple', ...Object.values(configurations)].map((name) => [name, true]))
+const names = Object.fromEntries(
+  ['simple', ...Object.values(searchConfigurations)].map((name) => [name, true]),
+)
 
 // oxlint-disable-next-line no-explicit-any
 function parts(bytes: Buffer): { answer: any; text: string } {
-  if (bytes.length < 8) throw new ReadingError('damaged')
+  if (bytes.length < 8) throw new ParsingError('damaged')
   const middle = 8 + bytes.readUInt32LE(0)
-  if (bytes.length !== middle + bytes.readUInt32LE(4)) throw new ReadingError('damaged')
+  if (bytes.length !== middle + bytes.readUInt32LE(4)) throw new ParsingError('damaged')
   try {
     const answer: unknown = JSON.parse(bytes.toString('utf8', 8, middle))
     if (typeof answer === 'object' && answer !== null) return { answer, text: bytes.toString('utf8', middle) }
   } catch {}
-  throw new ReadingError('damaged')
+  throw new ParsingError('damaged')
 }
 
 function isCount(value: unknown): value is number {

@@ -7,8 +7,8 @@
 import type { components } from '../../../generated/types.ts'
 import { statement, statementOf, type Db } from '../../../infra/database/database.ts'
 import type { Principal } from '../../users/authentication.ts'
-import { arrayOf, unit } from '../knowledge/chunk-index.ts'
-import { folded, wordsOf } from '../knowledge/tokenize.ts'
+import { toSqlArray, toUnitVector } from '../knowledge/chunk-index.ts'
+import { foldAccents, tokenize } from '../knowledge/tokenize.ts'
 
 export type Passage = components['schemas']['Passage']
 
@@ -42,27 +42,27 @@ const pairWeight = 0.25
 const fusion = 60
 
 /** A word of the query that is looked for, and how many chunks have it, in some form; one that none has, as it is most likely meant. */
-export interface SoughtWord {
+export interface QueryWord {
   text: string
   chunks: number
   /** Whether any has it. */ known: boolean
 }
 
-export interface Found {
+export interface SearchResult {
   passages: RetrievedPassage[]
   /** The rarest first; none where the knowledge bases are empty. */
-  words: SoughtWord[]
+  words: QueryWord[]
   /** Of the knowledge bases. */
   chunks: number
 }
 
-/** The passages of `findPassages`. */
+/** The passages of `searchKnowledgeBases`. */
 export async function searchPassages(
   db: Db,
   principal: Principal,
   search: PassageSearch,
 ): Promise<RetrievedPassage[]> {
-  return (await findPassages(db, principal, search)).passages
+  return (await searchKnowledgeBases(db, principal, search)).passages
 }
 
 /**
@@ -70,11 +70,11 @@ export async function searchPassages(
  * share of the query's words, weighted by their rarity, that the passage covers, and more where they stand together; fused with vectors, the share of what
  * being first in both ways would give.
  */
-export async function findPassages(
+export async function searchKnowledgeBases(
   db: Db,
   principal: Principal,
   { knowledgeBaseIds, query, limit, filters = {}, embedding = null }: PassageSearch,
-): Promise<Found> {
+): Promise<SearchResult> {
   const caller = callerOf(principal)
   const bases = basesOf(await db.sql(readBases, [...caller, knowledgeBaseIds]))
   if (bases.chunks === 0) return { passages: [], words: [], chunks: 0 }
@@ -116,7 +116,11 @@ const countWaiting = statement<{ count: number }>(`
   WHERE k.id = ANY($3) AND c.status IN ('queued', 'processing') AND ${readable}`)
 
 /** How many documents of the knowledge bases that the caller may read are still to be read. */
-export async function countUnread(db: Db, principal: Principal, knowledgeBaseIds: string[]): Promise<number> {
+export async function countUnparsedDocuments(
+  db: Db,
+  principal: Principal,
+  knowledgeBaseIds: string[],
+): Promise<number> {
   if (knowledgeBaseIds.length === 0) return 0
   return (await db.sql(countWaiting, [...callerOf(principal), knowledgeBaseIds]))[0].count
 }
@@ -203,7 +207,7 @@ const readSimilar = statement<{
 
 /** The words of the query that say something, with the lexemes of the knowledge bases that they stand for. */
 async function lookUp(db: Db, bases: Bases, query: string): Promise<Word[]> {
-  const asked = [...new Set(wordsOf(query))].slice(0, mostWords.lookedUp)
+  const asked = [...new Set(tokenize(query))].slice(0, mostWords.lookedUp)
   const rows = await db.sql(readLexemes, [bases.ids, asked, ['simple', ...bases.languages]])
   const stopped = stopWords(rows, asked.length, bases.languages)
   const spoken = asked.map((_, i) => i + 1).filter((n) => !stopped.has(n))
@@ -394,7 +398,7 @@ function patternsOf(words: Word[]): string[] {
 }
 
 function weightOfName(name: string, words: Word[]): number {
-  const named = wordsOf(name).map(folded)
+  const named = tokenize(name).map(foldAccents)
   return (
     nameWeight *
     words.reduce(
@@ -429,7 +433,7 @@ async function rankByPairs(db: Db, ranked: Ranked[], words: Word[]): Promise<Ran
     ]),
   )
   const read = ranked.slice(0, mostRead).map(({ id, score }) => {
-    const text = wordsOf(folded(texts.get(id) ?? ''))
+    const text = tokenize(foldAccents(texts.get(id) ?? ''))
     const places = new Map(
       sorted.map((word) => [word, text.flatMap((other, at) => (isOf(other, word.forms) ? [at] : []))]),
     )
@@ -466,7 +470,10 @@ async function rankByVector(
 ): Promise<Ranked[]> {
   const kind = bases.pgvector ? 'pgvector' : 'plain'
   const all = bases.chunks <= mostVectors[kind]
-  const values: unknown[] = [arrayOf(unit(embedding)), all ? bases.ids : byWords.map(({ id }) => id)]
+  const values: unknown[] = [
+    toSqlArray(toUnitVector(embedding)),
+    all ? bases.ids : byWords.map(({ id }) => id),
+  ]
   const filter = filterOf(filters, values)
   const where = [all ? 'c.knowledge_base_id = ANY($2) AND c.embedding IS NOT NULL' : 'c.id = ANY($2)', filter]
     .filter((part) => part !== '')
