@@ -23,7 +23,7 @@ let count = 0
 async function read(
   name: string,
   content: Buffer | string,
-  { caps, signal }: { caps?: Partial<ParsingLimits>; signal?: AbortSignal } = {},
+  { limits, signal }: { limits?: Partial<ParsingLimits>; signal?: AbortSignal } = {},
 ): Promise<ParseResult> {
   const path = join(folder, String(count++))
   const bytes = Buffer.from(content)
@@ -31,7 +31,7 @@ async function read(
   return parseDocument(
     { path, name, contentType: await contentTypeOf(bytes, { whole: true, declared: null, name }) },
     chunking,
-    { caps, signal },
+    { limits, signal },
   )
 }
 
@@ -278,14 +278,14 @@ const slow = (): Buffer =>
   ])
 
 t.test('what takes too much of anything is ended, and so is what nobody wants any more', async (t) => {
-  const caps: [Partial<ParsingLimits>, string][] = [
+  const limits: [Partial<ParsingLimits>, string][] = [
     [{ seconds: 0.2 }, 'too_slow'],
     [{ memoryBytes: 30 * 2 ** 20 }, 'too_much_memory'],
     [{ outputBytes: 10 }, 'too_large'],
     [{ inputBytes: 10 }, 'too_large'],
   ]
-  for (const [cap, code] of caps)
-    await t.rejects(read('a.txt', 'More than ten bytes.', { caps: cap }), { code }, code)
+  for (const [limit, code] of limits)
+    await t.rejects(read('a.txt', 'More than ten bytes.', { limits: limit }), { code }, code)
   const reason = new Error('not wanted')
   const stop = new AbortController()
   const reading = t.rejects(read('a.pdf', slow(), { signal: stop.signal }), reason)

@@ -6,7 +6,7 @@ import { contentTypeOf, sampleBytes } from '../../services/storage/content-type.
 import type { HostileDocument } from './hostile-documents.ts'
 
 const chunking = { maxTokens: 400, overlapTokens: 60 }
-const caps = { seconds: 30, memoryBytes: 400 * 2 ** 20, outputBytes: 6 * 2 ** 20 }
+const limits = { seconds: 30, memoryBytes: 400 * 2 ** 20, outputBytes: 6 * 2 ** 20 }
 const atOnce = 2
 
 type Test = import('tap').Test
@@ -46,7 +46,7 @@ async function write(path: string, { make, name }: HostileDocument): Promise<str
 
 async function read(path: string, name: string, contentType: string): Promise<ParseResult | ParsingError> {
   try {
-    return await parseDocument({ path, name, contentType }, chunking, { caps })
+    return await parseDocument({ path, name, contentType }, chunking, { limits })
   } catch (error) {
     if (error instanceof ParsingError) return error
     throw error
@@ -84,7 +84,7 @@ export function readers(parent = process.pid): number[] {
     .filter((id) => {
       try {
         return (
-          readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('reading/child.ts') &&
+          readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('parsing/sandbox-child.ts') &&
           readFileSync(`/proc/${id}/status`, 'utf8').includes(`\nPPid:\t${parent}\n`)
         )
       } catch {

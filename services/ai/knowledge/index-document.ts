@@ -156,7 +156,7 @@ export async function indexDocument(
       return await options.read(
         { path: local.path, contentType, name },
         { maxTokens, overlapTokens },
-        { caps: { outputBytes, inputBytes: options.maxBytes }, signal },
+        { limits: { outputBytes, inputBytes: options.maxBytes }, signal },
       )
     } finally {
       await local.discard()

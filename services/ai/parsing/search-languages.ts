@@ -1,6 +1,9 @@
-// The text search searchConfigurations that a document may be searched by.
+// The PostgreSQL text search configurations that documents are indexed with.
 
-/** Every configuration that PostgreSQL has had since version 14, by the ISO 639-1 code of its language. Malay is close enough to Indonesian. */
+/**
+ * Every configuration of PostgreSQL 14 and later, by ISO 639-1 language code. Malay uses the Indonesian
+ * configuration, which is close enough.
+ */
 export const searchConfigurations: Record<string, string> = {
   ar: 'arabic',
   hy: 'armenian',
