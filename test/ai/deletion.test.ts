@@ -79,10 +79,10 @@ t.test('a large document is read anew and deleted at once, and its words go step
   )
   t.equal(await db.prisma.chunk.count({ where: { documentId: first } }), 1)
   t.equal(await db.prisma.removedChunk.count(), large)
-  t.match(await settle(), { 'words of removed documents': large })
+  t.match(await settle(), { 'index entries of removed chunks': large })
   t.equal(await countMismatches(db), 0)
   await db.prisma.document.deleteMany({ where: { id: second } })
-  t.match(await settle(), { 'words of removed documents': 1 })
+  t.match(await settle(), { 'index entries of removed chunks': 1 })
   t.equal(await countMismatches(db), 0)
   t.same(
     (await db.prisma.lexeme.findMany({ where: { knowledgeBaseId: base }, orderBy: { lexeme: 'asc' } })).map(

@@ -23,7 +23,7 @@ const { database } = services
 const { prisma } = database
 
 /** A chunk a line; what its text says may go wrong. */
-const lines: DocumentParser = async ({ path }) => {
+const parseLines: DocumentParser = async ({ path }) => {
   const text = readFileSync(path, 'utf8')
   if (text.includes('damaged')) throw new ParsingError('damaged')
   let start = 0
@@ -54,7 +54,7 @@ function reading(
     maxBytes: 100_000,
     concurrency: 2,
     interval: 20,
-    read: lines,
+    parse: parseLines,
     onError: (error) => errors.push(error),
     ...options,
   })
@@ -64,12 +64,12 @@ function reading(
 }
 
 /** A gate that readings of documents with this name wait at, and how many have come to it. */
-function gated(name: string): { read: DocumentParser; open: () => void; waiting: () => number } {
+function gated(name: string): { parse: DocumentParser; open: () => void; waiting: () => number } {
   const gate = Promise.withResolvers<void>()
   let waiting = 0
   return {
-    read: async (source, chunking, options) => {
-      if (source.name !== name) return await lines(source, chunking, options)
+    parse: async (source, chunking, options) => {
+      if (source.name !== name) return await parseLines(source, chunking, options)
       waiting++
       await Promise.race([
         gate.promise,
@@ -77,7 +77,7 @@ function gated(name: string): { read: DocumentParser; open: () => void; waiting:
           options?.signal?.addEventListener('abort', () => reject(options.signal!.reason)),
         ),
       ])
-      return await lines(source, chunking, options)
+      return await parseLines(source, chunking, options)
     },
     open: () => gate.resolve(),
     waiting: () => waiting,
@@ -371,7 +371,7 @@ t.test('another text is read anew, and what was there is found until then', asyn
   t.same(await found('old words'), ['old words'])
 
   const gate = gated('a')
-  reading(t, { read: gate.read })
+  reading(t, { parse: gate.parse })
   await waitUntil(() => gate.waiting() > 0)
   t.match((await person.client.get(at(document))).body.status, 'processing')
   await person.client.put(at(document), { text: 'newest words' })
@@ -481,7 +481,7 @@ t.test('a document whose readers are lost again and again is given up, and keeps
 t.test("who takes over another's job is the only one whose outcome counts", async (t) => {
   const person = await server.person()
   const gate = gated('taken over')
-  reading(t, { read: gate.read })
+  reading(t, { parse: gate.parse })
   const document = await added(person, await base(person), { text: 'taken over' })
   await waitUntil(() => gate.waiting() === 1)
   // As the queue does when it has heard nothing for long.
@@ -500,7 +500,7 @@ t.test("who takes over another's job is the only one whose outcome counts", asyn
 t.test('a stop gives what is under way back, and another goes on', async (t) => {
   const person = await server.person()
   const gate = gated('interrupted')
-  const first = reading(t, { read: gate.read, grace: 50 })
+  const first = reading(t, { parse: gate.parse, grace: 50 })
   const document = await added(person, await base(person), { text: 'interrupted' })
   await waitUntil(() => gate.waiting() === 1)
   await first.close()
@@ -540,9 +540,9 @@ t.test('who adds many holds up nobody who adds one', async (t) => {
   const order: string[] = []
   reading(t, {
     concurrency: 1,
-    read: async (source, ...rest) => {
+    parse: async (source, ...rest) => {
       if (source.name === 'many' || source.name === 'few') order.push(source.name)
-      return await lines(source, ...rest)
+      return await parseLines(source, ...rest)
     },
   })
   await waitUntil(
@@ -558,7 +558,7 @@ t.test('whose documents take long leaves a place to others', async (t) => {
   const mine = []
   for (let i = 0; i < 3; i++) mine.push(await added(slow, large, { text: `${i}`, name: 'slow' }))
   for (let i = 0; i < 4; i++) await added(quick, small, { text: `${i}`, name: 'quick' })
-  reading(t, { concurrency: 2, read: gate.read })
+  reading(t, { concurrency: 2, parse: gate.parse })
   await waitUntil(
     async () => (await quick.client.get(`/ai/knowledge/${small}`)).body.document_counts.ready === 4,
     'the others',
@@ -595,7 +595,7 @@ t.test('a document goes with its file, whoever deletes it and when its time is o
 t.test('one that is deleted while it is read leaves nothing', async (t) => {
   const person = await server.person()
   const gate = gated('gone')
-  reading(t, { read: gate.read })
+  reading(t, { parse: gate.parse })
   const document = await added(person, await base(person), { text: 'gone' })
   await waitUntil(() => gate.waiting() === 1)
   t.equal((await person.client.delete(at(document))).status, 204)
@@ -609,7 +609,7 @@ t.test('one that is deleted while it is read leaves nothing', async (t) => {
 t.test('the real reading: Markdown, HTML and CSV, found by their words', async (t) => {
   const person = await server.person()
   const baseId = await base(person)
-  const { errors } = reading(t, { read: undefined })
+  const { errors } = reading(t, { parse: undefined })
   const made = [
     await send(person, baseId, {
       bytes: '# Leave\n\nEmployees have thirty days of holiday.',

@@ -13,12 +13,8 @@ import { extractiveAnswer, quotesOf } from '../extractive/answer.ts'
 import { createTellings, type End, type Following } from './stream.ts'
 import { messageById, type OwnedMessage, type StoredCitation } from './messages.ts'
 import { promptOf, type Conversation, type Window } from './prompt.ts'
-import {
-  countUnparsedDocuments,
-  searchKnowledgeBases,
-  type SearchResult,
-  type RetrievedPassage,
-} from '../search/search.ts'
+import { countUnparsedDocuments } from '../search/scope.ts'
+import { searchKnowledgeBases, type RetrievedPassage, type SearchResult } from '../search/search.ts'
 import { createMarkers } from './citation-markers.ts'
 import { endOf, type Draft, type Part, type Told } from './stream-events.ts'
 import { countTokens } from './token-estimate.ts'

@@ -1,6 +1,6 @@
-// Reads what was added to knowledge bases: takes jobs from the queue as there is room, one space after the other, so that
-// whoever adds thousands of documents, or large ones, holds up nobody who adds one. A process that dies leaves its jobs to
-// another.
+// Reads what was added to knowledge bases: takes jobs from the queue as there is room, one space after the
+// other, so that whoever adds thousands of documents, or large ones, holds up nobody who adds one. A process
+// that dies leaves its jobs to another.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job } from '../../../infra/jobs/queue.ts'
 import type { ParsingJob } from './documents.ts'
@@ -15,8 +15,8 @@ export interface Ingestion {
   close(): Promise<void>
 }
 
-export interface IngestionOptions extends Omit<IndexingOptions, 'read'> {
-  read?: DocumentParser
+export interface IngestionOptions extends Omit<IndexingOptions, 'parse'> {
+  parse?: DocumentParser
   /** Documents that are read at once. */
   concurrency: number
   /** How often the queue is looked at even if nothing was said, in ms. Default 1,000. */
@@ -29,7 +29,7 @@ export function createIngestion({
   concurrency,
   interval = 1_000,
   grace = 5_000,
-  read = parseDocument,
+  parse = parseDocument,
   ...options
 }: IngestionOptions): Ingestion {
   const { documents, onError } = options
@@ -89,7 +89,7 @@ export function createIngestion({
   function follow(job: Job<ParsingJob>): void {
     const { space_id: space } = job.data
     places.set(space, (places.get(space) ?? 0) + 1)
-    const tracked: Promise<void> = indexDocument({ ...options, read }, job, stop.signal)
+    const tracked: Promise<void> = indexDocument({ ...options, parse }, job, stop.signal)
       .catch(onError)
       .finally(() => {
         underWay.delete(tracked)
