@@ -1,6 +1,6 @@
-// Reads what was added to knowledge bases: takes jobs from the queue as there is room, one space after the
-// other, so that whoever adds thousands of documents, or large ones, holds up nobody who adds one. A process
-// that dies leaves its jobs to another.
+// Reads what was added to knowledge bases: takes jobs from the queue as there is room, one space after the other, so that
+// whoever adds thousands of documents, or large ones, holds up nobody who adds one. A process that dies leaves its jobs to
+// another.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job } from '../../../infra/jobs/queue.ts'
 import type { ParsingJob } from './documents.ts'
