@@ -1,4 +1,4 @@
-// People, projects, knowledge bases and documents as retrieval finds them, put there without a server.
+// Inserts users, projects, knowledge bases and indexed documents into a database, without a server.
 import { createHash } from 'node:crypto'
 import { removedChunkTasks } from '../../../services/ai/knowledge/retention.ts'
 import { statement, type Database, type Db } from '../../../infra/database/database.ts'
@@ -11,7 +11,7 @@ import { newId } from '../../../infra/ids.ts'
 import type { Principal } from '../../../services/users/authentication.ts'
 import { insertUser } from '../../../services/users/users.ts'
 
-/** A person, as one of their keys speaks for them: for all projects, unless some are given. */
+/** Inserts a user. @returns the principal of an API key for all projects. */
 export async function addUser(db: Db): Promise<Principal> {
   const { id } = await insertUser(db, {
     email: `${newId('usr')}@example.com`,
@@ -68,12 +68,12 @@ export interface NewDocument {
   name?: string
   language?: string
   metadata?: Record<string, string>
-  /** A vector for each chunk. */
+  /** Computes the vector of a chunk. */
   embed?: (text: string) => number[]
   maxTokens?: number
 }
 
-/** A document of Markdown that is ready. @returns its id. */
+/** Inserts a ready Markdown document with its chunks. @returns its id. */
 export async function addDocument(
   db: Db,
   knowledgeBaseId: string,
@@ -112,17 +112,24 @@ export function toChunks(text: string, maxTokens = 120): NewChunk[] {
   }))
 }
 
-const counted = statement<{ wrong: number }>(`
+const selectMismatches = statement<{ wrong: number }>(`
   WITH terms AS (
-    SELECT c.knowledge_base_id, term, count(*)::int AS chunks FROM chunks c, unnest(c.terms) term GROUP BY 1, 2
+    SELECT c.knowledge_base_id, term, count(*)::int AS chunks
+    FROM chunks c, unnest(c.terms) term GROUP BY 1, 2
   ), sizes AS (
-    SELECT knowledge_base_id, language, count(*)::int AS chunks, sum(tokens) AS tokens FROM chunks GROUP BY 1, 2
+    SELECT knowledge_base_id, language, count(*)::int AS chunks, sum(tokens) AS tokens
+    FROM chunks GROUP BY 1, 2
   )
-  SELECT (SELECT count(*) FROM lexemes l FULL JOIN terms t ON t.term = l.id WHERE (l.knowledge_base_id, l.chunks) IS DISTINCT FROM (t.knowledge_base_id, t.chunks))::int
-    + (SELECT count(*) FROM chunk_counts s FULL JOIN sizes z USING (knowledge_base_id, language) WHERE (s.chunks, s.tokens) IS DISTINCT FROM (z.chunks, z.tokens))::int AS wrong`)
+  SELECT (
+      SELECT count(*) FROM lexemes l FULL JOIN terms t ON t.term = l.id
+      WHERE (l.knowledge_base_id, l.chunks) IS DISTINCT FROM (t.knowledge_base_id, t.chunks)
+    )::int + (
+      SELECT count(*) FROM chunk_counts s FULL JOIN sizes z USING (knowledge_base_id, language)
+      WHERE (s.chunks, s.tokens) IS DISTINCT FROM (z.chunks, z.tokens)
+    )::int AS wrong`)
 
-/** How many counts are not what a recount gives, once the words of what was removed are discounted. */
+/** Subtracts removed chunks and recounts the index. @returns the number of stored counts that are wrong. */
 export async function countMismatches(db: Database): Promise<number> {
   await runRetention(db, { tasks: removedChunkTasks() })
-  return (await db.sql(counted, []))[0].wrong
+  return (await db.sql(selectMismatches, []))[0].wrong
 }
