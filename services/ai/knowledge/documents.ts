@@ -25,7 +25,7 @@ export interface ParsingJob {
   document_id: string
   /** The version of the document to parse. The outcome of an older version is discarded. */
   wanted: number
-  /** The project or user whose quota of the queue the job counts towards. */
+  /** The project or user of the knowledge base. Workers take the jobs of all owners in turn. */
   space_id: string
   /** How often parsing failed for a temporary reason. */
   tries: number
