@@ -162,17 +162,20 @@ const tryLockLexemes = statement<{ locked: boolean; exists: boolean }>(`
   SELECT pg_try_advisory_xact_lock(hashtextextended($1, 7311903266)) AS locked,
     EXISTS (SELECT FROM knowledge_bases WHERE id = $1) AS exists`)
 const subtractBatch = statement<{ n: number }>(`
-  WITH taken AS MATERIALIZED (
+  WITH batch AS MATERIALIZED (
     DELETE FROM removed_chunks
     WHERE id = ANY(ARRAY(SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 ORDER BY id LIMIT $2))
     RETURNING language, tokens, terms
-  ), gone AS MATERIALIZED (SELECT term, count(*)::int AS chunks FROM taken, unnest(terms) term GROUP BY 1),
-  unused AS (DELETE FROM lexemes l USING gone g WHERE l.id = g.term AND l.chunks = g.chunks),
+  ), removed_terms AS MATERIALIZED (
+    SELECT term, count(*)::int AS chunks FROM batch, unnest(terms) term GROUP BY 1
+  ),
+  unused AS (DELETE FROM lexemes l USING removed_terms g WHERE l.id = g.term AND l.chunks = g.chunks),
   fewer AS (
-    UPDATE lexemes l SET chunks = l.chunks - g.chunks FROM gone g WHERE l.id = g.term AND l.chunks <> g.chunks
+    UPDATE lexemes l SET chunks = l.chunks - g.chunks FROM removed_terms g
+    WHERE l.id = g.term AND l.chunks <> g.chunks
   ),
   sizes AS MATERIALIZED (
-    SELECT language, count(*)::int AS chunks, sum(tokens) AS tokens FROM taken GROUP BY 1
+    SELECT language, count(*)::int AS chunks, sum(tokens) AS tokens FROM batch GROUP BY 1
   ),
   emptied AS (
     DELETE FROM chunk_counts c USING sizes s
@@ -182,7 +185,7 @@ const subtractBatch = statement<{ n: number }>(`
     UPDATE chunk_counts c SET chunks = c.chunks - s.chunks, tokens = c.tokens - s.tokens FROM sizes s
     WHERE c.knowledge_base_id = $1 AND c.language = s.language AND c.chunks <> s.chunks
   )
-  SELECT count(*)::int AS n FROM taken`)
+  SELECT count(*)::int AS n FROM batch`)
 const deleteLexemes = removal('lexemes', 'SELECT id FROM lexemes WHERE knowledge_base_id = $1 LIMIT $2')
 const deleteRemovedChunks = removal(
   'removed_chunks',

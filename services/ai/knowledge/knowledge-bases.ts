@@ -184,11 +184,11 @@ const documentsOfKnowledgeBase = 'SELECT d.id, d.chunk_count FROM documents d WH
 const deleteBatch = removal('documents', batchOf(documentsOfKnowledgeBase))
 // Deletes nothing if the batch contains all documents that are left.
 const deleteBatchOfMany = statement<{ n: number }>(`
-  WITH few AS MATERIALIZED (${batchOf(documentsOfKnowledgeBase)}), gone AS (
-    DELETE FROM documents WHERE id = ANY(ARRAY(SELECT id FROM few))
-      AND (SELECT sum(count) FROM document_counts WHERE knowledge_base_id = $1) > (SELECT count(*) FROM few)
+  WITH batch AS MATERIALIZED (${batchOf(documentsOfKnowledgeBase)}), deleted AS (
+    DELETE FROM documents WHERE id = ANY(ARRAY(SELECT id FROM batch))
+      AND (SELECT sum(count) FROM document_counts WHERE knowledge_base_id = $1) > (SELECT count(*) FROM batch)
     RETURNING 1
-  ) SELECT count(*)::int AS n FROM gone`)
+  ) SELECT count(*)::int AS n FROM deleted`)
 const deleteById = statement('DELETE FROM knowledge_bases WHERE id = $1')
 
 /**

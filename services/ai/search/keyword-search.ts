@@ -24,7 +24,7 @@ const pairWeight = 0.25
 // width_bucket finds the index of an id in the ascending array `terms` by binary search. Rows are identified
 // by their ctid, the fastest way back to a row, which is stable within the statement.
 const rankCandidates = (filter: string): string => `
-  WITH found AS MATERIALIZED (
+  WITH candidates AS MATERIALIZED (
     SELECT c.place FROM unnest($1::text[], $2::int[]) AS p (terms, most), LATERAL (
       SELECT c.ctid AS place
       FROM chunks c ${filter === '' ? '' : `JOIN documents d ON d.id = c.document_id AND ${filter}`}
@@ -35,7 +35,7 @@ const rankCandidates = (filter: string): string => `
       WHERE d.knowledge_base_id = ANY($3) AND lower(d.name) LIKE ANY($4)
         ${filter === '' ? '' : `AND ${filter}`} LIMIT 20) d,
       LATERAL (SELECT c.ctid AS place FROM chunks c WHERE c.document_id = d.id ORDER BY c.position LIMIT 3) c
-  ), said AS (
+  ), matches AS (
     SELECT place, word, max(
       weight * count * ${bm25.k1 + 1}::float8 / (
         count + ${bm25.k1 * (1 - bm25.b)}::float8 + ${bm25.k1 * bm25.b}::float8 * tokens / $9::float8
@@ -44,14 +44,14 @@ const rankCandidates = (filter: string): string => `
     FROM (
       SELECT c.ctid AS place, q.word, q.weight,
         c.term_counts[width_bucket(q.id, c.terms)]::float8 AS count, c.tokens::float8 AS tokens
-      FROM found f JOIN chunks c ON c.ctid = f.place
+      FROM candidates f JOIN chunks c ON c.ctid = f.place
         JOIN unnest($5::text[], $6::int[], $7::int[], $8::float8[]) AS q (base, id, word, weight)
           ON q.base = c.knowledge_base_id
       WHERE c.terms[width_bucket(q.id, c.terms)] = q.id OFFSET 0
     ) s GROUP BY 1, 2
   ), ranked AS (
-    SELECT f.place, coalesce(sum(s.weight), 0) AS score FROM found f LEFT JOIN said s ON s.place = f.place
-    GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${maxRanked}
+    SELECT f.place, coalesce(sum(s.weight), 0) AS score
+    FROM candidates f LEFT JOIN matches s ON s.place = f.place GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${maxRanked}
   )
   SELECT c.id, r.score, unaccent(d.name) AS name
   FROM ranked r JOIN chunks c ON c.ctid = r.place JOIN documents d ON d.id = c.document_id AND ${searchable}`
