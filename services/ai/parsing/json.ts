@@ -1,5 +1,5 @@
 // Parses JSON into lines that start with their path: `plans › 2: name: Team; price: 20`. A search then
-// finds a value by the names above it. A small record stays on one line; nested objects get lines of their own.
+// finds a value by the names above it. A small record stays on one line; nested objects get their own lines.
 import { ParsingError } from './errors.ts'
 import { TextBuilder, type ParsedDocument } from './parsed-document.ts'
 

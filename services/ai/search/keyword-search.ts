@@ -51,7 +51,8 @@ const rankCandidates = (filter: string): string => `
     ) s GROUP BY 1, 2
   ), ranked AS (
     SELECT f.place, coalesce(sum(s.weight), 0) AS score
-    FROM candidates f LEFT JOIN matches s ON s.place = f.place GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${maxRanked}
+    FROM candidates f LEFT JOIN matches s ON s.place = f.place
+    GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${maxRanked}
   )
   SELECT c.id, r.score, unaccent(d.name) AS name
   FROM ranked r JOIN chunks c ON c.ctid = r.place JOIN documents d ON d.id = c.document_id AND ${searchable}`
