@@ -1,103 +1,74 @@
-// Knowledge bases: made, listed, inspected, changed, deleted and searched.
+// Knowledge bases: create, list, get, update, delete and search.
 import type { Handlers } from '../services/handler.ts'
 import {
-  insertKnowledge,
-  knowledgeById,
-  listKnowledge,
-  openKnowledge,
-  removeKnowledge,
-  requireChunking,
-  thinOut,
+  deleteDocumentsInBatches,
+  deleteKnowledgeBase,
+  insertKnowledgeBase,
+  listKnowledgeBases,
+  openKnowledgeBase,
+  requireValidChunking,
+  updateKnowledgeBase,
 } from '../services/ai/knowledge/knowledge-bases.ts'
-import { searchPassages } from '../services/ai/search/search.ts'
-import { timestampAfter } from '../infra/database/timestamps.ts'
+import { searchPassages, toPassage } from '../services/ai/search/search.ts'
 import { openSpace } from '../services/storage/quota.ts'
 
 export const aiKnowledge = {
   async listKnowledgeBases({ operation, principal, query }, { db }) {
-    return {
-      status: 200,
-      body: await listKnowledge(db, await openSpace(db, { operation, principal }, query.project_id), query),
-    }
+    const spaceId = await openSpace(db, { operation, principal }, query.project_id)
+    return { status: 200, body: await listKnowledgeBases(db, spaceId, query) }
   },
 
   async createKnowledgeBase({ operation, principal, body }, { db, events }) {
-    requireChunking(body.chunking)
+    requireValidChunking(body.chunking)
     return await db.transaction(async (tx) => {
       await openSpace(tx, { operation, principal }, body.project_id, { lock: true })
-      const made = await insertKnowledge(tx, principal.userId, body)
-      await events.emit(tx, 'knowledge_base.created', made, { userId: principal.userId })
-      return { status: 201, body: made, headers: { location: `/v1/ai/knowledge/${made.id}` } }
+      const created = await insertKnowledgeBase(tx, principal.userId, body)
+      await events.emit(tx, 'knowledge_base.created', created, { userId: principal.userId })
+      return { status: 201, body: created, headers: { location: `/v1/ai/knowledge/${created.id}` } }
     })
   },
 
   async getKnowledgeBase(request, { db }) {
-    const { owner_id: _owner, ...found } = await openKnowledge(db, request)
-    return { status: 200, body: found }
+    const { owner_id: _owner, ...knowledgeBase } = await openKnowledgeBase(db, request)
+    return { status: 200, body: knowledgeBase }
   },
 
   async updateKnowledgeBase(request, { db, events }) {
-    const { chunking, ...fields } = request.body
-    requireChunking(chunking)
+    requireValidChunking(request.body.chunking)
     return await db.transaction(async (tx) => {
-      const previous = await openKnowledge(tx, request, { lock: 'change' })
+      const previous = await openKnowledgeBase(tx, request, { lock: 'update' })
       request.ifMatch(previous)
-      await tx.prisma.knowledgeBase.update({
-        where: { id: previous.id },
-        data: {
-          ...fields,
-          maxTokens: chunking?.max_tokens,
-          overlapTokens: chunking?.overlap_tokens,
-          updatedAt: timestampAfter(new Date(previous.updated_at)),
-        },
-        select: { id: true },
-      })
-      const changed = await knowledgeById(tx, previous.id)
-      await events.emit(tx, 'knowledge_base.updated', changed, { previous, userId: previous.owner_id })
-      return { status: 200, body: changed }
+      const updated = await updateKnowledgeBase(tx, previous, request.body)
+      await events.emit(tx, 'knowledge_base.updated', updated, { previous, userId: previous.owner_id })
+      return { status: 200, body: updated }
     })
   },
 
   async deleteKnowledgeBase(request, { db, events }) {
-    const asked = await openKnowledge(db, request)
-    request.ifMatch(asked)
-    const { id, document_counts } = asked
-    await thinOut(db, id)
+    const found = await openKnowledgeBase(db, request)
+    request.ifMatch(found)
+    const { id, document_counts } = found
+    await deleteDocumentsInBatches(db, id)
     return await db.transaction(async (tx) => {
-      const found = await openKnowledge(tx, request, { lock: 'change' })
-      request.ifMatch(found)
-      await removeKnowledge(tx, id)
-      await events.emit(
-        tx,
-        'knowledge_base.deleted',
-        { ...found, document_counts },
-        { userId: found.owner_id },
-      )
+      const current = await openKnowledgeBase(tx, request, { lock: 'update' })
+      request.ifMatch(current)
+      await deleteKnowledgeBase(tx, id)
+      // The event has the counts from before the documents were deleted.
+      const deleted = { ...current, document_counts }
+      await events.emit(tx, 'knowledge_base.deleted', deleted, { userId: current.owner_id })
       return { status: 204 }
     })
   },
 
   async searchKnowledgeBase(request, { db, providers }) {
-    const { id } = await openKnowledge(db, request)
+    const { id } = await openKnowledgeBase(db, request)
     const {
       principal,
       body: { query, limit = 10, filters },
     } = request
     const embedding = providers.embed === null ? null : (await providers.embed([query], request.signal))[0]
-    const passages = await searchPassages(db, principal, {
-      knowledgeBaseIds: [id],
-      query,
-      limit,
-      filters,
-      embedding,
-    })
-    return {
-      status: 200,
-      body: {
-        data: passages.map(
-          ({ space_id: _space, revision: _revision, content_type: _type, ...passage }) => passage,
-        ),
-      },
-    }
+    const search = { knowledgeBaseIds: [id], query, limit, filters, embedding }
+    const passages = await searchPassages(db, principal, search)
+    return { status: 200, body: { data: passages.map(toPassage) } }
   },
 } satisfies Handlers<'ai-knowledge'>

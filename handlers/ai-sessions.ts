@@ -1,6 +1,6 @@
 // Chat sessions: conversations that are stored.
 import type { Handlers } from '../services/handler.ts'
-import { requireKnowledge } from '../services/ai/knowledge/access.ts'
+import { requireKnowledgeBases } from '../services/ai/knowledge/access.ts'
 import { listMessages } from '../services/ai/chat/messages.ts'
 import {
   insertSession,
@@ -31,7 +31,7 @@ export const aiSessions = {
     requireModel(providers, body.model)
     return await db.transaction(async (tx) => {
       await openSpace(tx, { operation, principal }, projectId, { lock: true })
-      await requireKnowledge(tx, principal, knowledgeBaseIds, projectId)
+      await requireKnowledgeBases(tx, principal, knowledgeBaseIds, projectId)
       const session = await insertSession(tx, {
         ...fields,
         projectId,
@@ -55,7 +55,7 @@ export const aiSessions = {
       const { owner_id: userId, ...previous } = await openSession(tx, request, { lock: true })
       request.ifMatch(previous)
       if (knowledgeBaseIds !== undefined)
-        await requireKnowledge(tx, request.principal, knowledgeBaseIds, previous.project_id)
+        await requireKnowledgeBases(tx, request.principal, knowledgeBaseIds, previous.project_id)
       await tx.prisma.session.update({
         where: { id: previous.id },
         data: {

@@ -1,6 +1,6 @@
 // Files: uploaded, listed, inspected, changed, deleted and downloaded.
 import type { Handlers } from '../services/handler.ts'
-import { removeDocumentsOf } from '../services/ai/knowledge/documents.ts'
+import { deleteDocumentsOfFiles } from '../services/ai/knowledge/documents.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
 import { invalidField, unauthorized } from '../infra/errors.ts'
 import { bytesOf } from '../services/storage/download.ts'
@@ -77,7 +77,7 @@ export const storage = {
     return await db.transaction(async (tx) => {
       const file = await openFile(tx, request, { lock: true })
       request.ifMatch(file)
-      await removeDocumentsOf(tx, events, [file.id])
+      await deleteDocumentsOfFiles(tx, events, [file.id])
       await tx.prisma.file.delete({ where: { id: file.id }, select: { id: true } })
       await events.emit(tx, 'file.deleted', file, { userId: file.owner_id })
       return { status: 204 }

@@ -2,11 +2,7 @@
 // superfluous is removed.
 import { chatRetentionTasks, staleAnswerTasks } from './ai/chat/retention.ts'
 import { createIngestion } from './ai/knowledge/worker.ts'
-import {
-  knowledgeRetentionTasks,
-  deletedKnowledgeTasks,
-  waitingDocumentTasks,
-} from './ai/knowledge/retention.ts'
+import { knowledgeRetentionTasks, removedChunkTasks, documentRequeueTasks } from './ai/knowledge/retention.ts'
 import { startRetention } from '../infra/jobs/retention.ts'
 import { coreRetentionTasks, fileExpiryTasks } from './retention-tasks.ts'
 import { createBilling } from './payments/worker.ts'
@@ -60,8 +56,8 @@ export async function startWork(
     startRetention(database, {
       tasks: [
         ...fileExpiryTasks(services),
-        ...waitingDocumentTasks(documents),
-        ...deletedKnowledgeTasks(),
+        ...documentRequeueTasks(documents),
+        ...removedChunkTasks(),
         ...staleAnswerTasks(services),
       ],
       round: 'endings',

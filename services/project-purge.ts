@@ -3,9 +3,9 @@ import { removal } from '../infra/database/batch-delete.ts'
 import type { Db } from '../infra/database/database.ts'
 import { statement } from '../infra/database/statements.ts'
 import { deleteEach, type RetentionTask } from '../infra/jobs/retention.ts'
-import { removeDocumentsOfProject } from './ai/knowledge/knowledge-bases.ts'
 import { deleteProjectEvents } from './events/retention.ts'
 import { detachFromProject } from './payments/detach-from-project.ts'
+import { deleteDocumentBatchOfProject } from './ai/knowledge/knowledge-bases.ts'
 import { restorableDays } from './projects/projects.ts'
 
 const filesPerStep = 1000
@@ -39,7 +39,7 @@ async function removeProject(tx: Db, { id }: OldProject): Promise<{ removed: num
   if (found === undefined) return { removed: 0, more: false }
   const { more } = await deleteProjectEvents(tx, found.id)
   if (more) return { removed: 0, more }
-  if (await removeDocumentsOfProject(tx, found.id)) return { removed: 0, more: true }
+  if (await deleteDocumentBatchOfProject(tx, found.id)) return { removed: 0, more: true }
   const [{ n: files }] = await tx.sql(filesOfProject, [found.id, filesPerStep])
   if (files === filesPerStep) return { removed: 0, more: true }
   if (await detachFromProject(tx, found.id)) return { removed: 0, more: true }

@@ -1,7 +1,7 @@
 // The retention tasks of all domains, in the order in which they run.
 import { removing } from '../infra/database/batch-delete.ts'
 import type { RetentionTask } from '../infra/jobs/retention.ts'
-import { removeDocumentsOf } from './ai/knowledge/documents.ts'
+import { deleteDocumentsOfFiles } from './ai/knowledge/documents.ts'
 import { eventRetentionTasks } from './events/retention.ts'
 import { projectRetentionTasks } from './project-purge.ts'
 import { expiryTasks, type StorageRetention } from './storage/retention.ts'
@@ -38,6 +38,6 @@ export function fileExpiryTasks({ storage, events }: StorageRetention): Retentio
   return expiryTasks({
     storage,
     events,
-    deleteDocuments: (tx, fileId) => removeDocumentsOf(tx, events, [fileId]),
+    deleteDocuments: (tx, fileId) => deleteDocumentsOfFiles(tx, events, [fileId]),
   })
 }

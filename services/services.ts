@@ -1,7 +1,7 @@
 // Everything a handler may use beside its request, made once and closed once.
-import type { ReadingJob } from './ai/knowledge/documents.ts'
 import { createProviders, type Providers } from './ai/providers/providers.ts'
 import { Generations } from './ai/chat/generation.ts'
+import type { ParsingJob } from './ai/knowledge/documents.ts'
 import type { Config } from '../infra/config/config.ts'
 import { openDatabase, type Database } from '../infra/database/database.ts'
 import { createEmitter, type DeliveryJob, type Emitter } from './events/emit.ts'
@@ -34,7 +34,7 @@ export interface Services {
   /** The deliveries of webhooks that are due. */
   deliveries: Queue<DeliveryJob>
   /** The documents that are to be read. */
-  documents: Queue<ReadingJob>
+  documents: Queue<ParsingJob>
   events: Emitter
   eventStreams: EventStreams
   webhookClient: WebhookClient
@@ -77,7 +77,7 @@ export function createServices({
   const lastUsed = createLastUsed(database, { onError })
   const jobs = createJobs({ database, onError })
   const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
-  const documents = jobs.queue<ReadingJob>(documentQueue)
+  const documents = jobs.queue<ParsingJob>(documentQueue)
   const eventStreams = new EventStreams({
     db: database,
     principals,

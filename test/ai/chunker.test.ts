@@ -1,11 +1,11 @@
-// Chunks of any text: whole, exact, small, along headings and sentences.
+// Chunks: complete, with exact token counts and within their limits, divided at headings and sentences.
 import t from 'tap'
-import { chunksOf } from '../../services/ai/parsing/chunker.ts'
-import { readMarkdown } from '../../services/ai/parsing/markdown.ts'
-import type { Structure } from '../../services/ai/parsing/parsed-document.ts'
+import { chunkDocument } from '../../services/ai/parsing/chunker.ts'
+import { parseMarkdown } from '../../services/ai/parsing/markdown.ts'
+import type { ParsedDocument } from '../../services/ai/parsing/parsed-document.ts'
 import { countTokens } from '../../services/ai/parsing/count-tokens.ts'
 
-/** The same for the same seed. */
+/** A pseudorandom generator with a seed. */
 function random(seed: number): (below: number) => number {
   let state = seed + 1
   return (below) => {
@@ -35,7 +35,7 @@ const words = [
   'ไม่มี',
   'ﷺ',
 ]
-const joints = [
+const separators = [
   ' ',
   ' ',
   ' ',
@@ -59,39 +59,43 @@ const joints = [
   '\n> ',
 ]
 
-function textOf(seed: number): string {
+function randomText(seed: number): string {
   const below = random(seed)
   return Array.from(
     { length: below(600) + 1 },
-    () => words[below(words.length)] + joints[below(joints.length)],
+    () => words[below(words.length)] + separators[below(separators.length)],
   ).join('')
 }
 
-function problemsOf(structure: Structure, chunking: { maxTokens: number; overlapTokens: number }): string[] {
-  const { text, headings } = structure
-  const { chunks } = chunksOf(structure, chunking)
+function problemsOf(
+  document: ParsedDocument,
+  chunking: { maxTokens: number; overlapTokens: number },
+): string[] {
+  const { text, headings } = document
+  const { chunks } = chunkDocument(document, chunking)
   const problems: string[] = []
   const [, second = Infinity] = [...new Set(headings.map(({ level }) => level))].sort((a, b) => a - b)
   const borders = headings.filter(({ level }) => level <= second).map(({ start }) => start)
   let covered = 0
   for (const [index, { start, end, tokens }] of chunks.entries()) {
     const chunk = text.slice(start, end)
-    if (chunk.trim() !== chunk || chunk === '') problems.push('has blanks around it')
-    if (!chunk.isWellFormed()) problems.push('has half a character')
+    if (chunk.trim() !== chunk || chunk === '') problems.push('has surrounding whitespace')
+    if (!chunk.isWellFormed()) problems.push('splits a surrogate pair')
     if (tokens !== countTokens(chunk)) problems.push(`has ${countTokens(chunk)} tokens, not ${tokens}`)
-    if (tokens > chunking.maxTokens) problems.push('is too long')
+    if (tokens > chunking.maxTokens) problems.push('exceeds the limit')
     if (borders.some((border) => border > start && border < end)) problems.push('crosses a heading')
-    if (end <= covered || (index > 0 && start < chunks[index - 1].start)) problems.push('brings nothing new')
-    if (text.slice(covered, start).trim() !== '') problems.push('leaves something out')
+    if (end <= covered || (index > 0 && start < chunks[index - 1].start))
+      problems.push('contains no new text')
+    if (text.slice(covered, start).trim() !== '') problems.push('leaves a gap')
     if (start < covered && countTokens(text.slice(start, covered)) > chunking.overlapTokens + 3)
       problems.push('repeats too much')
     covered = Math.max(covered, end)
   }
-  if (text.slice(covered).trim() !== '') problems.push('the end is in none')
+  if (text.slice(covered).trim() !== '') problems.push('the end of the text is in no chunk')
   return problems
 }
 
-t.test('every character of any text is in a chunk, and every chunk is as it must be', async (t) => {
+t.test('chunks of random texts contain every character and keep their limits', async (t) => {
   for (const chunking of [
     { maxTokens: 50, overlapTokens: 0 },
     { maxTokens: 50, overlapTokens: 25 },
@@ -99,7 +103,7 @@ t.test('every character of any text is in a chunk, and every chunk is as it must
     { maxTokens: 2000, overlapTokens: 500 },
   ]) {
     const found = Array.from({ length: 60 }, (_, seed) =>
-      problemsOf(readMarkdown(textOf(seed)), chunking).map((problem) => `${seed}: ${problem}`),
+      problemsOf(parseMarkdown(randomText(seed)), chunking).map((problem) => `${seed}: ${problem}`),
     ).flat()
     t.same(found, [], JSON.stringify(chunking))
   }
@@ -107,33 +111,35 @@ t.test('every character of any text is in a chunk, and every chunk is as it must
 
 const sentences = Array.from(
   { length: 60 },
-  (_, index) => `Sentence number ${index} tells of the retention of events.`,
+  (_, index) => `Sentence number ${index} is about the retention of events.`,
 )
 
-t.test('a chunk ends with a sentence, and begins with the last ones of the chunk before', async (t) => {
+t.test('a chunk ends with a whole sentence and repeats the last sentences of the chunk before', async (t) => {
   const text = sentences.join(' ')
-  const { chunks } = chunksOf(readMarkdown(text), { maxTokens: 100, overlapTokens: 30 })
+  const { chunks } = chunkDocument(parseMarkdown(text), { maxTokens: 100, overlapTokens: 30 })
   for (const [index, { start, end }] of chunks.entries()) {
     t.match(text.slice(start, end), /^Sentence.*\.$/)
-    if (index > 0) t.ok(start < chunks[index - 1].end, 'some is there again')
+    if (index > 0) t.ok(start < chunks[index - 1].end, 'the chunk repeats text')
   }
 })
 
-t.test('a line that is wrapped is no end of a sentence, a row is', async (t) => {
-  const wrapped =
-    'This is a sentence that somebody wrapped at the\nend of the line as people do in plain text files. '.repeat(
-      20,
-    )
-  for (const { end } of chunksOf(readMarkdown(wrapped), { maxTokens: 60, overlapTokens: 0 }).chunks)
+t.test('a sentence continues after a wrapped line, a table row does not', async (t) => {
+  const sentence =
+    'This is a sentence that someone wrapped at the\nend of the line as people do in plain text. '
+  const wrapped = sentence.repeat(20)
+  for (const { end } of chunkDocument(parseMarkdown(wrapped), { maxTokens: 60, overlapTokens: 0 }).chunks)
     t.equal(wrapped[end - 1], '.')
   const table = `| a | b |\n|---|---|\n${'| one. Two | three |\n'.repeat(50)}`
-  for (const { start, end } of chunksOf(readMarkdown(table), { maxTokens: 60, overlapTokens: 0 }).chunks)
+  for (const { start, end } of chunkDocument(parseMarkdown(table), { maxTokens: 60, overlapTokens: 0 })
+    .chunks)
     t.match(table.slice(start, end), /^\|[^]*\|$/)
 })
 
-t.test('the heading of a chunk is the path to it, and a heading is with what follows', async (t) => {
-  const text = `Before.\n\n# Events\n\n## Retention\n\n${sentences.join(' ')}\n\n### Exceptions\n\nNone.\n\n## Types\n\nMany.\n\n\`\`\`\n# no heading\n\`\`\`\n\nLimits\n======\n\nFew.`
-  const { chunks } = chunksOf(readMarkdown(text), { maxTokens: 100, overlapTokens: 20 })
+t.test('a chunk has its heading path, and a heading stays with the text that follows', async (t) => {
+  const text =
+    `Before.\n\n# Events\n\n## Retention\n\n${sentences.join(' ')}\n\n### Exceptions\n\nNone.\n\n` +
+    '## Types\n\nMany.\n\n```\n# no heading\n```\n\nLimits\n======\n\nFew.'
+  const { chunks } = chunkDocument(parseMarkdown(text), { maxTokens: 100, overlapTokens: 20 })
   const paths = [...new Set(chunks.map(({ heading }) => heading))]
   t.same(
     paths.filter((path) => path !== 'Events › Retention › Exceptions'),

@@ -1,47 +1,58 @@
-// What is large is deleted as fast as what is small, and what it leaves is removed step by step.
+// Deleting a large document or knowledge base is fast; its index entries are removed later in small steps.
 import t from 'tap'
 import { replaceChunks } from '../../services/ai/knowledge/chunk-index.ts'
 import {
-  removeDocumentsOfBase,
-  removeKnowledge,
-  thinOut,
+  deleteDocumentBatch,
+  deleteKnowledgeBase,
+  deleteDocumentsInBatches,
 } from '../../services/ai/knowledge/knowledge-bases.ts'
-import { deletedKnowledgeTasks } from '../../services/ai/knowledge/retention.ts'
 import { openDatabase } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
+import { removedChunkTasks } from '../../services/ai/knowledge/retention.ts'
 import { runRetention } from '../support/retention.ts'
 import { newId } from '../../infra/ids.ts'
 import { createTestDatabase } from '../support/database.ts'
 import {
-  addBase,
+  addKnowledgeBase,
   addDocument,
-  addPerson,
-  cut,
-  miscounts,
+  addUser,
+  toChunks,
+  countMismatches,
 } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
 
 const { url } = await createTestDatabase(t)
-/** Discounting the words of so many chunks takes several times as long as one statement may. */
+/** Chunks whose index entries take longer to subtract than the statement time-out of `strict` allows. */
 const large = 6_000
-// It fills much at once.
+// Fills the tables with large statements.
 const db = openDatabase({ url, poolSize: 4, statementTimeout: 120_000 })
-const impatient = openDatabase({ url, poolSize: 2, statementTimeout: 1_500 })
+const strict = openDatabase({ url, poolSize: 2, statementTimeout: 1_500 })
 t.teardown(async () => {
-  await Promise.all([db.close(), impatient.close()])
+  await Promise.all([db.close(), strict.close()])
 })
 
 const fillLexemes = statement(
-  `INSERT INTO lexemes (knowledge_base_id, lexeme, chunks) SELECT $1, 'word' || i, 0 FROM generate_series(1, 10000) i`,
+  `INSERT INTO lexemes (knowledge_base_id, lexeme, chunks)
+  SELECT $1, 'word' || i, 0 FROM generate_series(1, 10000) i`,
 )
 const fillChunks = statement(`
-  INSERT INTO chunks (id, document_id, knowledge_base_id, language, position, start_index, end_index, tokens, text, terms, term_counts)
-  SELECT $2 || i, $2, $1, 'simple', i, 0, 1, 60, 'text', terms.ids, array_fill(1::smallint, ARRAY[cardinality(terms.ids)]) FROM generate_series(1, $3::int) i,
-    LATERAL (SELECT array_agg(DISTINCT first.id + (i * 37 + w * w * 11) % 10000) AS ids FROM generate_series(1, 60) w, (SELECT min(id) AS id FROM lexemes WHERE knowledge_base_id = $1) first) terms`)
+  INSERT INTO chunks (id, document_id, knowledge_base_id, language, position, start_index, end_index, tokens,
+    text, terms, term_counts)
+  SELECT $2 || i, $2, $1, 'simple', i, 0, 1, 60, 'text', terms.ids,
+    array_fill(1::smallint, ARRAY[cardinality(terms.ids)])
+  FROM generate_series(1, $3::int) i,
+    LATERAL (
+      SELECT array_agg(DISTINCT first.id + (i * 37 + w * w * 11) % 10000) AS ids
+      FROM generate_series(1, 60) w, (SELECT min(id) AS id FROM lexemes WHERE knowledge_base_id = $1) first
+    ) terms`)
 const countChunks = statement(
-  "INSERT INTO chunk_counts SELECT knowledge_base_id, 'simple', count(*), sum(tokens) FROM chunks WHERE knowledge_base_id = $1 GROUP BY 1",
+  `INSERT INTO chunk_counts
+  SELECT knowledge_base_id, 'simple', count(*), sum(tokens)
+  FROM chunks WHERE knowledge_base_id = $1 GROUP BY 1`,
 )
 const countTerms = statement(`
-  UPDATE lexemes l SET chunks = g.n FROM (SELECT term, count(*) AS n FROM chunks, unnest(terms) term WHERE knowledge_base_id = $1 GROUP BY 1) g WHERE g.term = l.id`)
+  UPDATE lexemes l SET chunks = g.n FROM (
+    SELECT term, count(*) AS n FROM chunks, unnest(terms) term WHERE knowledge_base_id = $1 GROUP BY 1
+  ) g WHERE g.term = l.id`)
 
 async function fill(base: string): Promise<string> {
   const id = newId('doc')
@@ -65,65 +76,65 @@ async function fill(base: string): Promise<string> {
   return id
 }
 
-const ada = await addPerson(db)
-const settle = async () => await runRetention(db, { tasks: deletedKnowledgeTasks() })
-
-t.test('a large document is read anew and deleted at once, and its words go step by step', async (t) => {
-  const base = await addBase(db, ada)
-  const [first, second] = [await fill(base), await addDocument(db, base, 'word1 and another word')]
-  t.equal(await miscounts(db), 0)
-  await impatient.transaction((tx) =>
-    replaceChunks(tx, { id: first, knowledgeBaseId: base }, cut('word1 and word2'), {
-      language: 'simple',
-      embeddings: null,
-    }),
-  )
-  t.equal(await db.prisma.chunk.count({ where: { documentId: first } }), 1)
-  t.equal(await db.prisma.removedChunk.count(), large)
-  t.match(await settle(), { 'words of removed documents': large })
-  t.equal(await miscounts(db), 0)
-  await db.prisma.document.deleteMany({ where: { id: second } })
-  t.match(await settle(), { 'words of removed documents': 1 })
-  t.equal(await miscounts(db), 0)
-  t.same(
-    (await db.prisma.lexeme.findMany({ where: { knowledgeBaseId: base }, orderBy: { lexeme: 'asc' } })).map(
-      ({ lexeme }) => lexeme,
-    ),
-    ['and', 'word1', 'word2'],
-  )
-})
-
-t.test('a large document and its knowledge base are deleted at once, and leave nothing', async (t) => {
-  const [base, other] = [await addBase(db, ada), await addBase(db, ada)]
-  const id = await fill(base)
-  await addDocument(db, other, 'word1 stays')
-  await impatient.prisma.document.delete({ where: { id } })
-  t.equal(await db.prisma.chunk.count({ where: { documentId: id } }), 0)
-  await impatient.transaction((tx) => removeKnowledge(tx, base))
-  await settle()
-  t.equal(await db.prisma.removedChunk.count(), 0)
-  t.equal(await db.prisma.lexeme.count({ where: { knowledgeBaseId: base } }), 0)
-  t.equal(await miscounts(db), 0)
-})
+const ada = await addUser(db)
+const removeIndexEntries = async () => await runRetention(db, { tasks: removedChunkTasks() })
 
 t.test(
-  'while somebody changes the words of a knowledge base it is passed over, and others are not',
+  'replacing or deleting a large document is fast, and its index entries are removed in steps',
   async (t) => {
-    const bases = [await addBase(db, ada), await addBase(db, ada)]
-    for (const base of bases)
-      await db.prisma.document.delete({ where: { id: await addDocument(db, base, 'short') } })
-    await db.transaction(async (tx) => {
-      await tx.sql(statement('SELECT hold_lexemes($1)'), [bases[0]])
-      await settle()
-    })
-    t.same(
-      (await db.prisma.removedChunk.findMany()).map(({ knowledgeBaseId }) => knowledgeBaseId),
-      [bases[0]],
+    const base = await addKnowledgeBase(db, ada)
+    const [first, second] = [await fill(base), await addDocument(db, base, 'word1 and another word')]
+    t.equal(await countMismatches(db), 0)
+    await strict.transaction((tx) =>
+      replaceChunks(tx, { id: first, knowledgeBaseId: base }, toChunks('word1 and word2'), {
+        language: 'simple',
+        embeddings: null,
+      }),
     )
-    await settle()
-    t.equal(await db.prisma.removedChunk.count(), 0)
+    t.equal(await db.prisma.chunk.count({ where: { documentId: first } }), 1)
+    t.equal(await db.prisma.removedChunk.count(), large)
+    t.match(await removeIndexEntries(), { 'index entries of removed chunks': large })
+    t.equal(await countMismatches(db), 0)
+    await db.prisma.document.deleteMany({ where: { id: second } })
+    t.match(await removeIndexEntries(), { 'index entries of removed chunks': 1 })
+    t.equal(await countMismatches(db), 0)
+    t.same(
+      (await db.prisma.lexeme.findMany({ where: { knowledgeBaseId: base }, orderBy: { lexeme: 'asc' } })).map(
+        ({ lexeme }) => lexeme,
+      ),
+      ['and', 'word1', 'word2'],
+    )
   },
 )
+
+t.test('deleting a large document and its knowledge base is fast and leaves nothing', async (t) => {
+  const [base, other] = [await addKnowledgeBase(db, ada), await addKnowledgeBase(db, ada)]
+  const id = await fill(base)
+  await addDocument(db, other, 'word1 stays')
+  await strict.prisma.document.delete({ where: { id } })
+  t.equal(await db.prisma.chunk.count({ where: { documentId: id } }), 0)
+  await strict.transaction((tx) => deleteKnowledgeBase(tx, base))
+  await removeIndexEntries()
+  t.equal(await db.prisma.removedChunk.count(), 0)
+  t.equal(await db.prisma.lexeme.count({ where: { knowledgeBaseId: base } }), 0)
+  t.equal(await countMismatches(db), 0)
+})
+
+t.test('a knowledge base whose index is being changed is skipped, others are not', async (t) => {
+  const bases = [await addKnowledgeBase(db, ada), await addKnowledgeBase(db, ada)]
+  for (const base of bases)
+    await db.prisma.document.delete({ where: { id: await addDocument(db, base, 'short') } })
+  await db.transaction(async (tx) => {
+    await tx.sql(statement('SELECT hold_lexemes($1)'), [bases[0]])
+    await removeIndexEntries()
+  })
+  t.same(
+    (await db.prisma.removedChunk.findMany()).map(({ knowledgeBaseId }) => knowledgeBaseId),
+    [bases[0]],
+  )
+  await removeIndexEntries()
+  t.equal(await db.prisma.removedChunk.count(), 0)
+})
 
 async function addEmpty(base: string, chunkCounts: number[]): Promise<void> {
   for (const chunkCount of chunkCounts) {
@@ -145,17 +156,20 @@ async function addEmpty(base: string, chunkCounts: number[]): Promise<void> {
 const documentsOf = async (base: string) =>
   await db.prisma.document.count({ where: { knowledgeBaseId: base } })
 
-t.test('a step of removing a knowledge base goes by passages, not by documents', async (t) => {
-  const base = await addBase(db, ada)
+t.test('a batch of documents is limited by their chunks', async (t) => {
+  const base = await addKnowledgeBase(db, ada)
   await addEmpty(base, [6_000, 6_000, 25_000, 0, 0])
   const left: number[] = []
-  while (await removeDocumentsOfBase(db, base)) left.push(await documentsOf(base))
+  while (await deleteDocumentBatch(db, base)) left.push(await documentsOf(base))
   t.same(left, [3, 2, 0])
 })
 
-t.test('what is little is left to the transaction that removes the knowledge base', async (t) => {
-  const base = await addBase(db, ada)
-  await addEmpty(base, [25_000, 6_000, 3_000])
-  await thinOut(db, base)
-  t.equal(await documentsOf(base), 2)
-})
+t.test(
+  'the last batch of documents is left to the transaction that deletes the knowledge base',
+  async (t) => {
+    const base = await addKnowledgeBase(db, ada)
+    await addEmpty(base, [25_000, 6_000, 3_000])
+    await deleteDocumentsInBatches(db, base)
+    t.equal(await documentsOf(base), 2)
+  },
+)

@@ -10,7 +10,7 @@ import {
 } from '../../services/ai/extractive/answer.ts'
 import type { RetrievedPassage } from '../../services/ai/search/search.ts'
 import { countTokens } from '../../services/ai/chat/token-estimate.ts'
-import { folded, wordsOf } from '../../services/ai/knowledge/tokenize.ts'
+import { foldAccents, tokenize } from '../../services/ai/knowledge/tokenize.ts'
 import { newId } from '../../infra/ids.ts'
 
 /** Passages of one document, split at `¶`. */
@@ -49,8 +49,8 @@ const stopWords = new Set(
 
 /** The terms of a question, all of the same weight. */
 function termsOf(question: string, passages: RetrievedPassage[]): QueryTerm[] {
-  const all = new Set(passages.flatMap(({ text }) => wordsOf(text).map(folded)))
-  return [...new Set(wordsOf(question).map(folded))]
+  const all = new Set(passages.flatMap(({ text }) => tokenize(text).map(foldAccents)))
+  return [...new Set(tokenize(question).map(foldAccents))]
     .filter((word) => !stopWords.has(word))
     .map((text) => ({ text, weight: 1, known: all.has(text) }))
 }

@@ -11,7 +11,7 @@ import { openStream } from '../support/event-stream.ts'
 import { startServer, type Person } from '../support/server.ts'
 import type { RecordedRequest } from '../../scripts/bench/model-server/script.ts'
 import { waitUntil } from '../support/wait.ts'
-import { addBase, addDocument } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
+import { addKnowledgeBase, addDocument } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
 
 const fixture = await startChatFixture(t, {
   models: [
@@ -53,7 +53,7 @@ t.test(
 )
 
 t.test('a slow reader gets all text and every citation exactly once', async (t) => {
-  const base = await addBase(database, principal)
+  const base = await addKnowledgeBase(database, principal)
   for (const place of ['attic', 'cellar', 'harbour'])
     await addDocument(database, base, `The treasure of the ${place} is in the ${place}.`)
   const pieces = [
@@ -98,7 +98,7 @@ t.test('a slow reader gets all text and every citation exactly once', async (t) 
 })
 
 t.test('a citation marker may be split across pieces', async (t) => {
-  const base = await addBase(database, principal)
+  const base = await addKnowledgeBase(database, principal)
   for (let i = 1; i <= 8; i++)
     await addDocument(database, base, `The treasure of number ${i} is in the place ${i}.`)
   modelServer.script = { pieces: ['Both ', '[', '7', ',', ' ', '8', ',', ' ', '1', ',', ' ', '2', ']', '.'] }
@@ -172,7 +172,7 @@ t.test('a message that another process has finished ends as it is stored', async
 })
 
 t.test('the prompt and its sources are counted before the model answers', async (t) => {
-  const base = await addBase(database, principal)
+  const base = await addKnowledgeBase(database, principal)
   await addDocument(
     database,
     base,
@@ -239,7 +239,7 @@ t.test('implausible token counts of a provider are ignored', async (t) => {
 t.test('if the embedding model fails, passages are found by words', async (t) => {
   const own = await startChatFixture(t, { embeddings: { model: 'embedder', dimensions: 64 } })
   const key = await own.server.services.principals.authenticate(`Bearer ${own.person.key}`)
-  const base = await addBase(own.server.services.database, key)
+  const base = await addKnowledgeBase(own.server.services.database, key)
   await addDocument(own.server.services.database, base, 'The treasure of the harbour lies in the attic.')
   const isEmbedding = ({ path }: RecordedRequest): boolean => path.endsWith('/embeddings')
   own.modelServer.script = (request) =>

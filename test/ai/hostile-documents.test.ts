@@ -1,6 +1,7 @@
-// Documents that are made to do harm end as text or with a reason, within the caps, and leave nothing.
+// Parsing malicious and badly damaged PDFs and archives ends within its limits, with a text or an
+// error code, and leaves no process or file behind.
 import t from 'tap'
-import { nastyDocuments } from '../support/hostile-documents.ts'
-import { readNasty } from '../support/hostile-parsing.ts'
+import { hostileDocuments } from '../support/hostile-documents.ts'
+import { testHostileDocuments } from '../support/hostile-parsing.ts'
 
-await readNasty(t, [...nastyDocuments.pdfs, ...nastyDocuments.archives])
+await testHostileDocuments(t, [...hostileDocuments.pdfs, ...hostileDocuments.archives])

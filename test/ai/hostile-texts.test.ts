@@ -1,6 +1,7 @@
-// Documents that are made to do harm end as text or with a reason, within the caps, and leave nothing.
+// Parsing malicious and badly damaged plain texts ends within its limits, with a text or an
+// error code, and leaves no process or file behind.
 import t from 'tap'
-import { nastyDocuments } from '../support/hostile-documents.ts'
-import { readNasty } from '../support/hostile-parsing.ts'
+import { hostileDocuments } from '../support/hostile-documents.ts'
+import { testHostileDocuments } from '../support/hostile-parsing.ts'
 
-await readNasty(t, nastyDocuments.texts)
+await testHostileDocuments(t, hostileDocuments.texts)

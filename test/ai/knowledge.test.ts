@@ -1,7 +1,7 @@
-// Knowledge bases through the API: who may make, see, change and delete one, and that its documents go with it.
+// Knowledge bases through the API: permissions, events, and deletion with all documents.
 import { hash } from 'node:crypto'
 import t from 'tap'
-import { requireKnowledge } from '../../services/ai/knowledge/access.ts'
+import { requireKnowledgeBases } from '../../services/ai/knowledge/access.ts'
 import { knowledgeRetentionTasks } from '../../services/ai/knowledge/retention.ts'
 import { runRetention } from '../support/retention.ts'
 import { coreRetentionTasks } from '../../services/retention-tasks.ts'
@@ -25,7 +25,7 @@ async function base(person: Person, body: object = {}): Promise<any> {
   return reply.body
 }
 
-/** Documents as they are after their reading, without one. */
+/** Inserts documents without text and chunks. */
 async function documents(baseId: string, count: number, status: 'ready' | 'queued' = 'ready'): Promise<void> {
   await prisma.document.createMany({
     data: Array.from({ length: count }, () => {
@@ -48,17 +48,17 @@ const eventsOf = async (id: string) =>
     ({ data }) => (data as any).object.id === id,
   )
 
-t.test('one is made, listed, changed and deleted, each with its event', async (t) => {
+t.test('a knowledge base is created, updated and deleted, each with an event', async (t) => {
   const person = await server.person()
-  const made = await person.client.post('/ai/knowledge', {
+  const created = await person.client.post('/ai/knowledge', {
     name: 'Handbook',
     description: 'Of the house',
     metadata: { edition: '1' },
   })
-  t.equal(made.status, 201)
-  const { id } = made.body
-  t.equal(made.headers.get('location'), `/v1/ai/knowledge/${id}`)
-  t.match(made.body, {
+  t.equal(created.status, 201)
+  const { id } = created.body
+  t.equal(created.headers.get('location'), `/v1/ai/knowledge/${id}`)
+  t.match(created.body, {
     id: /^kb_/,
     project_id: null,
     name: 'Handbook',
@@ -67,12 +67,12 @@ t.test('one is made, listed, changed and deleted, each with its event', async (t
     document_counts: { queued: 0, processing: 0, ready: 0, failed: 0 },
     metadata: { edition: '1' },
   })
-  const read = await person.client.get(`/ai/knowledge/${id}`)
-  t.same(read.body, made.body)
+  const fetched = await person.client.get(`/ai/knowledge/${id}`)
+  t.same(fetched.body, created.body)
   t.equal(
     (
       await person.client.get(`/ai/knowledge/${id}`, {
-        headers: { 'if-none-match': read.headers.get('etag')! },
+        headers: { 'if-none-match': fetched.headers.get('etag')! },
       })
     ).status,
     304,
@@ -81,12 +81,12 @@ t.test('one is made, listed, changed and deleted, each with its event', async (t
   await documents(id, 1, 'queued')
   const counted = await person.client.get(`/ai/knowledge/${id}`)
   t.same(counted.body.document_counts, { queued: 1, processing: 0, ready: 2, failed: 0 })
-  t.equal(counted.headers.get('etag'), read.headers.get('etag'), 'counts have no part in the ETag')
+  t.equal(counted.headers.get('etag'), fetched.headers.get('etag'), 'the ETag does not depend on the counts')
 
   const changed = await person.client.put(
     `/ai/knowledge/${id}`,
     { description: null, chunking: { max_tokens: 100, overlap_tokens: 50 } },
-    { headers: { 'if-match': read.headers.get('etag')! } },
+    { headers: { 'if-match': fetched.headers.get('etag')! } },
   )
   t.match(changed.body, {
     name: 'Handbook',
@@ -99,7 +99,7 @@ t.test('one is made, listed, changed and deleted, each with its event', async (t
       await person.client.put(
         `/ai/knowledge/${id}`,
         { name: 'Other' },
-        { headers: { 'if-match': read.headers.get('etag')! } },
+        { headers: { 'if-match': fetched.headers.get('etag')! } },
       )
     ).status,
     412,
@@ -107,7 +107,7 @@ t.test('one is made, listed, changed and deleted, each with its event', async (t
   t.equal(
     (
       await person.client.delete(`/ai/knowledge/${id}`, {
-        headers: { 'if-match': read.headers.get('etag')! },
+        headers: { 'if-match': fetched.headers.get('etag')! },
       })
     ).status,
     412,
@@ -131,26 +131,29 @@ t.test('one is made, listed, changed and deleted, each with its event', async (t
   t.ok(events.every(({ userId, projectId }) => userId === person.id && projectId === null))
 })
 
-t.test('a list has the own ones or those of a project, sorted, searched and paged', async (t) => {
-  const person = await server.person()
-  const shared = await project(person)
-  for (const name of ['beta', 'Alpha', 'gamma'])
-    await base(person, { name, description: name === 'gamma' ? '100%' : null })
-  const inProject = await base(person, { name: 'delta', project_id: shared })
-  const names = async (query: string) =>
-    (await person.client.get(`/ai/knowledge${query}`)).body.data.map(({ name }: any) => name)
-  t.same(await names(''), ['gamma', 'Alpha', 'beta'])
-  t.same(await names('?sort=name&order=asc'), ['Alpha', 'beta', 'gamma'])
-  t.same(await names('?q=ALP'), ['Alpha'])
-  t.same(await names('?q=%25'), ['gamma'], 'what LIKE would take for a pattern is text')
-  t.same(await names(`?project_id=${shared}`), ['delta'])
-  const page = (await person.client.get('/ai/knowledge?limit=2&page=2')).body
-  t.match(page, { data: [{ name: 'beta' }], pagination: { page: 2, limit: 2, total: 3, total_pages: 2 } })
-  t.match((await person.client.get('/ai/knowledge?page=9')).body, { data: [], pagination: { total: 3 } })
-  t.equal(inProject.project_id, shared)
-})
+t.test(
+  'a list contains the own knowledge bases or those of a project, sorted, searched and paged',
+  async (t) => {
+    const person = await server.person()
+    const shared = await project(person)
+    for (const name of ['beta', 'Alpha', 'gamma'])
+      await base(person, { name, description: name === 'gamma' ? '100%' : null })
+    const inProject = await base(person, { name: 'delta', project_id: shared })
+    const names = async (query: string) =>
+      (await person.client.get(`/ai/knowledge${query}`)).body.data.map(({ name }: any) => name)
+    t.same(await names(''), ['gamma', 'Alpha', 'beta'])
+    t.same(await names('?sort=name&order=asc'), ['Alpha', 'beta', 'gamma'])
+    t.same(await names('?q=ALP'), ['Alpha'])
+    t.same(await names('?q=%25'), ['gamma'], 'wildcards of LIKE are escaped')
+    t.same(await names(`?project_id=${shared}`), ['delta'])
+    const page = (await person.client.get('/ai/knowledge?limit=2&page=2')).body
+    t.match(page, { data: [{ name: 'beta' }], pagination: { page: 2, limit: 2, total: 3, total_pages: 2 } })
+    t.match((await person.client.get('/ai/knowledge?page=9')).body, { data: [], pagination: { total: 3 } })
+    t.equal(inProject.project_id, shared)
+  },
+)
 
-t.test('an overlap of more than a half is refused', async (t) => {
+t.test('an overlap of more than half of a chunk is rejected', async (t) => {
   const person = await server.person()
   const wrong = { chunking: { max_tokens: 100, overlap_tokens: 51 } }
   t.match((await person.client.post('/ai/knowledge', { name: 'a', ...wrong })).body.error.details, {
@@ -161,7 +164,7 @@ t.test('an overlap of more than a half is refused', async (t) => {
   t.equal((await person.client.put(`/ai/knowledge/${id}`, wrong)).status, 400)
 })
 
-t.test('the same Idempotency-Key makes one', async (t) => {
+t.test('an Idempotency-Key creates one knowledge base', async (t) => {
   const person = await server.person()
   const headers = { 'idempotency-key': 'once' }
   const replies = await Promise.all(
@@ -172,40 +175,43 @@ t.test('the same Idempotency-Key makes one', async (t) => {
   t.equal((await person.client.post('/ai/knowledge', { name: 'b' }, { headers })).status, 422)
 })
 
-t.test("outside of projects it is its owner's alone; in one the role decides, and its state", async (t) => {
-  const [owner, viewer, stranger] = [await server.person(), await server.person(), await server.person()]
-  const shared = await project(owner, [[viewer, 'viewer']])
-  const [own, theirs] = [await base(owner), await base(owner, { project_id: shared })]
-  const statuses = async ({ client }: Person, id: string) => [
-    (await client.get(`/ai/knowledge/${id}`)).status,
-    (await client.put(`/ai/knowledge/${id}`, { name: 'x' })).status,
-    (await client.post(`/ai/knowledge/${id}/documents`, { text: `by ${client}` })).status,
-    (await client.delete(`/ai/knowledge/${id}`)).status,
-  ]
-  t.same(await statuses(stranger, own.id), [403, 403, 403, 403])
-  t.same(await statuses(stranger, theirs.id), [403, 403, 403, 403])
-  t.same(await statuses(viewer, theirs.id), [200, 403, 403, 403])
-  t.equal((await viewer.client.post('/ai/knowledge', { name: 'a', project_id: shared })).status, 403)
-  t.equal((await stranger.client.get(`/ai/knowledge?project_id=${shared}`)).status, 403)
-  t.same(await statuses(stranger, newId('kb')), [404, 404, 404, 404])
+t.test(
+  'without a project only the owner has access; in a project the role and the project state decide',
+  async (t) => {
+    const [owner, viewer, stranger] = [await server.person(), await server.person(), await server.person()]
+    const shared = await project(owner, [[viewer, 'viewer']])
+    const [own, theirs] = [await base(owner), await base(owner, { project_id: shared })]
+    const statuses = async ({ client }: Person, id: string) => [
+      (await client.get(`/ai/knowledge/${id}`)).status,
+      (await client.put(`/ai/knowledge/${id}`, { name: 'x' })).status,
+      (await client.post(`/ai/knowledge/${id}/documents`, { text: `by ${client}` })).status,
+      (await client.delete(`/ai/knowledge/${id}`)).status,
+    ]
+    t.same(await statuses(stranger, own.id), [403, 403, 403, 403])
+    t.same(await statuses(stranger, theirs.id), [403, 403, 403, 403])
+    t.same(await statuses(viewer, theirs.id), [200, 403, 403, 403])
+    t.equal((await viewer.client.post('/ai/knowledge', { name: 'a', project_id: shared })).status, 403)
+    t.equal((await stranger.client.get(`/ai/knowledge?project_id=${shared}`)).status, 403)
+    t.same(await statuses(stranger, newId('kb')), [404, 404, 404, 404])
 
-  const bound = await server.person({ projectIds: [shared] })
-  t.equal(
-    (await bound.client.post('/ai/knowledge', { name: 'a' })).status,
-    403,
-    'a key for projects makes none outside of them',
-  )
-  await owner.client.post(`/projects/${shared}/archive`)
-  t.same(await statuses(viewer, theirs.id), [200, 403, 403, 403])
-  t.same(await statuses(owner, theirs.id), [200, 409, 409, 409])
-  await prisma.project.update({
-    where: { id: shared },
-    data: { status: 'deleted', deletedAt: new Date(), archivedAt: null },
-  })
-  t.same(await statuses(owner, theirs.id), [404, 404, 404, 404])
-})
+    const bound = await server.person({ projectIds: [shared] })
+    t.equal(
+      (await bound.client.post('/ai/knowledge', { name: 'a' })).status,
+      403,
+      'an API key for some projects cannot create one without a project',
+    )
+    await owner.client.post(`/projects/${shared}/archive`)
+    t.same(await statuses(viewer, theirs.id), [200, 403, 403, 403])
+    t.same(await statuses(owner, theirs.id), [200, 409, 409, 409])
+    await prisma.project.update({
+      where: { id: shared },
+      data: { status: 'deleted', deletedAt: new Date(), archivedAt: null },
+    })
+    t.same(await statuses(owner, theirs.id), [404, 404, 404, 404])
+  },
+)
 
-t.test('many documents go in small steps, and none before If-Match holds', async (t) => {
+t.test('many documents are deleted in batches, and only if If-Match matches', async (t) => {
   const person = await server.person()
   const { id } = await base(person)
   await documents(id, 900)
@@ -219,7 +225,7 @@ t.test('many documents go in small steps, and none before If-Match holds', async
   t.equal(await prisma.documentCount.count({ where: { knowledgeBaseId: id } }), 0)
 })
 
-t.test('a purged project and a deleted user take theirs with them', async (t) => {
+t.test('purging a project or a deleted user deletes the knowledge bases', async (t) => {
   const person = await server.person()
   const shared = await project(person)
   const [own, theirs] = [await base(person), await base(person, { project_id: shared })]
@@ -237,22 +243,25 @@ t.test('a purged project and a deleted user take theirs with them', async (t) =>
   t.equal(await prisma.knowledgeBase.count({ where: { id: own.id } }), 0)
 })
 
-t.test("a session draws on what its owner may read, and in a project on that project's alone", async (t) => {
-  const [person, other] = [await server.person(), await server.person()]
-  const [shared, foreign] = [await project(person), await project(other)]
-  const [own, theirs, others] = [
-    await base(person),
-    await base(person, { project_id: shared }),
-    await base(other, { project_id: foreign }),
-  ]
-  const principal = await principals.authenticate(`Bearer ${person.key}`)
-  const draw = async (ids: string[], projectId: string | null) =>
-    await requireKnowledge(database, principal, ids, projectId)
-  await draw([own.id, theirs.id], null)
-  await draw([theirs.id], shared)
-  const refusal = async (ids: string[], projectId: string | null) =>
-    await draw(ids, projectId).catch(({ status, details: { constraint } }) => [status, constraint])
-  t.same(await refusal([own.id], shared), [400, 'project'])
-  t.same(await refusal([others.id], null), [403, 'role'])
-  t.same(await refusal([others.id, newId('kb')], shared), [404, undefined])
-})
+t.test(
+  'a session uses knowledge bases that its owner may read, in a project only those of the project',
+  async (t) => {
+    const [person, other] = [await server.person(), await server.person()]
+    const [shared, foreign] = [await project(person), await project(other)]
+    const [own, theirs, others] = [
+      await base(person),
+      await base(person, { project_id: shared }),
+      await base(other, { project_id: foreign }),
+    ]
+    const principal = await principals.authenticate(`Bearer ${person.key}`)
+    const requireAll = async (ids: string[], projectId: string | null) =>
+      await requireKnowledgeBases(database, principal, ids, projectId)
+    await requireAll([own.id, theirs.id], null)
+    await requireAll([theirs.id], shared)
+    const rejection = async (ids: string[], projectId: string | null) =>
+      await requireAll(ids, projectId).catch(({ status, details: { constraint } }) => [status, constraint])
+    t.same(await rejection([own.id], shared), [400, 'project'])
+    t.same(await rejection([others.id], null), [403, 'role'])
+    t.same(await rejection([others.id, newId('kb')], shared), [404, undefined])
+  },
+)

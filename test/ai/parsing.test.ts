@@ -1,117 +1,129 @@
-// Reading documents of every kind that is read: what becomes of their text, and what the process that reads them may not do.
+// Parsing documents of every supported type: the resulting text, and the limits of the parser's sandbox.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { confinedCommand } from '../../services/ai/parsing/sandbox-process.ts'
-import { defaultCaps, readDocument, type Reading, type ReadingCaps } from '../../services/ai/parsing/parse.ts'
+import { sandboxCommand } from '../../services/ai/parsing/sandbox-process.ts'
+import {
+  defaultLimits,
+  parseDocument,
+  type ParseResult,
+  type ParsingLimits,
+} from '../../services/ai/parsing/parse.ts'
 import { contentTypeOf } from '../../services/storage/content-type.ts'
 import { docx, packedStream, paragraph, pdf, pdfOf, table } from '../support/documents.ts'
-import { readers } from '../support/hostile-parsing.ts'
+import { parserProcesses } from '../support/hostile-parsing.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const folder = t.testdir({})
 const chunking = { maxTokens: 200, overlapTokens: 30 }
 let count = 0
 
-async function read(
+async function parse(
   name: string,
   content: Buffer | string,
-  { caps, signal }: { caps?: Partial<ReadingCaps>; signal?: AbortSignal } = {},
-): Promise<Reading> {
+  { limits, signal }: { limits?: Partial<ParsingLimits>; signal?: AbortSignal } = {},
+): Promise<ParseResult> {
   const path = join(folder, String(count++))
   const bytes = Buffer.from(content)
   writeFileSync(path, bytes)
-  return readDocument(
+  return parseDocument(
     { path, name, contentType: await contentTypeOf(bytes, { whole: true, declared: null, name }) },
     chunking,
-    { caps, signal },
+    { limits, signal },
   )
 }
 
-const headings = ({ chunks }: Reading): (string | null)[] => chunks.map(({ heading }) => heading)
+const headings = ({ chunks }: ParseResult): (string | null)[] => chunks.map(({ heading }) => heading)
 
-t.test('Markdown stays as it is written', async (t) => {
+t.test('Markdown keeps its markup', async (t) => {
   const source =
     '\ufeff# Events\r\n\r\nKept for **30** days.\r\n\r\n## [Types](x.md) of `event`\r\n\r\nMany.\0\r'
-  const reading = await read('events.md', source)
-  t.equal(reading.text, '# Events\n\nKept for **30** days.\n\n## [Types](x.md) of `event`\n\nMany.\n')
-  t.same(headings(reading), ['Events', 'Events › Types of event'])
-  t.equal(reading.pages, null)
+  const result = await parse('events.md', source)
+  t.equal(result.text, '# Events\n\nKept for **30** days.\n\n## [Types](x.md) of `event`\n\nMany.\n')
+  t.same(headings(result), ['Events', 'Events › Types of event'])
+  t.equal(result.pages, null)
   t.ok(
-    reading.chunks.every(
-      ({ start, end, text, page }) => reading.text.slice(start, end) === text && page === null,
+    result.chunks.every(
+      ({ start, end, text, page }) => result.text.slice(start, end) === text && page === null,
     ),
   )
 })
 
-t.test('HTML becomes what a reader sees of it', async (t) => {
-  const reading = await read(
+t.test('HTML becomes the text that a reader sees', async (t) => {
+  const result = await parse(
     'page',
     `<!doctype html><head><title>Site</title><style>p { color: red }</style></head><nav>Home</nav>
-    <main><h1>Guide</h1><p>One <b>bold</b>&nbsp;word<br>and a <a href="x">link</a>.<ul><li>first<li><p>second</ul>
-    <h2>Plans</h2><table><tr><th>Plan<th>Price<tr><td>Free<td><p>0</table><pre>a\n  b</pre><p hidden>no</p><script>no</script></main><footer>Imprint</footer>`,
+    <main><h1>Guide</h1><p>One <b>bold</b>&nbsp;word<br>and a <a href="x">link</a>.
+    <ul><li>first<li><p>second</ul>
+    <h2>Plans</h2><table><tr><th>Plan<th>Price<tr><td>Free<td><p>0</table><pre>a\n  b</pre>
+    <p hidden>no</p><script>no</script></main><footer>Imprint</footer>`,
   )
   t.equal(
-    reading.text,
+    result.text,
     'Guide\n\nOne bold word\nand a link.\n\n- first\n- second\n\nPlans\n\nPlan | Price\nFree | 0\n\na\n  b',
   )
-  t.same(headings(reading), ['Guide', 'Guide › Plans'])
+  t.same(headings(result), ['Guide', 'Guide › Plans'])
 })
 
 t.test(
-  'the title of a page stands for the heading that it lacks, and a page that is all navigation is read',
+  'the title of a page without a heading becomes its heading, and a page of navigation only has text',
   async (t) => {
-    t.match(await read('a.html', '<html><title>Opening hours</title><p>Nine to five.'), {
+    t.match(await parse('a.html', '<html><title>Opening hours</title><p>Nine to five.'), {
       text: 'Opening hours\n\nNine to five.',
       chunks: [{ heading: 'Opening hours' }],
     })
-    t.match(await read('a.html', '<html><nav><a href=x>Products</a></nav>'), { text: 'Products' })
+    t.match(await parse('a.html', '<html><nav><a href=x>Products</a></nav>'), { text: 'Products' })
   },
 )
 
-t.test('a row of CSV says what its values are', async (t) => {
+t.test('a CSV row names the column of each value', async (t) => {
   t.equal(
-    (await read('a.csv', 'Name;Born;Note\n"Lovelace; Ada";1815;"wrote\nnotes"\nTuring;1912;\n')).text,
+    (await parse('a.csv', 'Name;Born;Note\n"Lovelace; Ada";1815;"wrote\nnotes"\nTuring;1912;\n')).text,
     'Name: Lovelace; Ada; Born: 1815; Note: wrote notes\nName: Turing; Born: 1912',
   )
-  t.equal((await read('a.csv', '1,2\n3,4\n')).text, '1; 2\n3; 4', 'numbers name no columns')
+  t.equal((await parse('a.csv', '1,2\n3,4\n')).text, '1; 2\n3; 4', 'a first row of numbers is not a header')
 })
 
-t.test('JSON becomes lines that say where they are, with numbers as they are written', async (t) => {
-  const { text } = await read(
+t.test('JSON becomes lines with their paths, and numbers keep their spelling', async (t) => {
+  const { text } = await parse(
     'a.json',
-    '{"plans":[{"name":"Free","price":0},{"name":"Team","price":20.50}],"id":12345678901234567890,"a":{"b":{"c":[1,2]}, "d":{"e":{"f":true}}}}',
+    '{"plans":[{"name":"Free","price":0},{"name":"Team","price":20.50}],"id":12345678901234567890,' +
+      '"a":{"b":{"c":[1,2]}, "d":{"e":{"f":true}}}}',
   )
   t.equal(
     text,
-    'plans › 1: name: Free; price: 0\nplans › 2: name: Team; price: 20.50\nid: 12345678901234567890\na › b: c: 1, 2\na › d › e: f: true',
+    'plans › 1: name: Free; price: 0\nplans › 2: name: Team; price: 20.50\n' +
+      'id: 12345678901234567890\na › b: c: 1, 2\na › d › e: f: true',
   )
 })
 
-t.test('what an object of JSON has beside plain values does not part them', async (t) => {
-  const { text } = await read(
+t.test('nested values of a JSON object do not separate its plain values', async (t) => {
+  const { text } = await parse(
     'a.json',
-    '{"people":[{"name":"Grace","address":{"city":"Arlington"},"salary":2235,"languages":["COBOL"]},{"name":"Ada"}],"version":2,"by":"payroll"}',
+    '{"people":[{"name":"Grace","address":{"city":"Arlington"},"salary":2235,"languages":["COBOL"]},' +
+      '{"name":"Ada"}],"version":2,"by":"payroll"}',
   )
   t.equal(
     text,
-    'people › 1: name: Grace; salary: 2235; languages: COBOL\npeople › 1 › address: city: Arlington\npeople › 2: name: Ada\nversion: 2; by: payroll',
+    'people › 1: name: Grace; salary: 2235; languages: COBOL\npeople › 1 › address: city: Arlington\n' +
+      'people › 2: name: Ada\nversion: 2; by: payroll',
   )
   const many = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`field${i}`, `value ${i}`]))
   t.match(
-    (await read('a.json', JSON.stringify({ ...many, inner: { a: { b: 1 } } }))).text,
+    (await parse('a.json', JSON.stringify({ ...many, inner: { a: { b: 1 } } }))).text,
     /^field0: value 0\nfield1: value 1\n/,
-    'unless these are many',
+    'but a record that is too long is split',
   )
 })
 
-t.test('no chunk has half a record of CSV or JSON', async (t) => {
+t.test('no chunk splits a CSV or JSON record', async (t) => {
+  const duties = 'International communication, professional responsibilities. '
   const people = Array.from({ length: 60 }, (_, i) => ({
     id: i,
     name: `Person ${i}. Dr.`,
-    note: `Hired in ${1990 + i}. ${'International communication, professional responsibilities. '.repeat(i % 7 === 0 ? 18 : 1)}`.trim(),
+    note: `Hired in ${1990 + i}. ${duties.repeat(i % 7 === 0 ? 18 : 1)}`.trim(),
     salary: 2_000 + i,
   }))
   const csv = [
@@ -122,10 +134,10 @@ t.test('no chunk has half a record of CSV or JSON', async (t) => {
     ['people.csv', csv],
     ['people.json', JSON.stringify(people)],
   ]) {
-    const { text, chunks } = await read(name, source)
+    const { text, chunks } = await parse(name, source)
     const lines = text.split('\n')
     if (name.endsWith('.csv'))
-      t.ok(lines.length === 60 && lines.some(({ length }) => length > 1_000), 'some are long')
+      t.ok(lines.length === 60 && lines.some(({ length }) => length > 1_000), 'some records are long')
     t.ok(chunks.length > 10)
     for (const chunk of chunks)
       t.ok(
@@ -133,15 +145,15 @@ t.test('no chunk has half a record of CSV or JSON', async (t) => {
         chunk.text,
       )
   }
-  const endless = await read('wide.csv', `a,b\n1,"${'word '.repeat(600)}"\n2,short\n`)
+  const wide = await parse('wide.csv', `a,b\n1,"${'word '.repeat(600)}"\n2,short\n`)
   t.ok(
-    endless.chunks.length > 2 && endless.chunks.at(-1)!.text.endsWith('a: 2; b: short'),
-    'but for one that is longer than a chunk',
+    wide.chunks.length > 2 && wide.chunks.at(-1)!.text.endsWith('a: 2; b: short'),
+    'a record that exceeds a chunk is split',
   )
 })
 
-t.test('a PDF is read by pages, with words that are whole', async (t) => {
-  const reading = await read(
+t.test('a PDF is parsed page by page, and divided words are joined', async (t) => {
+  const result = await parse(
     'a.pdf',
     pdf([
       [
@@ -158,12 +170,14 @@ t.test('a PDF is read by pages, with words that are whole', async (t) => {
       ['The third page.'],
     ]),
   )
-  const { text, pages, chunks } = reading
+  const { text, pages, chunks } = result
   t.equal(
     text,
-    'Annual report\n\nThe company had a good year, and it is an example\nof how things can go. It is well-known,\nand well-known things last.\n\nOutlook\n\nNext year will be better.\n\n\n\nThe third page.',
+    'Annual report\n\nThe company had a good year, and it is an example\nof how things can go. It is ' +
+      'well-known,\nand well-known things last.\n\nOutlook\n\nNext year will be better.\n\n\n\n' +
+      'The third page.',
   )
-  t.same(headings(reading), ['Annual report', 'Annual report › Outlook'])
+  t.same(headings(result), ['Annual report', 'Annual report › Outlook'])
   t.equal(pages?.length, 3)
   t.equal(text.slice(pages![2]), 'The third page.')
   t.same(
@@ -172,8 +186,8 @@ t.test('a PDF is read by pages, with words that are whole', async (t) => {
   )
 })
 
-t.test('DOCX has headings and tables', async (t) => {
-  const reading = await read(
+t.test('DOCX keeps headings and tables', async (t) => {
+  const result = await parse(
     'a.docx',
     docx(
       paragraph('Handbook', 'Title') +
@@ -188,36 +202,36 @@ t.test('DOCX has headings and tables', async (t) => {
     ),
   )
   t.equal(
-    reading.text,
+    result.text,
     'Handbook\n\nLeave\n\nEveryone has 30 days & more.\n\nName | Days\nAda | 30\n\nIllness\n\nCall in.',
   )
-  t.same(headings(reading), ['Handbook', 'Leave', 'Leave › Illness'])
+  t.same(headings(result), ['Handbook', 'Leave', 'Leave › Illness'])
 })
 
-t.test('what a document is, its bytes say and not its name', async (t) => {
-  t.match(await read('a.txt', pdf([['A page.']])), { text: 'A page.', pages: [0] })
-  t.match(await read('a.pdf', docx(paragraph('A paragraph.'))), { text: 'A paragraph.' })
-  t.match(await read('a.json', '# A heading\n'), { text: '# A heading\n' })
-  t.match(await read('README.md', '<p align="center">Logo</p>\n\n# Name\n'), {
+t.test('the bytes determine the type of a document, not its name', async (t) => {
+  t.match(await parse('a.txt', pdf([['A page.']])), { text: 'A page.', pages: [0] })
+  t.match(await parse('a.pdf', docx(paragraph('A paragraph.'))), { text: 'A paragraph.' })
+  t.match(await parse('a.json', '# A heading\n'), { text: '# A heading\n' })
+  t.match(await parse('README.md', '<p align="center">Logo</p>\n\n# Name\n'), {
     text: '<p align="center">Logo</p>\n\n# Name\n',
     chunks: [{}, { heading: 'Name' }],
   })
 })
 
-t.test('text is read in the encoding that it is in', async (t) => {
+t.test('the charset of a text is detected', async (t) => {
   const text = 'Grüße – naïve café'
   const encodings: Record<string, Buffer> = {
     'UTF-8': Buffer.from(text),
-    'with a mark': Buffer.from(`\ufeff${text}`),
+    'UTF-8 with a byte order mark': Buffer.from(`\ufeff${text}`),
     'UTF-16LE': Buffer.from(`\ufeff${text}`, 'utf16le'),
     'UTF-16BE': Buffer.from(`\ufeff${text}`, 'utf16le').swap16(),
     'windows-1252': Buffer.from(text.replace('–', '\x96'), 'latin1'),
   }
   for (const [name, bytes] of Object.entries(encodings))
-    t.equal((await read('a.txt', bytes)).text, text, name)
+    t.equal((await parse('a.txt', bytes)).text, text, name)
   t.equal(
     (
-      await read(
+      await parse(
         'a.html',
         Buffer.concat([
           Buffer.from('<html><meta charset="windows-1251"><p>'),
@@ -226,7 +240,7 @@ t.test('text is read in the encoding that it is in', async (t) => {
       )
     ).text,
     'Привет',
-    'that a page declares',
+    'the charset that an HTML page declares',
   )
 })
 
@@ -249,72 +263,75 @@ const languages: Record<string, string> = {
   romanian: 'Facturile se păstrează timp de zece ani, așa cum cere legea.',
 }
 
-t.test('the language of a text is one that PostgreSQL can search by, or simple', async (t) => {
-  // The process is the same for all; only what tells languages apart differs.
-  const { languageOf } = await import('../../services/ai/parsing/detect-language.ts')
-  for (const [language, text] of Object.entries(languages)) t.equal(languageOf(text), language)
+t.test('the language of a text is a configuration of PostgreSQL, or simple', async (t) => {
+  // Calls the detection directly, without a parser process for each text.
+  const { detectLanguage } = await import('../../services/ai/parsing/detect-language.ts')
+  for (const [language, text] of Object.entries(languages)) t.equal(detectLanguage(text), language)
   for (const text of [
     'Faktury są przechowywane przez dziesięć lat.',
     '発票は十年間保存されます。',
     '12 34 56',
     '',
   ])
-    t.equal(languageOf(text), 'simple', text)
-  t.equal((await read('a.txt', languages['german'])).language, 'german')
+    t.equal(detectLanguage(text), 'simple', text)
+  t.equal((await parse('a.txt', languages['german'])).language, 'german')
 })
 
-const slow = (): Buffer =>
+const slowPdf = (): Buffer =>
   pdfOf([
     '<< /Type /Catalog /Pages 2 0 R >>',
     '<< /Type /Pages /Kids [4 0 R] /Count 1 >>',
     '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
-    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Resources << /Font << /F1 3 0 R >> >> /Contents 5 0 R >>',
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Resources << /Font << /F1 3 0 R >> >> ' +
+      '/Contents 5 0 R >>',
     packedStream(`BT /F1 12 Tf ${'(a) Tj '.repeat(8_000_000)} ET`),
   ])
 
-t.test('what takes too much of anything is ended, and so is what nobody wants any more', async (t) => {
-  const caps: [Partial<ReadingCaps>, string][] = [
+t.test('parsing stops at its limits, and when it is aborted', async (t) => {
+  const exceeded: [Partial<ParsingLimits>, string][] = [
     [{ seconds: 0.2 }, 'too_slow'],
     [{ memoryBytes: 30 * 2 ** 20 }, 'too_much_memory'],
     [{ outputBytes: 10 }, 'too_large'],
     [{ inputBytes: 10 }, 'too_large'],
   ]
-  for (const [cap, code] of caps)
-    await t.rejects(read('a.txt', 'More than ten bytes.', { caps: cap }), { code }, code)
-  const reason = new Error('not wanted')
-  const stop = new AbortController()
-  const reading = t.rejects(read('a.pdf', slow(), { signal: stop.signal }), reason)
-  await waitUntil(() => !existsSync('/proc/self/cmdline') || readers().length > 0)
-  stop.abort(reason)
-  await reading
-  await t.rejects(read('a.txt', 'text', { signal: AbortSignal.abort(reason) }), reason)
-  t.same(readers(), [])
+  for (const [limits, code] of exceeded)
+    await t.rejects(parse('a.txt', 'More than ten bytes.', { limits }), { code }, code)
+  const reason = new Error('aborted')
+  const controller = new AbortController()
+  const aborted = t.rejects(parse('a.pdf', slowPdf(), { signal: controller.signal }), reason)
+  await waitUntil(() => !existsSync('/proc/self/cmdline') || parserProcesses().length > 0)
+  controller.abort(reason)
+  await aborted
+  await t.rejects(parse('a.txt', 'text', { signal: AbortSignal.abort(reason) }), reason)
+  t.same(parserProcesses(), [])
 })
 
 t.test(
-  'the process ends when the one that wants the text does',
+  'the parser process exits when its parent dies',
   { skip: !existsSync('/proc/self/cmdline') },
   async () => {
-    writeFileSync(join(folder, 'slow.pdf'), slow())
+    writeFileSync(join(folder, 'slow.pdf'), slowPdf())
     const module = fileURLToPath(new URL('../../services/ai/parsing/parse.ts', import.meta.url))
-    const code = `import { readDocument } from ${JSON.stringify(module)}; await readDocument({ path: ${JSON.stringify(join(folder, 'slow.pdf'))}, name: '', contentType: '' }, { maxTokens: 200, overlapTokens: 0 })`
+    const source = JSON.stringify({ path: join(folder, 'slow.pdf'), name: '', contentType: '' })
+    const code = `import { parseDocument } from ${JSON.stringify(module)}
+      await parseDocument(${source}, { maxTokens: 200, overlapTokens: 0 })`
     const parent = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'ignore' })
-    await waitUntil(() => readers(parent.pid).length > 0)
-    const [reader] = readers(parent.pid)
+    await waitUntil(() => parserProcesses(parent.pid).length > 0)
+    const [parser] = parserProcesses(parent.pid)
     parent.kill('SIGKILL')
     const state = (): string => {
       try {
-        return readFileSync(`/proc/${reader}/stat`, 'latin1')
+        return readFileSync(`/proc/${parser}/stat`, 'latin1')
       } catch {
-        return 'gone'
+        return 'exited'
       }
     }
-    await waitUntil(() => state() === 'gone' || / Z /.test(state()), 'the process to end', 120_000)
+    await waitUntil(() => state() === 'exited' || / Z /.test(state()), 'the parser process to exit', 120_000)
   },
 )
 
-t.test('a parser that was taken over gets at nothing', async (t) => {
-  const confinement = new URL('../../services/ai/parsing/sandbox-network.ts', import.meta.url).href
+t.test('a compromised parser has no access to files, processes or the network', async (t) => {
+  const sandbox = new URL('../../services/ai/parsing/sandbox-network.ts', import.meta.url).href
   const attempts = {
     reading: "(await import('node:fs')).readFileSync('/etc/hostname')",
     listing: "(await import('node:fs')).readdirSync('/')",
@@ -328,14 +345,16 @@ t.test('a parser that was taken over gets at nothing', async (t) => {
     names: "(await import('node:dns')).lookup('localhost', () => {})",
     builtins: "process.getBuiltinModule('node:dgram')",
   }
-  const code = `import { Socket } from 'node:net'; globalThis.socket = new Socket(); const { lockNetwork } = await import(${JSON.stringify(confinement)}); lockNetwork()
-    const said = {}; ${Object.entries(attempts)
+  const code = `import { Socket } from 'node:net'; globalThis.socket = new Socket()
+    const { blockNetwork } = await import(${JSON.stringify(sandbox)}); blockNetwork()
+    const outcomes = {}; ${Object.entries(attempts)
       .map(
-        ([name, attempt]) => `try { ${attempt}; said.${name} = 'done' } catch { said.${name} = 'refused' }`,
+        ([name, attempt]) =>
+          `try { ${attempt}; outcomes.${name} = 'done' } catch { outcomes.${name} = 'refused' }`,
       )
       .join('\n')}
-    console.log(JSON.stringify(said))`
-  const { command, args } = confinedCommand(defaultCaps, ['--input-type=module', '-e', code])
+    console.log(JSON.stringify(outcomes))`
+  const { command, args } = sandboxCommand(defaultLimits, ['--input-type=module', '-e', code])
   const { stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', env: {} })
   t.same(
     JSON.parse(stdout || JSON.stringify({ stderr })),
@@ -344,8 +363,8 @@ t.test('a parser that was taken over gets at nothing', async (t) => {
   t.notOk(readdirSync(folder).includes('written'))
 })
 
-t.test('a reader that does not start is no fault of the document', async (t) => {
-  await t.rejects(readDocument({ path: join(folder, 'none'), name: '', contentType: '' }, chunking), {
+t.test('a missing file is not an error of the document', async (t) => {
+  await t.rejects(parseDocument({ path: join(folder, 'none'), name: '', contentType: '' }, chunking), {
     code: 'ENOENT',
   })
 })

@@ -1,4 +1,5 @@
-// Retrieval where the database has pgvector, which the embedded PostgreSQL has not: PostgreSQL 18 as WebAssembly brings it.
+// Vector search with pgvector. The embedded PostgreSQL lacks the extension, so PGlite (PostgreSQL 18 as
+// WebAssembly) provides it.
 import { PGlite } from '@electric-sql/pglite'
 import { btree_gin as btreeGin } from '@electric-sql/pglite/contrib/btree_gin'
 import { pg_trgm as trigrams } from '@electric-sql/pglite/contrib/pg_trgm'
@@ -10,7 +11,7 @@ import { searchPassages } from '../../services/ai/search/search.ts'
 import { openDatabase } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { applyMigrations } from '../../infra/postgres/migrations.ts'
-import { addBase, addDocument, addPerson } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
+import { addKnowledgeBase, addDocument, addUser } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
 
 const postgres = await PGlite.create({
   extensions: { vector, unaccent, pg_trgm: trigrams, btree_gin: btreeGin },
@@ -24,19 +25,19 @@ t.teardown(async () => {
 
 const url = `postgres://postgres@${server.getServerConn()}/postgres`
 await applyMigrations(url)
-// It has one session, whoever asks.
+// PGlite has only one session.
 const db = openDatabase({ url, poolSize: 1 })
 t.teardown(() => db.close())
 
 const extension = statement<{ extname: string }>("SELECT extname FROM pg_extension WHERE extname = 'vector'")
 const dropExtension = statement('DROP EXTENSION vector')
 
-t.test('pgvector finds what comparing in plain SQL finds, with the same scores', async (t) => {
+t.test('pgvector and plain SQL find the same passages with the same scores', async (t) => {
   let seed = 11
   const random = (): number => (seed = (seed * 48271) % 2147483647) / 2147483647 - 0.5
   const anyVector = (): number[] => Array.from({ length: 32 }, random)
-  const ada = await addPerson(db)
-  const base = await addBase(db, ada)
+  const ada = await addUser(db)
+  const base = await addKnowledgeBase(db, ada)
   for (let i = 0; i < 60; i++)
     await addDocument(db, base, `What is written in number ${i}, and no other.`, { embed: anyVector })
   await addDocument(db, base, 'A passage without a vector.')
@@ -52,18 +53,14 @@ t.test('pgvector finds what comparing in plain SQL finds, with the same scores',
     return answers
   }
 
-  t.same(
-    await db.sql(extension, []),
-    [{ extname: 'vector' }],
-    'the migrations have made use of what is there',
-  )
-  const byExtension = await ask()
+  t.same(await db.sql(extension, []), [{ extname: 'vector' }], 'the migrations create the extension')
+  const withPgvector = await ask()
   await db.sql(dropExtension, [])
   const plain = await ask()
-  t.same(byExtension, plain)
-  t.equal(new Set(plain.map((found) => found[0][0])).size > 1, true, 'each question has its own best')
+  t.same(withPgvector, plain)
+  t.equal(new Set(plain.map((found) => found[0][0])).size > 1, true, 'the questions find different passages')
   t.notOk(
     plain.flat().some(([text]) => text === 'A passage of another model.'),
-    'whose vectors compare with none',
+    'vectors of another length are not compared',
   )
 })

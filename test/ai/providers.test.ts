@@ -943,7 +943,7 @@ t.test('an invalid setting is named, and its secrets are not repeated', async (t
       /^AI_UPSTREAMS\[0\]\.models\[0\]\.input_price/,
     ],
     [[{ ...provider, embeddings: { model: 'e' } }], /^AI_UPSTREAMS\[0\]\.embeddings\.dimensions/],
-    [[provider, { ...provider, models: [] }], /^AI_UPSTREAMS: two upstreams have the same name/],
+    [[provider, { ...provider, models: [] }], /^AI_UPSTREAMS: two providers have the same name/],
     [[provider, { ...provider, name: 'two' }], /^AI_UPSTREAMS: two models have the same id/],
     [
       [

@@ -2,16 +2,21 @@
 import t from 'tap'
 import { openDatabase } from '../../infra/database/database.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { measure, measureAnswers, quote, stock } from '../../scripts/bench/retrieval/quality-corpus.ts'
+import {
+  measureRetrieval,
+  measureAnswers,
+  answerQuotes,
+  loadCorpus,
+} from '../../scripts/bench/retrieval/quality-corpus.ts'
 import { questions, unanswered } from '../../scripts/bench/retrieval/questions.ts'
 
 const { url } = await createTestDatabase(t)
 const db = openDatabase({ url, poolSize: 2 })
 t.teardown(() => db.close())
-const corpus = await stock(db)
+const corpus = await loadCorpus(db)
 
 t.test('the passage with the answer is among the first five', async (t) => {
-  const quality = await measure(db, corpus)
+  const quality = await measureRetrieval(db, corpus)
   t.ok(quality.chunks >= 150 && quality.documents >= 12 && quality.questions >= 60)
   t.ok(
     quality.recall[5] >= 0.85,
@@ -22,7 +27,7 @@ t.test('the passage with the answer is among the first five', async (t) => {
 t.test('every quote is in its document at the cited place', async (t) => {
   const texts = new Map(corpus.texts.map(({ name, text }) => [name, text]))
   for (const [question] of questions) {
-    const quotes = await quote(db, corpus, question)
+    const quotes = await answerQuotes(db, corpus, question)
     t.same(
       quotes.filter(
         ({ passage: { name, text, start_index: offset }, start, end }) =>
@@ -37,7 +42,12 @@ t.test('every quote is in its document at the cited place', async (t) => {
 // Without a minimum coverage, 58 of 90 answers had the sentence and 74 the passage, and only 6 of the 60
 // unanswerable questions got no answer.
 t.test('questions with an answer are answered, and questions without one are not', async (t) => {
-  const { right, answered, refused, fooled } = await measureAnswers(db, corpus)
+  const {
+    correct: right,
+    answered,
+    unanswered: refused,
+    wronglyAnswered: fooled,
+  } = await measureAnswers(db, corpus)
   const share = (count: number, of: number): string =>
     `${count} of ${of}, ${((100 * count) / of).toFixed(1)} %`
   t.comment(

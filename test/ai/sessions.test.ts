@@ -2,7 +2,7 @@
 import t from 'tap'
 import { newId } from '../../infra/ids.ts'
 import { startChatFixture } from '../support/chat.ts'
-import { addBase, addDocument } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
+import { addDocument, addKnowledgeBase } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
 
 const fixture = await startChatFixture(t)
 const {
@@ -18,7 +18,7 @@ t.test('a removed member gets nothing of a deleted knowledge base of the project
   const [owner, member] = [await server.person(), await server.person()]
   const path = { id: (await owner.api.createProject({ body: { name: 'Harbour' } })).id }
   const membership = await owner.api.addMember({ path, body: { user_id: member.id, role: 'viewer' } })
-  const base = await addBase(database, await principals.authenticate(`Bearer ${owner.key}`), path.id)
+  const base = await addKnowledgeBase(database, await principals.authenticate(`Bearer ${owner.key}`), path.id)
   await addDocument(database, base, treasure)
   modelServer.script = { answer: 'It lies in the old cellar [1].' }
   const first = await member.api.createChat({
@@ -45,7 +45,7 @@ t.test('a removed member gets nothing of a deleted knowledge base of the project
 })
 
 t.test('the owner of a deleted knowledge base still sees the citations, as stale', async (t) => {
-  const base = await addBase(database, await principals.authenticate(`Bearer ${key}`))
+  const base = await addKnowledgeBase(database, await principals.authenticate(`Bearer ${key}`))
   await addDocument(database, base, treasure)
   modelServer.script = { answer: 'It lies in the old cellar [1].' }
   const first = await api.createChat({

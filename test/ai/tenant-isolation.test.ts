@@ -1,5 +1,5 @@
-// Two tenants whose documents tell of the same: no answer, no search, no citation and no history of one ever has a word of the
-// other's, and whoever is removed from a project gets nothing of it from the next answer on.
+// Two tenants with similar documents: answers, searches, citations and histories of one never contain words
+// of the other. A member who is removed from a project gets nothing of the project from the next answer on.
 import t, { type Test } from 'tap'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
 import { startModelServer } from '../../scripts/bench/model-server.ts'
@@ -21,8 +21,8 @@ async function open(t: Test, env: Record<string, string> = {}): Promise<TestServ
   return server
 }
 
-/** A knowledge base with one document that says where the treasure is. */
-async function hide({ client }: Person, treasure: string, projectId?: string): Promise<string> {
+/** Creates a knowledge base with one document that names the place of the treasure. */
+async function addTreasure({ client }: Person, place: string, projectId?: string): Promise<string> {
   const {
     body: { id },
   } = await client.post('/ai/knowledge', {
@@ -31,21 +31,21 @@ async function hide({ client }: Person, treasure: string, projectId?: string): P
   })
   await client.post(`/ai/knowledge/${id}/documents`, {
     name: 'treasure.md',
-    text: `# The treasure\n\nThe golden treasure of the harbour lies under the ${treasure}, and nowhere else.`,
+    text: `# The treasure\n\nThe golden treasure of the harbour lies under the ${place}, and nowhere else.`,
   })
   await waitUntil(
     async () => (await client.get(`/ai/knowledge/${id}`)).body.document_counts.ready === 1,
-    'the document to be read',
+    'the document to be parsed',
   )
   return id
 }
 
 const question = 'Where does the golden treasure of the harbour lie?'
 
-t.test('two tenants', async (t) => {
+t.test('two tenants never see words of each other', async (t) => {
   const server = await open(t)
   const [ada, bob] = [await server.person(), await server.person()]
-  const [hers, his] = [await hide(ada, 'amber lighthouse'), await hide(bob, 'broken bridge')]
+  const [hers, his] = [await addTreasure(ada, 'amber lighthouse'), await addTreasure(bob, 'broken bridge')]
   for (const [person, mine, own, other] of [
     [ada, hers, 'amber', 'broken'],
     [bob, his, 'broken', 'amber'],
@@ -73,7 +73,7 @@ t.test('two tenants', async (t) => {
   }
 })
 
-t.test('removed in the middle of a session', async (t) => {
+t.test('a member who is removed during a session gets nothing more of the project', async (t) => {
   const modelServer = await startModelServer(t, {
     embeddings: null,
     script: (asked) => ({
@@ -90,8 +90,8 @@ t.test('removed in the middle of a session', async (t) => {
   let membership = (
     await owner.client.post(`/projects/${project}/members`, { user_id: member.id, role: 'viewer' })
   ).body.id
-  const base = await hide(owner, 'old cellar', project)
-  const own = await hide(member, 'new pier')
+  const base = await addTreasure(owner, 'old cellar', project)
+  const own = await addTreasure(member, 'new pier')
   for (const model of ['extractive-1', 'small']) {
     const first = await member.client.post('/ai/chat', {
       message: question,
@@ -109,12 +109,12 @@ t.test('removed in the middle of a session', async (t) => {
       model,
     })
     t.equal(second.status, 200)
-    t.notMatch(second.text, 'cellar', `${model}: nothing in the next answer`)
+    t.notMatch(second.text, 'cellar', `${model}: the next answer`)
     if (model === 'small')
       t.notMatch(
         JSON.stringify(modelServer.requests.at(-1)!.body),
         'cellar',
-        'nor in what the model is given, what was said before included',
+        'the prompt, including earlier messages',
       )
     t.equal(
       (
@@ -132,7 +132,7 @@ t.test('removed in the middle of a session', async (t) => {
     } = await member.client.get(`/ai/sessions/${session}/messages`)
     t.notOk(
       data.some(({ citations }: any) => citations.some(({ quote }: any) => quote.includes('cellar'))),
-      'nor is it cited any more',
+      'the citations of earlier messages are removed',
     )
     t.equal((await member.client.post(`/ai/knowledge/${base}/search`, { query: question })).status, 403)
 
@@ -143,18 +143,18 @@ t.test('removed in the middle of a session', async (t) => {
     t.match(
       (await member.client.post('/ai/chat', { message: question, session_id: session, model })).text,
       'cellar',
-      `${model}: who is back is told again`,
+      `${model}: access returns with the membership`,
     )
   }
 })
 
-t.test('a session of a project draws on that project alone', async (t) => {
+t.test('a session of a project uses only knowledge bases of that project', async (t) => {
   const server = await open(t)
   const owner = await server.person()
   const {
     body: { id: project },
   } = await owner.client.post('/projects', { name: 'Harbour' })
-  const own = await hide(owner, 'attic')
+  const own = await addTreasure(owner, 'attic')
   const refused = await owner.client.post('/ai/sessions', { project_id: project, knowledge_base_ids: [own] })
   t.match(refused, {
     status: 400,
@@ -162,16 +162,16 @@ t.test('a session of a project draws on that project alone', async (t) => {
   })
   const { body: session } = await owner.client.post('/ai/sessions', { project_id: project })
   const reply = await owner.client.post('/ai/chat', { message: question, session_id: session.id })
-  t.notMatch(reply.text, 'attic', 'nor without being told to')
+  t.notMatch(reply.text, 'attic', 'without knowledge_base_ids')
   const limited = await server.person({ projectIds: [project] })
   t.equal(
     (await limited.client.post('/ai/chat', { message: question })).status,
     403,
-    'a key for some projects only names a session of one',
+    'an API key for some projects needs a session of one of them',
   )
 })
 
-t.test('citations follow their documents', async (t) => {
+t.test('citations become stale when their document changes or is deleted', async (t) => {
   const server = await open(t)
   const { client } = await server.person()
   const { body: base } = await client.post('/ai/knowledge', { name: 'Treasures' })
@@ -181,7 +181,7 @@ t.test('citations follow their documents', async (t) => {
   })
   const path = `/ai/knowledge/${base.id}/documents/${document.id}`
   const ready = async (): Promise<void> =>
-    await waitUntil(async () => (await client.get(path)).body.status === 'ready', 'the document to be read')
+    await waitUntil(async () => (await client.get(path)).body.status === 'ready', 'the document to be parsed')
   await ready()
   const {
     body: { message },
@@ -198,7 +198,7 @@ t.test('citations follow their documents', async (t) => {
   t.equal(
     (await client.get(`/ai/messages/${message.id}`)).body.citations[0].stale,
     false,
-    'read again it is the same text',
+    'parsing the same text again',
   )
   await client.put(path, { text: 'Something else is under the attic.' })
   await ready()
@@ -216,7 +216,7 @@ t.test('citations follow their documents', async (t) => {
   t.notMatch((await client.post('/ai/chat', { message: question })).text, 'attic')
 })
 
-t.test('what time makes superfluous goes', async (t) => {
+t.test('retention deletes unstored messages and the chats of deleted users', async (t) => {
   const server = await startServer(t)
   const { client, id: userId } = await server.person()
   const { prisma } = server.services.database

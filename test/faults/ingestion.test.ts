@@ -1,10 +1,11 @@
-// kill -9 of the worker while it reads documents: each of them ends, once, ready with all of its passages or failed with a
-// reason. `npm run faults` kills 10 times among 1,000 documents, `npm test` twice among 40.
+// Kills the worker with SIGKILL while it parses documents. Each document must end exactly once, either ready
+// with all chunks or failed with a reason. `npm run faults` kills 10 times during 1,000 documents, `npm test`
+// twice during 40.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import t from 'tap'
-import { readDocument } from '../../services/ai/parsing/parse.ts'
+import { parseDocument } from '../../services/ai/parsing/parse.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey, spawnServer, spawnWorker } from '../support/process.ts'
 import { formOf } from '../support/storage.ts'
@@ -13,10 +14,10 @@ import { waitUntil } from '../support/wait.ts'
 const long = process.env.FAULTS === 'long'
 const kills = long ? 10 : 2
 const documents = long ? 1_000 : 40
-/** Every so manieth is no document at all. */
-const broken = 8
+/** Every eighth document is a damaged PDF. */
+const damagedInterval = 8
 
-/** Of all the same length, so that all are cut at the same places. */
+/** All texts have the same length, so that they are split into the same chunks. */
 const textOf = (i: number): string =>
   Array.from(
     { length: 12 },
@@ -24,7 +25,7 @@ const textOf = (i: number): string =>
   ).join('\n\n')
 
 t.test(
-  `${documents} documents with ${kills} times kill -9`,
+  `${documents} documents complete although the worker is killed ${kills} times`,
   { timeout: long ? 3_600_000 : 240_000 },
   async (t) => {
     const { url: databaseUrl } = await createTestDatabase(t)
@@ -39,7 +40,7 @@ t.test(
     const sample = join(folder, 'sample')
     writeFileSync(sample, textOf(0))
     const expected = (
-      await readDocument(
+      await parseDocument(
         { path: sample, contentType: 'text/markdown', name: 'a.md' },
         { maxTokens: 100, overlapTokens: 20 },
       )
@@ -70,21 +71,21 @@ t.test(
     for (let i = 0; i < documents; i++) {
       const path = `/${bases[i % bases.length]}/documents`
       const form = formOf({
-        bytes: i % broken === 0 ? `%PDF-1.7 ${i} and no more` : textOf(i),
-        name: i % broken === 0 ? 'a.pdf' : 'a.md',
+        bytes: i % damagedInterval === 0 ? `%PDF-1.7 ${i} and no more` : textOf(i),
+        name: i % damagedInterval === 0 ? 'a.pdf' : 'a.md',
         type: null,
       })
-      await (i % 3 === 0 || i % broken === 0
+      await (i % 3 === 0 || i % damagedInterval === 0
         ? call(path, form.body, form.headers)
         : call(path, JSON.stringify({ text: textOf(i) }), json))
     }
 
-    const over = async (): Promise<number> =>
+    const countDone = async (): Promise<number> =>
       await count("SELECT count(*) FROM documents WHERE status IN ('ready', 'failed')")
     let interrupted = 0
     for (let kill = 1; kill <= kills; kill++) {
       await waitUntil(
-        async () => (await over()) >= (kill * documents) / (kills + 2),
+        async () => (await countDone()) >= (kill * documents) / (kills + 2),
         'the next kill',
         1_800_000,
       )
@@ -94,46 +95,53 @@ t.test(
       )
       worker = await spawnWorker(t, env)
     }
-    await waitUntil(async () => (await over()) === documents, 'all to be over', 1_800_000)
+    await waitUntil(async () => (await countDone()) === documents, 'all documents to be done', 1_800_000)
     await waitUntil(
       async () => (await count("SELECT count(*) FROM pgboss.job WHERE name = 'documents'")) === 0,
-      'all jobs to be done',
+      'the queue to be empty',
     )
 
     const failed = await rows(
       "SELECT error ->> 'code' AS code, content_type FROM documents WHERE status = 'failed'",
     )
-    const unlucky = failed.filter(({ code }) => code === 'unavailable').length
+    const unavailable = failed.filter(({ code }) => code === 'unavailable').length
     t.ok(
       failed.every(({ code }) => ['damaged', 'empty', 'unsupported', 'unavailable'].includes(code)),
-      'what failed says why',
+      'a failed document has a reason',
       { failed },
     )
     t.equal(
       failed.filter(({ content_type: type }) => type === 'application/pdf').length,
-      Math.ceil(documents / broken),
-      'what is broken failed',
+      Math.ceil(documents / damagedInterval),
+      'damaged documents failed',
     )
     t.equal(
       failed.filter(({ content_type: type, code }) => type !== 'application/pdf' && code !== 'unavailable')
         .length,
       0,
-      'and nothing else, but what was interrupted twice',
+      'others failed only if they were interrupted twice',
     )
     const ends = await rows(
-      "SELECT data -> 'object' ->> 'id' AS id, count(*) FROM events WHERE type IN ('document.ready', 'document.failed') GROUP BY 1 HAVING count(*) <> 1",
+      `SELECT data -> 'object' ->> 'id' AS id, count(*) FROM events
+      WHERE type IN ('document.ready', 'document.failed') GROUP BY 1 HAVING count(*) <> 1`,
     )
-    t.same(ends, [], 'each was told of once')
+    t.same(ends, [], 'each document has one event')
     t.equal(
       await count(
-        "SELECT count(DISTINCT data -> 'object' ->> 'id') FROM events WHERE type IN ('document.ready', 'document.failed')",
+        `SELECT count(DISTINCT data -> 'object' ->> 'id') FROM events
+        WHERE type IN ('document.ready', 'document.failed')`,
       ),
       documents,
     )
     const found = await rows(`
-    SELECT d.id, d.status::text, d.chunk_count, array_agg(c.start_index || '-' || c.end_index ORDER BY c.position) FILTER (WHERE c.id IS NOT NULL) AS chunks,
-      bool_and(substr(x.text, c.start_index + 1, c.end_index - c.start_index) = c.text) AS same, count(DISTINCT x.document_id) AS texts
-    FROM documents d LEFT JOIN chunks c ON c.document_id = d.id LEFT JOIN document_texts x ON x.document_id = d.id GROUP BY d.id`)
+      SELECT d.id, d.status::text, d.chunk_count,
+        array_agg(c.start_index || '-' || c.end_index ORDER BY c.position)
+          FILTER (WHERE c.id IS NOT NULL) AS chunks,
+        bool_and(substr(x.text, c.start_index + 1, c.end_index - c.start_index) = c.text) AS same,
+        count(DISTINCT x.document_id) AS texts
+      FROM documents d LEFT JOIN chunks c ON c.document_id = d.id
+        LEFT JOIN document_texts x ON x.document_id = d.id
+      GROUP BY d.id`)
     t.same(
       found.filter(
         ({ status, chunks, chunk_count: n, same }) =>
@@ -141,7 +149,7 @@ t.test(
           !(n === expected.length && same === true && chunks.join() === expected.join()),
       ),
       [],
-      'what is ready has the passages of its reading',
+      'a ready document has all chunks',
     )
     t.same(
       found.filter(
@@ -149,14 +157,18 @@ t.test(
           status === 'failed' && !(n === 0 && chunks === null && Number(texts) === 0),
       ),
       [],
-      'what failed has none',
+      'a failed document has no chunks',
     )
     const wrong = await rows(`
-    SELECT k.id FROM knowledge_bases k JOIN LATERAL (SELECT coalesce(sum(chunks), 0) AS n FROM chunk_counts WHERE knowledge_base_id = k.id) counted ON true
-    WHERE n <> (SELECT count(*) FROM chunks WHERE knowledge_base_id = k.id) + (SELECT count(*) FROM removed_chunks WHERE knowledge_base_id = k.id)`)
-    t.same(wrong, [], 'and the counts of passages are right')
+      SELECT k.id FROM knowledge_bases k JOIN LATERAL (
+        SELECT coalesce(sum(chunks), 0) AS n FROM chunk_counts WHERE knowledge_base_id = k.id
+      ) counted ON true
+      WHERE n <> (SELECT count(*) FROM chunks WHERE knowledge_base_id = k.id)
+        + (SELECT count(*) FROM removed_chunks WHERE knowledge_base_id = k.id)`)
+    t.same(wrong, [], 'the chunk counts are correct')
     t.comment(
-      `${documents} documents, ${kills} kills: ${interrupted} readings were interrupted, ${failed.length} documents failed, ${unlucky} of them because they were interrupted twice`,
+      `${documents} documents, ${kills} kills: ${interrupted} jobs were interrupted, ` +
+        `${failed.length} documents failed, ${unavailable} of them because they were interrupted twice`,
     )
     await Promise.all([server.end('SIGTERM'), worker.end('SIGTERM')])
   },

@@ -5,7 +5,7 @@ import pg from 'pg'
 import sharp from 'sharp'
 import type { Test } from 'tap'
 import { replaceChunks } from '../../services/ai/knowledge/chunk-index.ts'
-import { insertKnowledge } from '../../services/ai/knowledge/knowledge-bases.ts'
+import { insertKnowledgeBase } from '../../services/ai/knowledge/knowledge-bases.ts'
 import { insertSession, type NewSession } from '../../services/ai/chat/sessions.ts'
 import { countTokens } from '../../services/ai/chat/token-estimate.ts'
 import { numberEvents } from '../../services/events/log.ts'
@@ -346,7 +346,7 @@ export async function insertedKnowledgeBase(
     description,
   }: { projectId?: string; name?: string; description?: string } = {},
 ): Promise<string> {
-  return (await insertKnowledge(database, ownerId, { project_id: projectId, name, description })).id
+  return (await insertKnowledgeBase(database, ownerId, { project_id: projectId, name, description })).id
 }
 
 /** A document made from text; one that is ready is found by its words. No job reads it. */

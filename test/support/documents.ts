@@ -1,12 +1,12 @@
-// Makes documents of the kinds that are read, byte by byte, so that a test can also make them wrong.
+// Builds zip archives, Word documents and PDFs byte by byte, so that tests can also build invalid ones.
 import { crc32, deflateRawSync, deflateSync } from 'node:zlib'
 
 export interface ZipEntry {
   name: string
   content: string | Buffer
-  /** The bytes as packed already, for content that is too large to make. */
+  /** The compressed bytes, for content that is too large to build. */
   packed?: Buffer
-  /** What the archive says of the size. */
+  /** The uncompressed size that the archive declares. */
   size?: number
   flags?: number
   method?: number
@@ -19,19 +19,19 @@ export function zip(entries: ZipEntry[]): Buffer {
   for (const { name, content, packed, size, flags = 0, method = 8 } of entries) {
     const bytes = Buffer.from(content)
     const body = packed ?? (method === 0 ? bytes : deflateRawSync(bytes))
-    const facts = Buffer.alloc(26)
-    facts.writeUInt16LE(20, 0)
-    facts.writeUInt16LE(flags, 2)
-    facts.writeUInt16LE(method, 4)
-    facts.writeUInt32LE(crc32(bytes), 10)
-    facts.writeUInt32LE(body.length, 14)
-    facts.writeUInt32LE(size ?? bytes.length, 18)
-    facts.writeUInt16LE(Buffer.byteLength(name), 22)
-    const place = Buffer.alloc(14)
-    place.writeUInt32LE(offset, 10)
-    files.push(Buffer.from('PK\x03\x04', 'latin1'), facts, Buffer.from(name), body)
-    directory.push(Buffer.from('PK\x01\x02\x14\0', 'latin1'), facts, place, Buffer.from(name))
-    offset += 4 + facts.length + Buffer.byteLength(name) + body.length
+    const header = Buffer.alloc(26)
+    header.writeUInt16LE(20, 0)
+    header.writeUInt16LE(flags, 2)
+    header.writeUInt16LE(method, 4)
+    header.writeUInt32LE(crc32(bytes), 10)
+    header.writeUInt32LE(body.length, 14)
+    header.writeUInt32LE(size ?? bytes.length, 18)
+    header.writeUInt16LE(Buffer.byteLength(name), 22)
+    const location = Buffer.alloc(14)
+    location.writeUInt32LE(offset, 10)
+    files.push(Buffer.from('PK\x03\x04', 'latin1'), header, Buffer.from(name), body)
+    directory.push(Buffer.from('PK\x01\x02\x14\0', 'latin1'), header, location, Buffer.from(name))
+    offset += 4 + header.length + Buffer.byteLength(name) + body.length
   }
   const list = Buffer.concat(directory)
   const end = Buffer.alloc(22)
@@ -44,29 +44,39 @@ export function zip(entries: ZipEntry[]): Buffer {
 }
 
 const main = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml'
+const packageNamespace = 'http://schemas.openxmlformats.org/package/2006'
+const officeDocument = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument'
 export const wordNamespace = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main'
 
-/** The parts of a Word document with that body. */
+/** The parts of a Word document with the body. */
 export function docxParts(body: string): ZipEntry[] {
   const style = (id: string, name: string): string =>
     `<w:style w:type="paragraph" w:styleId="${id}"><w:name w:val="${name}"/></w:style>`
   return [
     {
       name: '[Content_Types].xml',
-      content: `<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml" ContentType="${main}"/></Types>`,
+      content:
+        `<?xml version="1.0"?><Types xmlns="${packageNamespace}/content-types">` +
+        '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>' +
+        `<Override PartName="/word/document.xml" ContentType="${main}"/></Types>`,
     },
     {
       name: '_rels/.rels',
       content:
-        '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>',
+        `<?xml version="1.0"?><Relationships xmlns="${packageNamespace}/relationships">` +
+        `<Relationship Id="r1" Type="${officeDocument}" Target="word/document.xml"/></Relationships>`,
     },
     {
       name: 'word/styles.xml',
-      content: `<?xml version="1.0"?><w:styles xmlns:w="${wordNamespace}">${style('Title', 'Title')}${style('H1', 'heading 1')}${style('H2', 'heading 2')}</w:styles>`,
+      content:
+        `<?xml version="1.0"?><w:styles xmlns:w="${wordNamespace}">` +
+        `${style('Title', 'Title')}${style('H1', 'heading 1')}${style('H2', 'heading 2')}</w:styles>`,
     },
     {
       name: 'word/document.xml',
-      content: `<?xml version="1.0"?><w:document xmlns:w="${wordNamespace}"><w:body>${body}</w:body></w:document>`,
+      content:
+        `<?xml version="1.0"?><w:document xmlns:w="${wordNamespace}">` +
+        `<w:body>${body}</w:body></w:document>`,
     },
   ]
 }
@@ -76,17 +86,19 @@ export function docx(body: string): Buffer {
 }
 
 export function paragraph(text: string, style?: string): string {
-  return `<w:p>${style === undefined ? '' : `<w:pPr><w:pStyle w:val="${style}"/></w:pPr>`}<w:r><w:t xml:space="preserve">${text}</w:t></w:r></w:p>`
+  const properties = style === undefined ? '' : `<w:pPr><w:pStyle w:val="${style}"/></w:pPr>`
+  return `<w:p>${properties}<w:r><w:t xml:space="preserve">${text}</w:t></w:r></w:p>`
 }
 
 export function table(rows: string[][]): string {
-  return `<w:tbl>${rows.map((row) => `<w:tr>${row.map((cell) => `<w:tc>${paragraph(cell)}</w:tc>`).join('')}</w:tr>`).join('')}</w:tbl>`
+  const cells = (row: string[]): string => row.map((cell) => `<w:tc>${paragraph(cell)}</w:tc>`).join('')
+  return `<w:tbl>${rows.map((row) => `<w:tr>${cells(row)}</w:tr>`).join('')}</w:tbl>`
 }
 
-/** Of a PDF: what stands between `obj` and `endobj`. */
+/** The content of a PDF object, between `obj` and `endobj`. */
 export type PdfObject = string | Buffer
 
-/** Objects numbered from 1, of which the first is the catalogue, with a table of where they are. */
+/** A PDF of objects numbered from 1, with a cross-reference table. The first object is the catalog. */
 export function pdfOf(objects: PdfObject[], trailer = ''): Buffer {
   const parts: Buffer[] = [Buffer.from('%PDF-1.7\n%\xe2\xe3\xcf\xd3\n', 'latin1')]
   const offsets: number[] = []
@@ -109,7 +121,8 @@ export function pdfOf(objects: PdfObject[], trailer = ''): Buffer {
   const table = offsets.map((offset) => `${String(offset).padStart(10, '0')} 00000 n \n`).join('')
   add(
     Buffer.from(
-      `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${table}trailer\n<< /Size ${objects.length + 1} /Root 1 0 R ${trailer} >>\nstartxref\n${start}\n%%EOF\n`,
+      `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${table}` +
+        `trailer\n<< /Size ${objects.length + 1} /Root 1 0 R ${trailer} >>\nstartxref\n${start}\n%%EOF\n`,
     ),
   )
   return Buffer.concat(parts)
@@ -133,7 +146,7 @@ export interface PdfLine {
   size?: number
 }
 
-/** Lines from the top of a page downwards, in Helvetica; an empty one is a gap. */
+/** Lines from the top of a page downwards, in Helvetica. An empty line is a gap. */
 export function pageContent(lines: (string | PdfLine)[]): string {
   let y = 800
   return lines
@@ -147,19 +160,20 @@ export function pageContent(lines: (string | PdfLine)[]): string {
     .join('')
 }
 
-/** `more` are further objects, numbered from 4 + 2 × pages. */
+/** `more`: further objects, numbered from 4 + 2 × pages. */
 export function pdf(
   pages: (string | PdfLine)[][],
-  { catalogue = '', count = pages.length, trailer = '', more = [] as PdfObject[] } = {},
+  { catalog = '', count = pages.length, trailer = '', more = [] as PdfObject[] } = {},
 ): Buffer {
   const kids = pages.map((_, index) => `${4 + 2 * index} 0 R`).join(' ')
   return pdfOf(
     [
-      `<< /Type /Catalog /Pages 2 0 R ${catalogue} >>`,
+      `<< /Type /Catalog /Pages 2 0 R ${catalog} >>`,
       `<< /Type /Pages /Kids [${kids}] /Count ${count} >>`,
       '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>',
       ...pages.flatMap((lines, index) => [
-        `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> /Contents ${5 + 2 * index} 0 R >>`,
+        '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> ' +
+          `/Contents ${5 + 2 * index} 0 R >>`,
         stream(Buffer.from(pageContent(lines), 'latin1')),
       ]),
       ...more,

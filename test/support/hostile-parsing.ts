@@ -1,40 +1,40 @@
-// Reads nasty documents and tells how each ended, and what was left of it.
+// Parses hostile documents, and checks the outcome of each and that nothing is left behind.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readDocument, type Reading, ReadingError } from '../../services/ai/parsing/parse.ts'
+import { parseDocument, type ParseResult, ParsingError } from '../../services/ai/parsing/parse.ts'
 import { contentTypeOf, sampleBytes } from '../../services/storage/content-type.ts'
-import type { NastyDocument } from './hostile-documents.ts'
+import type { HostileDocument } from './hostile-documents.ts'
 
 const chunking = { maxTokens: 400, overlapTokens: 60 }
-const caps = { seconds: 30, memoryBytes: 400 * 2 ** 20, outputBytes: 6 * 2 ** 20 }
-const atOnce = 2
+const limits = { seconds: 30, memoryBytes: 400 * 2 ** 20, outputBytes: 6 * 2 ** 20 }
+const concurrency = 2
 
 type Test = import('tap').Test
 
-/** A test for each. */
-export async function readNasty(t: Test, documents: NastyDocument[]): Promise<void> {
+/** Runs one subtest per document. */
+export async function testHostileDocuments(t: Test, documents: HostileDocument[]): Promise<void> {
   const folder = t.testdir({})
-  const waiting = [...documents.entries()]
-  const before = process.memoryUsage().rss
+  const queue = [...documents.entries()]
+  const memoryBefore = process.memoryUsage().rss
   async function work(): Promise<void> {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const [index, document] = next
       const path = join(folder, String(index))
       const contentType = await write(path, document)
-      const end = await read(path, document.name, contentType)
-      await t.test(document.title, async (t) => check(t, document, end))
+      const result = await parse(path, document.name, contentType)
+      await t.test(document.title, async (t) => check(t, document, result))
     }
   }
-  await Promise.all(Array.from({ length: atOnce }, work))
-  t.same(readers(), [], 'no process is left')
+  await Promise.all(Array.from({ length: concurrency }, work))
+  t.same(parserProcesses(), [], 'no parser process is left')
   t.equal(readdirSync(folder).length, documents.length, 'no file is left')
   t.ok(
-    process.memoryUsage().rss - before < 400 * 2 ** 20,
-    'and none of the memory that they wanted is taken here',
+    process.memoryUsage().rss - memoryBefore < 400 * 2 ** 20,
+    'the documents do not take memory of this process',
   )
 }
 
-async function write(path: string, { make, name }: NastyDocument): Promise<string> {
+async function write(path: string, { make, name }: HostileDocument): Promise<string> {
   const bytes = Buffer.from(make())
   writeFileSync(path, bytes)
   return contentTypeOf(bytes.subarray(0, sampleBytes), {
@@ -44,36 +44,34 @@ async function write(path: string, { make, name }: NastyDocument): Promise<strin
   })
 }
 
-async function read(path: string, name: string, contentType: string): Promise<Reading | ReadingError> {
+async function parse(path: string, name: string, contentType: string): Promise<ParseResult | ParsingError> {
   try {
-    return await readDocument({ path, name, contentType }, chunking, { caps })
+    return await parseDocument({ path, name, contentType }, chunking, { limits })
   } catch (error) {
-    if (error instanceof ReadingError) return error
+    if (error instanceof ParsingError) return error
     throw error
   }
 }
 
-function check(t: Test, { ends, holds }: NastyDocument, end: Reading | ReadingError): void {
-  t.ok(
-    ends.includes(end instanceof ReadingError ? end.code : 'ready'),
-    end instanceof ReadingError ? end.code : 'ready',
-  )
-  if (end instanceof ReadingError) return
-  const { text, chunks } = end
-  t.ok(text.isWellFormed() && !text.includes('\0'), 'its text is one')
+function check(t: Test, { outcomes, isExpected }: HostileDocument, result: ParseResult | ParsingError): void {
+  const outcome = result instanceof ParsingError ? result.code : 'ready'
+  t.ok(outcomes.includes(outcome), outcome)
+  if (result instanceof ParsingError) return
+  const { text, chunks } = result
+  t.ok(text.isWellFormed() && !text.includes('\0'), 'the text is well-formed')
   t.ok(
     chunks.length > 0 && chunks.every(({ tokens }) => tokens <= chunking.maxTokens),
-    'its chunks are small',
+    'no chunk exceeds its tokens',
   )
   t.ok(
     chunks.every((chunk) => chunk.text === text.slice(chunk.start, chunk.end)),
-    'and lie in the text',
+    'each chunk is a slice of the text',
   )
-  if (holds !== undefined) t.ok(holds(end), 'and what must be so is')
+  if (isExpected !== undefined) t.ok(isExpected(result), 'the result is as expected')
 }
 
-/** The reading processes that this process has, where the system tells. */
-export function readers(parent = process.pid): number[] {
+/** Ids of the parser processes that `parent` started; none on a system without /proc. */
+export function parserProcesses(parent = process.pid): number[] {
   let ids: string[]
   try {
     ids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
@@ -84,7 +82,7 @@ export function readers(parent = process.pid): number[] {
     .filter((id) => {
       try {
         return (
-          readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('reading/child.ts') &&
+          readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('parsing/sandbox-child.ts') &&
           readFileSync(`/proc/${id}/status`, 'utf8').includes(`\nPPid:\t${parent}\n`)
         )
       } catch {

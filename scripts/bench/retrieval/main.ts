@@ -1,10 +1,10 @@
-// Retrieval: what a search and what the indexing of chunks take, by the size of the knowledge base; and how often the passage
-// that answers is among those found.
-import { addBase, addPerson } from './retrieval-fixtures.ts'
-import { measure, readTexts, stock } from './quality-corpus.ts'
+// Benchmarks retrieval: the time of a search and of indexing by the size of the knowledge base, and the
+// recall.
+import { addKnowledgeBase, addUser } from './retrieval-fixtures.ts'
+import { measureRetrieval, readCorpusTexts, loadCorpus } from './quality-corpus.ts'
 import { questions } from './questions.ts'
 import { replaceChunks } from '../../../services/ai/knowledge/chunk-index.ts'
-import { wordsOf } from '../../../services/ai/knowledge/tokenize.ts'
+import { tokenize } from '../../../services/ai/knowledge/tokenize.ts'
 import { searchPassages } from '../../../services/ai/search/search.ts'
 import { openDatabase, type Database } from '../../../infra/database/database.ts'
 import { newId } from '../../../infra/ids.ts'
@@ -13,11 +13,11 @@ import { createDatabase } from '../population.ts'
 import type { Stage } from '../stage.ts'
 import { count, table } from '../table.ts'
 
-/** Chunks of a document, and words of a chunk: about 250 tokens. */
-const chunksEach = 20
-const wordsEach = 190
+const chunksPerDocument = 20
+/** About 250 tokens. */
+const wordsPerChunk = 190
 
-interface Place {
+interface FilledBase {
   reader: Principal
   base: string
 }
@@ -29,13 +29,13 @@ export async function benchRetrieval(
   const { url: serverUrl } = await stage.postgres()
   const database = openDatabase({ url: await createDatabase(serverUrl, 'bench_retrieval'), poolSize: 2 })
   try {
-    const places: Place[] = []
-    const costs: number[] = []
+    const bases: FilledBase[] = []
+    const indexingSeconds: number[] = []
     for (const size of sizes) {
-      const reader = await addPerson(database)
-      const place = { reader, base: await addBase(database, reader) }
-      costs.push(await fill(database, place, size))
-      places.push(place)
+      const reader = await addUser(database)
+      const filled = { reader, base: await addKnowledgeBase(database, reader) }
+      indexingSeconds.push(await fill(database, filled, size))
+      bases.push(filled)
     }
     await database.pool.query('VACUUM ANALYZE')
     const kinds = queries()
@@ -44,67 +44,76 @@ export async function benchRetrieval(
       for (const [kind, list] of Object.entries(kinds)) {
         const query = list[(round + list.length) % list.length]
         const pair = [0, 0]
-        // In pairs, one size right after the other, so that whatever else happens here hits both.
-        for (const i of round % 2 === 0 ? [0, 1] : [1, 0]) pair[i] = await search(database, places[i], query)
+        // Both sizes directly after each other, so that other load on the machine affects both.
+        for (const i of round % 2 === 0 ? [0, 1] : [1, 0]) pair[i] = await search(database, bases[i], query)
         if (round >= 0) times.set(kind, [...(times.get(kind) ?? []), pair])
       }
     }
-    const part = (values: number[], at: number): number =>
+    const quantile = (values: number[], at: number): number =>
       values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * at))]
-    const of = (kind: string, i: number): number[] => times.get(kind)!.map((pair) => pair[i])
+    const timesOf = (kind: string, i: number): number[] => times.get(kind)!.map((pair) => pair[i])
     const rows = Object.keys(kinds).map((kind) => [
       kind,
-      ...[0, 1].flatMap((i) => [part(of(kind, i), 0.5).toFixed(1), part(of(kind, i), 0.95).toFixed(1)]),
-      part(
+      ...[0, 1].flatMap((i) => [
+        quantile(timesOf(kind, i), 0.5).toFixed(1),
+        quantile(timesOf(kind, i), 0.95).toFixed(1),
+      ]),
+      quantile(
         times.get(kind)!.map(([small, large]) => large / small),
         0.5,
       ).toFixed(1),
     ])
+    const indexing = sizes
+      .map((size, i) => `${indexingSeconds[i].toFixed(1)} s while growing to ${count(size)} chunks`)
+      .join(', ')
     return [
-      `A search in milliseconds, ${rounds} of each kind in pairs, limit 10:`,
+      `Milliseconds per search, ${rounds} of each kind in pairs, limit 10:`,
       '',
       table(
-        ['', ...sizes.flatMap((size) => [`${count(size)} chunks, median`, '95 %']), 'as a multiple, median'],
+        ['', ...sizes.flatMap((size) => [`${count(size)} chunks, median`, '95 %']), 'ratio, median'],
         rows,
       ),
       '',
-      `Indexing 1,000 chunks of ${wordsEach} words, documents of ${chunksEach}: ${sizes.map((size, i) => `${costs[i].toFixed(1)} s on the way to ${count(size)}`).join(', ')}.`,
+      `Indexing 1,000 chunks of ${wordsPerChunk} words, ${chunksPerDocument} per document: ${indexing}.`,
     ].join('\n')
   } finally {
     await database.close()
   }
 }
 
-async function search(database: Database, { reader, base }: Place, query: string): Promise<number> {
+async function search(database: Database, { reader, base }: FilledBase, query: string): Promise<number> {
   const started = performance.now()
   await searchPassages(database, reader, { knowledgeBaseIds: [base], query, limit: 10 })
   return performance.now() - started
 }
 
-/** Words are as frequent as in the collection, and so are the rare ones of which natural texts have ever more. */
+/**
+ * Writes random chunks with the word frequencies of the corpus and one rare word in twelve, as natural texts
+ * have.
+ */
 function createWriter(): () => string {
-  const words = readTexts().flatMap(({ text }) => wordsOf(text))
+  const words = readCorpusTexts().flatMap(({ text }) => tokenize(text))
   let seed = 11
-  const random = (most: number): number => (seed = (seed * 48271) % 2147483647) % most
+  const random = (below: number): number => (seed = (seed * 48271) % 2147483647) % below
   return () =>
-    Array.from({ length: wordsEach }, () =>
+    Array.from({ length: wordsPerChunk }, () =>
       random(12) === 0
         ? `rare${Math.floor(50_000 ** (random(1_000_000) / 1_000_000))}`
         : words[random(words.length)],
     ).join(' ')
 }
 
-/** @returns seconds for 1,000 chunks. */
-async function fill(database: Database, { base }: Place, size: number): Promise<number> {
+/** Fills the knowledge base. @returns the seconds to index 1,000 chunks. */
+async function fill(database: Database, { base }: FilledBase, size: number): Promise<number> {
   const write = createWriter()
   let seconds = 0
-  for (let made = 0; made < size; made += chunksEach) {
+  for (let inserted = 0; inserted < size; inserted += chunksPerDocument) {
     const id = newId('doc')
     await database.prisma.document.create({
       data: {
         id,
         knowledgeBaseId: base,
-        name: `document ${made}.md`,
+        name: `document ${inserted}.md`,
         contentType: 'text/markdown',
         sha256: id,
         source: '',
@@ -112,7 +121,7 @@ async function fill(database: Database, { base }: Place, size: number): Promise<
         revision: 1,
       },
     })
-    const chunks = Array.from({ length: chunksEach }, (_, i) => {
+    const chunks = Array.from({ length: chunksPerDocument }, (_, i) => {
       const text = write()
       return {
         start: i * 2_000,
@@ -144,7 +153,7 @@ function queries(): Record<string, string[]> {
     ],
     'a rare word': Array.from({ length: 20 }, (_, i) => `what is rare${i * 7 + 300}`),
     'a misspelt word': ['presidnet of the senate', 'grashopper', 'consitution', 'raabbit hole', 'garvestone'],
-    'of 4,000 characters': [
+    '4,000 characters': [
       questions
         .map(([question]) => question)
         .join(' ')
@@ -153,21 +162,22 @@ function queries(): Record<string, string[]> {
   }
 }
 
-/** Full text alone, with no vectors. */
+/** Recall of keyword search, without vectors. */
 export async function benchRecall(stage: Stage): Promise<string> {
   const { url: serverUrl } = await stage.postgres()
   const database = openDatabase({ url: await createDatabase(serverUrl, 'bench_recall'), poolSize: 2 })
   try {
-    const quality = await measure(database, await stock(database))
+    const quality = await measureRetrieval(database, await loadCorpus(database))
     return [
-      `Full text alone: ${quality.questions} questions about ${quality.documents} documents in ${quality.chunks} chunks of at most 120 tokens.`,
+      `Keyword search only: ${quality.questions} questions about ${quality.documents} documents in ` +
+        `${quality.chunks} chunks of at most 120 tokens.`,
       '',
       table(
         ['recall@1', 'recall@5', 'MRR'],
-        [[quality.recall[1].toFixed(3), quality.recall[5].toFixed(3), quality.reciprocalRank.toFixed(3)]],
+        [[quality.recall[1].toFixed(3), quality.recall[5].toFixed(3), quality.meanReciprocalRank.toFixed(3)]],
       ),
       '',
-      `Not among the first five: ${quality.missed.join(' · ') || 'none'}`,
+      `Passage not among the first five: ${quality.missed.join(' · ') || 'none'}`,
     ].join('\n')
   } finally {
     await database.close()

@@ -1,110 +1,125 @@
-// The collection that quality is measured with: texts in the public domain and questions about them.
+// Measures the quality of retrieval and of extractive answers with a corpus of public-domain texts.
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { languageOf } from '../../../services/ai/parsing/detect-language.ts'
 import { queryTerms } from '../../../services/ai/extractive/query-terms.ts'
 import { selectQuotes, type Quote } from '../../../services/ai/extractive/answer.ts'
-import { findPassages, searchPassages } from '../../../services/ai/search/search.ts'
+import { searchPassages, searchKnowledgeBases } from '../../../services/ai/search/search.ts'
+import { detectLanguage } from '../../../services/ai/parsing/detect-language.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import type { Principal } from '../../../services/users/authentication.ts'
 import { questions, unanswered } from './questions.ts'
-import { addBase, addDocument, addPerson, cut } from './retrieval-fixtures.ts'
+import { addKnowledgeBase, addDocument, addUser, toChunks } from './retrieval-fixtures.ts'
 
 const folder = join(import.meta.dirname, 'texts')
 
-export interface Text {
+export interface CorpusText {
   name: string
   text: string
   language: string
 }
 
-export function readTexts(): Text[] {
+export function readCorpusTexts(): CorpusText[] {
   return readdirSync(folder)
     .sort()
     .map((name) => {
       const text = readFileSync(join(folder, name), 'utf8')
-      return { name: basename(name), text, language: languageOf(text) }
+      return { name: basename(name), text, language: detectLanguage(text) }
     })
 }
 
-export interface Quality {
+export interface RetrievalQuality {
   questions: number
   documents: number
   chunks: number
-  /** The part of the questions that have their passage among the first one, or five. */
+  /** Share of the questions whose passage is first, or among the first five. */
   recall: { 1: number; 5: number }
-  /** The mean of one over the place of the passage, of ten. */
-  reciprocalRank: number
+  /** Mean reciprocal rank of the passage among the first ten. */
+  meanReciprocalRank: number
   missed: string[]
 }
 
-/** Puts the collection into a knowledge base. */
-export async function stock(db: Db): Promise<{ reader: Principal; base: string; texts: Text[] }> {
-  const reader = await addPerson(db)
-  const base = await addBase(db, reader)
-  const texts = readTexts()
+export interface Corpus {
+  reader: Principal
+  base: string
+  texts: CorpusText[]
+}
+
+/** Inserts the corpus into a new knowledge base. */
+export async function loadCorpus(db: Db): Promise<Corpus> {
+  const reader = await addUser(db)
+  const base = await addKnowledgeBase(db, reader)
+  const texts = readCorpusTexts()
   for (const { text, ...document } of texts) await addDocument(db, base, text, document)
   return { reader, base, texts }
 }
 
-/** Asks every question of a collection that is in place. */
-export async function measure(
-  db: Db,
-  { reader, base, texts }: Awaited<ReturnType<typeof stock>>,
-): Promise<Quality> {
-  const chunks = texts.flatMap(({ text }) => cut(text))
-  const places: number[] = []
+/** Searches for every question. */
+export async function measureRetrieval(db: Db, { reader, base, texts }: Corpus): Promise<RetrievalQuality> {
+  const chunks = texts.flatMap(({ text }) => toChunks(text))
+  // 0 for a passage that was not found.
+  const ranks: number[] = []
   for (const [question, phrase] of questions) {
-    const holding = chunks.filter(({ text }) => text.includes(phrase)).length
-    if (holding === 0 || holding > 2) throw new Error(`${holding} chunks have ${JSON.stringify(phrase)}`)
+    const matching = chunks.filter(({ text }) => text.includes(phrase)).length
+    if (matching === 0 || matching > 2)
+      throw new Error(`${matching} chunks contain ${JSON.stringify(phrase)}, not one or two`)
     const found = await searchPassages(db, reader, { knowledgeBaseIds: [base], query: question, limit: 10 })
-    places.push(1 + found.findIndex(({ text }) => text.includes(phrase)))
+    ranks.push(1 + found.findIndex(({ text }) => text.includes(phrase)))
   }
-  const within = (most: number): number =>
-    places.filter((place) => place > 0 && place <= most).length / places.length
+  const recallAt = (limit: number): number =>
+    ranks.filter((rank) => rank > 0 && rank <= limit).length / ranks.length
   return {
     questions: questions.length,
     documents: texts.length,
     chunks: chunks.length,
-    recall: { 1: within(1), 5: within(5) },
-    reciprocalRank: places.reduce((sum, place) => sum + (place === 0 ? 0 : 1 / place), 0) / places.length,
-    missed: questions.filter((_, i) => places[i] === 0 || places[i] > 5).map(([question]) => question),
+    recall: { 1: recallAt(1), 5: recallAt(5) },
+    meanReciprocalRank: ranks.reduce((sum, rank) => sum + (rank === 0 ? 0 : 1 / rank), 0) / ranks.length,
+    missed: questions.filter((_, i) => ranks[i] === 0 || ranks[i] > 5).map(([question]) => question),
   }
 }
 
-/** What extractive-1 quotes. */
-export async function quote(
+/** The quotes with which the model extractive-1 answers the question. */
+export async function answerQuotes(
   db: Db,
   { reader, base }: { reader: Principal; base: string },
   question: string,
 ): Promise<Quote[]> {
-  const found = await findPassages(db, reader, { knowledgeBaseIds: [base], query: question, limit: 8 })
+  const found = await searchKnowledgeBases(db, reader, {
+    knowledgeBaseIds: [base],
+    query: question,
+    limit: 8,
+  })
   return selectQuotes(await queryTerms(db, found), found.passages)
 }
 
-export interface Answers {
-  /** Questions that are answered with the sentence, or any sentence of the passage, that answers them. */
-  right: { sentence: number; passage: number }
-  /** Questions with an answer, whatever it is, of those that the collection answers. */
+export interface AnswerQuality {
+  /** Questions whose answer quotes the right sentence, or any sentence of the right passage. */
+  correct: { sentence: number; passage: number }
+  /** Answerable questions with any answer. */
   answered: number
-  /** Of those that it does not answer: how many are told so, and which are not. */
-  refused: number
-  fooled: string[]
+  /** Unanswerable questions without an answer. */
+  unanswered: number
+  /** Unanswerable questions with an answer. */
+  wronglyAnswered: string[]
 }
 
-/** Asks extractive-1 every question of a collection that is in place, and those that it does not answer. */
-export async function measureAnswers(db: Db, shelf: Awaited<ReturnType<typeof stock>>): Promise<Answers> {
-  const answers: Answers = { right: { sentence: 0, passage: 0 }, answered: 0, refused: 0, fooled: [] }
+/** Asks extractive-1 every answerable and unanswerable question. */
+export async function measureAnswers(db: Db, corpus: Corpus): Promise<AnswerQuality> {
+  const quality: AnswerQuality = {
+    correct: { sentence: 0, passage: 0 },
+    answered: 0,
+    unanswered: 0,
+    wronglyAnswered: [],
+  }
   for (const [question, phrase] of questions) {
-    const quotes = await quote(db, shelf, question)
-    if (quotes.length > 0) answers.answered++
+    const quotes = await answerQuotes(db, corpus, question)
+    if (quotes.length > 0) quality.answered++
     if (quotes.some(({ passage, start, end }) => passage.text.slice(start, end).includes(phrase)))
-      answers.right.sentence++
-    if (quotes.some(({ passage }) => passage.text.includes(phrase))) answers.right.passage++
+      quality.correct.sentence++
+    if (quotes.some(({ passage }) => passage.text.includes(phrase))) quality.correct.passage++
   }
   for (const question of unanswered) {
-    if ((await quote(db, shelf, question)).length === 0) answers.refused++
-    else answers.fooled.push(question)
+    if ((await answerQuotes(db, corpus, question)).length === 0) quality.unanswered++
+    else quality.wronglyAnswered.push(question)
   }
-  return answers
+  return quality
 }

@@ -1,5 +1,9 @@
-// Questions as people ask them, each with a phrase that stands in the one passage that answers it, or in both where two do.
-// They were written before anything was measured, and are not changed after.
+// The questions of the retrieval benchmark. They were written before the first measurement and must not be
+// changed.
+
+/**
+ * Questions as people ask them, each with a phrase that only the one or two passages with the answer contain.
+ */
 export const questions: Array<[question: string, phrase: string]> = [
   // constitution
   ['How old do you have to be to become president?', 'attained to the Age of thirty five Years'],
@@ -111,10 +115,9 @@ export const questions: Array<[question: string, phrase: string]> = [
   ['Où est caché le trésor du laboureur ?', 'Un trésor est caché dedans'],
 ]
 
-// Questions that the collection does not answer, as people ask them: of other subjects, in the words of its texts too, and of
-// its own subjects. They were written before anything was measured, and are not changed after.
+/** Questions that the corpus does not answer, about other subjects and about its own. */
 export const unanswered: string[] = [
-  // of an office
+  // office
   'Are dogs allowed in the office?',
   'Which port does it listen on?',
   'What is the wifi password?',
@@ -125,7 +128,7 @@ export const unanswered: string[] = [
   'How do I reset my password?',
   'parental leave policy',
   'Is there a dress code for customer meetings?',
-  // of a product
+  // product
   'What is the rate limit of the API?',
   'How do I rotate an API key?',
   'Does the app work offline?',
@@ -136,7 +139,7 @@ export const unanswered: string[] = [
   'How large may an uploaded file be?',
   'which database does the backend use',
   'webhook retry schedule',
-  // of the world
+  // general knowledge
   'Who won the football world cup in 1998?',
   'What is the capital of Australia?',
   'At what temperature does water boil?',
@@ -149,7 +152,7 @@ export const unanswered: string[] = [
   'symptoms of a broken ankle',
   'How many players are on a basketball team?',
   'What is the speed of light in a vacuum?',
-  // of the texts, and not in them
+  // about the texts, but not answered by them
   'Who shot Lincoln in the theatre?',
   'Which university did Darwin attend?',
   "What is the name of Alice's sister?",

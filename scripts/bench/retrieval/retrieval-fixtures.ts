@@ -1,19 +1,19 @@
-// People, projects, knowledge bases and documents as retrieval finds them, put there without a server.
+// Inserts users, projects, knowledge bases and indexed documents into a database, without a server.
 import { createHash } from 'node:crypto'
-import { deletedKnowledgeTasks } from '../../../services/ai/knowledge/retention.ts'
-import { type Database, type Db } from '../../../infra/database/database.ts'
+import type { Database, Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
+import { removedChunkTasks } from '../../../services/ai/knowledge/retention.ts'
 import { runRetention } from '../../../infra/jobs/retention.ts'
 import { replaceChunks } from '../../../services/ai/knowledge/chunk-index.ts'
-import { chunksOf } from '../../../services/ai/parsing/chunker.ts'
+import { chunkDocument } from '../../../services/ai/parsing/chunker.ts'
 import type { NewChunk } from '../../../services/ai/parsing/parse.ts'
-import { readMarkdown } from '../../../services/ai/parsing/markdown.ts'
+import { parseMarkdown } from '../../../services/ai/parsing/markdown.ts'
 import { newId } from '../../../infra/ids.ts'
 import type { Principal } from '../../../services/users/authentication.ts'
 import { insertUser } from '../../../services/users/users.ts'
 
-/** A person, as one of their keys speaks for them: for all projects, unless some are given. */
-export async function addPerson(db: Db): Promise<Principal> {
+/** Inserts a user. @returns the principal of an API key for all projects. */
+export async function addUser(db: Db): Promise<Principal> {
   const { id } = await insertUser(db, {
     email: `${newId('usr')}@example.com`,
     emailVerified: true,
@@ -23,7 +23,7 @@ export async function addPerson(db: Db): Promise<Principal> {
   return { userId: id, keyId: newId('key'), scopes: new Set(['ai:read']), projectIds: null }
 }
 
-export function limitedTo(principal: Principal, ...projectIds: string[]): Principal {
+export function limitedToProjects(principal: Principal, ...projectIds: string[]): Principal {
   return { ...principal, projectIds: new Set(projectIds) }
 }
 
@@ -45,7 +45,7 @@ export async function addMember(
   await db.prisma.member.create({ data: { id: newId('mem'), projectId, userId, role } })
 }
 
-export async function addBase(
+export async function addKnowledgeBase(
   db: Db,
   { userId }: Principal,
   projectId: string | null = null,
@@ -69,12 +69,12 @@ export interface NewDocument {
   name?: string
   language?: string
   metadata?: Record<string, string>
-  /** A vector for each chunk. */
+  /** Computes the vector of a chunk. */
   embed?: (text: string) => number[]
   maxTokens?: number
 }
 
-/** A document of Markdown that is ready. @returns its id. */
+/** Inserts a ready Markdown document with its chunks. @returns its id. */
 export async function addDocument(
   db: Db,
   knowledgeBaseId: string,
@@ -82,7 +82,7 @@ export async function addDocument(
   { name = 'document.md', language = 'english', metadata = {}, embed, maxTokens = 120 }: NewDocument = {},
 ): Promise<string> {
   const id = newId('doc')
-  const chunks = cut(text, maxTokens)
+  const chunks = toChunks(text, maxTokens)
   await db.transaction(async (tx) => {
     await tx.prisma.document.create({
       data: {
@@ -106,24 +106,31 @@ export async function addDocument(
   return id
 }
 
-export function cut(text: string, maxTokens = 120): NewChunk[] {
-  return chunksOf(readMarkdown(text), { maxTokens, overlapTokens: 0 }).chunks.map((range) => ({
+export function toChunks(text: string, maxTokens = 120): NewChunk[] {
+  return chunkDocument(parseMarkdown(text), { maxTokens, overlapTokens: 0 }).chunks.map((range) => ({
     ...range,
     text: text.slice(range.start, range.end),
   }))
 }
 
-const counted = statement<{ wrong: number }>(`
+const selectMismatches = statement<{ wrong: number }>(`
   WITH terms AS (
-    SELECT c.knowledge_base_id, term, count(*)::int AS chunks FROM chunks c, unnest(c.terms) term GROUP BY 1, 2
+    SELECT c.knowledge_base_id, term, count(*)::int AS chunks
+    FROM chunks c, unnest(c.terms) term GROUP BY 1, 2
   ), sizes AS (
-    SELECT knowledge_base_id, language, count(*)::int AS chunks, sum(tokens) AS tokens FROM chunks GROUP BY 1, 2
+    SELECT knowledge_base_id, language, count(*)::int AS chunks, sum(tokens) AS tokens
+    FROM chunks GROUP BY 1, 2
   )
-  SELECT (SELECT count(*) FROM lexemes l FULL JOIN terms t ON t.term = l.id WHERE (l.knowledge_base_id, l.chunks) IS DISTINCT FROM (t.knowledge_base_id, t.chunks))::int
-    + (SELECT count(*) FROM chunk_counts s FULL JOIN sizes z USING (knowledge_base_id, language) WHERE (s.chunks, s.tokens) IS DISTINCT FROM (z.chunks, z.tokens))::int AS wrong`)
+  SELECT (
+      SELECT count(*) FROM lexemes l FULL JOIN terms t ON t.term = l.id
+      WHERE (l.knowledge_base_id, l.chunks) IS DISTINCT FROM (t.knowledge_base_id, t.chunks)
+    )::int + (
+      SELECT count(*) FROM chunk_counts s FULL JOIN sizes z USING (knowledge_base_id, language)
+      WHERE (s.chunks, s.tokens) IS DISTINCT FROM (z.chunks, z.tokens)
+    )::int AS wrong`)
 
-/** How many counts are not what a recount gives, once the words of what was removed are discounted. */
-export async function miscounts(db: Database): Promise<number> {
-  await runRetention(db, { tasks: deletedKnowledgeTasks() })
-  return (await db.sql(counted, []))[0].wrong
+/** Subtracts removed chunks and recounts the index. @returns the number of stored counts that are wrong. */
+export async function countMismatches(db: Database): Promise<number> {
+  await runRetention(db, { tasks: removedChunkTasks() })
+  return (await db.sql(selectMismatches, []))[0].wrong
 }

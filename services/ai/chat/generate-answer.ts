@@ -6,7 +6,8 @@ import { builtinModel } from '../../../infra/config/ai-providers.ts'
 import { citationOf, extractiveAnswer, selectQuotes } from '../extractive/answer.ts'
 import { queryTerms } from '../extractive/query-terms.ts'
 import type { Providers } from '../providers/providers.ts'
-import { countUnread, findPassages, type Found, type RetrievedPassage } from '../search/search.ts'
+import { searchKnowledgeBases, type SearchResult, type RetrievedPassage } from '../search/search.ts'
+import { countUnparsedDocuments } from '../search/scope.ts'
 import { createCitationMarkerParser } from './citation-markers.ts'
 import type { FinishReason, Outcome } from './finish-answer.ts'
 import type { GenerationTask, LiveAnswer } from './live-answer.ts'
@@ -24,7 +25,7 @@ export interface GenerateServices {
 const maxQueryLength = 4_000
 /** How many passages a prompt contains at most. */
 const maxPassages = 8
-const nothingFound: Found = { passages: [], words: [], chunks: 0 }
+const nothingFound: SearchResult = { passages: [], words: [], chunks: 0 }
 
 /** Throws if the answer fails, or the reason of `answer.signal`. */
 export async function generateAnswer(answer: LiveAnswer, services: GenerateServices): Promise<Outcome> {
@@ -41,9 +42,9 @@ async function searchKnowledge(
   { conversation, knowledgeBaseIds, principal }: GenerationTask,
   signal: AbortSignal,
   services: GenerateServices,
-): Promise<Found> {
+): Promise<SearchResult> {
   const query = conversation.question.slice(0, maxQueryLength).toWellFormed()
-  return await findPassages(services.database, principal, {
+  return await searchKnowledgeBases(services.database, principal, {
     knowledgeBaseIds,
     query,
     limit: maxPassages,
@@ -69,7 +70,7 @@ async function embedQuery(
 
 async function quotePassages(
   answer: LiveAnswer,
-  found: Found,
+  found: SearchResult,
   { database }: GenerateServices,
 ): Promise<Outcome> {
   const { task, signal } = answer
@@ -86,10 +87,10 @@ async function quotePassages(
 async function extract(
   database: Database,
   { principal, knowledgeBaseIds, options }: GenerationTask,
-  found: Found,
+  found: SearchResult,
 ): Promise<TruncatedAnswer> {
   const quotes = selectQuotes(await queryTerms(database, found), found.passages)
-  const unread = quotes.length > 0 ? 0 : await countUnread(database, principal, knowledgeBaseIds)
+  const unread = quotes.length > 0 ? 0 : await countUnparsedDocuments(database, principal, knowledgeBaseIds)
   return truncate([...extractiveAnswer(quotes, { unread })], options)
 }
 

@@ -8,7 +8,6 @@ import type { IdempotencyFingerprint } from '../../../infra/contract/operation.t
 import type { Principal } from '../../users/authentication.ts'
 import { readSettings } from '../../users/settings.ts'
 import { requireUnrestrictedKey } from '../../projects/resource-access.ts'
-import { requireKnowledge } from '../knowledge/access.ts'
 import { requireModel, type ChatMessage, type Providers } from '../providers/providers.ts'
 import { checkLimitsAndIdempotency, type AnswerRequest, type LimitServices } from './answer-limits.ts'
 import { deleteMessagesAfter } from './edit-message.ts'
@@ -18,6 +17,7 @@ import { insertAnswer, insertQuestion } from './insert-messages.ts'
 import { openMessage, readHistory, type OwnedMessage } from './messages.ts'
 import type { Conversation } from './prompt.ts'
 import { insertSession, openSession, titleFrom, type OwnedSession } from './sessions.ts'
+import { requireKnowledgeBases } from '../knowledge/access.ts'
 
 export type ChatRequest = components['schemas']['ChatRequest']
 type RegenerateRequest = components['schemas']['RegenerateRequest']
@@ -52,7 +52,7 @@ export async function startChat(
     if (replayed !== null) return { message: replayed, task: null }
     const existing = await openChatSession(tx, request, body.session_id)
     if (body.knowledge_base_ids !== undefined)
-      await requireKnowledge(tx, principal, body.knowledge_base_ids, existing?.project_id ?? null)
+      await requireKnowledgeBases(tx, principal, body.knowledge_base_ids, existing?.project_id ?? null)
     const settings = await readSettings(tx, principal.userId)
     const model = body.model ?? existing?.model ?? settings.ai.default_model ?? services.providers.default
     requireModel(services.providers, model)
@@ -94,7 +94,7 @@ export async function regenerate(
     const session = await openSession(tx, { ...request, params: { id: message.session_id } }, { lock: true })
     await requireIdle(tx, services, session)
     if (body.knowledge_base_ids !== undefined)
-      await requireKnowledge(tx, principal, body.knowledge_base_ids, session.project_id)
+      await requireKnowledgeBases(tx, principal, body.knowledge_base_ids, session.project_id)
     const settings = await readSettings(tx, principal.userId)
     const model = body.model ?? session.model ?? settings.ai.default_model ?? services.providers.default
     requireModel(services.providers, model)

@@ -1,12 +1,12 @@
 // The terms of a question: its words without stop words and question words, weighted by rarity.
 import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
-import { configurations } from '../parsing/search-languages.ts'
-import type { Found } from '../search/search.ts'
-import { folded } from '../knowledge/tokenize.ts'
+import { searchConfigurations } from '../parsing/search-languages.ts'
+import type { SearchResult } from '../search/search.ts'
+import { foldAccents } from '../knowledge/tokenize.ts'
 
 export interface QueryTerm {
-  /** Case-folded, without diacritics. */
+  /** Case-foldAccents, without diacritics. */
   text: string
   /** Higher for a rarer word, highest for a word that no knowledge base contains. */
   weight: number
@@ -44,10 +44,10 @@ const questionWords = new Set(
     'nasıl niçin hangi',
   ]
     .flatMap((words) => words.split(' '))
-    .map(folded),
+    .map(foldAccents),
 )
 
-const languages = ['english', ...new Set(Object.values(configurations))]
+const languages = ['english', ...new Set(Object.values(searchConfigurations))]
 const findStopWords = statement<{ words: number[] }>(`
   SELECT array_agg(n::int) AS words
   FROM unnest($1::text[]) WITH ORDINALITY AS w (word, n),
@@ -59,11 +59,11 @@ const findStopWords = statement<{ words: number[] }>(`
  * The words of a search without the stop words of the question's language and without question words. If none
  * are left, all words of the search.
  */
-export async function queryTerms(db: Db, { words, chunks }: Found): Promise<QueryTerm[]> {
+export async function queryTerms(db: Db, { words, chunks }: SearchResult): Promise<QueryTerm[]> {
   if (words.length === 0) return []
   const [found] = await db.sql(findStopWords, [words.map(({ text }) => text), languages])
   const stopWords = new Set(found !== undefined && found.words.length >= minStopWords ? found.words : [])
-  const all = words.map(({ text, ...word }) => ({ ...word, text: folded(text) }))
+  const all = words.map(({ text, ...word }) => ({ ...word, text: foldAccents(text) }))
   const terms = all.filter(({ text }, i) => !stopWords.has(i + 1) && !questionWords.has(text))
   return (terms.length > 0 ? terms : all).map(({ text, known, chunks: matching }) => ({
     text,

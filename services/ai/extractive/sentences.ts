@@ -2,7 +2,7 @@
 // line).
 import { hasRecords } from '../parsing/detect-type.ts'
 import type { RetrievedPassage } from '../search/search.ts'
-import { folded, wordsOf } from '../knowledge/tokenize.ts'
+import { foldAccents, tokenize } from '../knowledge/tokenize.ts'
 
 /** UTF-16 code units of a quote. A longer sentence is cut at a word. */
 const maxQuoteLength = 500
@@ -145,5 +145,5 @@ function shortestRun(fields: Range[], isEnough: (range: Range) => boolean): Rang
 }
 
 export function wordsIn(text: string): Set<string> {
-  return new Set(wordsOf(text).map(folded))
+  return new Set(tokenize(text).map(foldAccents))
 }

@@ -1,5 +1,5 @@
-// Documents as the API shows them, who may do what with them, and the statements behind them. Whoever changes what is to be
-// read of one puts a job into the queue in the same transaction; services/ai/knowledge/worker.ts takes it out.
+// Documents as the API returns them, and their statements. Every change of a document's content adds a
+// parsing job to the queue in the same transaction; services/ai/knowledge/worker.ts processes the queue.
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { violatedConstraint } from '../../../infra/database/errors.ts'
@@ -9,7 +9,7 @@ import type { Emitter } from '../../events/emit.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
-import { containing, offsetOf, pageOfRows, type Page } from '../../../infra/database/pagination.ts'
+import { containing, listPage, type Page } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
 import {
   accessColumns,
@@ -20,45 +20,52 @@ import {
 
 export type Document = components['schemas']['Document']
 export type DocumentStatus = components['schemas']['DocumentStatus']
+export type DocumentText = components['schemas']['DocumentText']
 
-/** Reading a document. */
-export interface ReadingJob {
+/** A job of the queue `documents`. The field names are stored with the job. */
+export interface ParsingJob {
   document_id: string
-  /** Which reading of it: only the outcome of the last one that was asked for counts. */
+  /** The version of the document to parse. The outcome of an older version is discarded. */
   wanted: number
-  /** Whose turn it is: a project's or a user's. */
+  /** The project or user of the knowledge base. Workers take the jobs of all owners in turn. */
   space_id: string
-  /** How often it was put off already. */
+  /** How often parsing failed for a temporary reason. */
   tries: number
 }
 
 export interface DocumentServices {
-  documents: Queue<ReadingJob>
+  documents: Queue<ParsingJob>
   events: Emitter
 }
 
 const ownColumns = `d.id, d.knowledge_base_id, d.name,
-  jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id', d.file_id) AS source,
-  d.content_type, d.status::text, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at, d.indexed_at`
-/** Of a document d of the knowledge base k. */
+  jsonb_build_object(
+    'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id', d.file_id
+  ) AS source,
+  d.content_type, d.status::text, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at,
+  d.updated_at, d.indexed_at`
+/** The columns of a document `d` in the knowledge base `k`. */
 export const documentColumns = `${ownColumns}, k.project_id`
 
-/** A document and whose it is, as far as its events and jobs have to know. */
+/** A document with the fields that its events and jobs need. */
 export type OwnedDocument = Document & { owner_id: string; wanted: number }
 
-/** As it is answered. */
-export function shown({ owner_id: _owner, wanted: _wanted, ...document }: OwnedDocument): Document {
+/** The document without internal fields. */
+export function toDocument({ owner_id: _owner, wanted: _wanted, ...document }: OwnedDocument): Document {
   return document
 }
 
 type Row = OwnedDocument & WorkspaceResource
 
-// The access stands with the knowledge base, so that a document that is not there is told from one that is someone else's.
-const open = (lock: boolean): string => `
+// The access columns come from the knowledge base. Without a matching document the row has a null `id`, so
+// that a missing document (404) is distinguished from a forbidden one (403).
+const select = (lock: boolean): string => `
   SELECT ${ownColumns}, d.wanted, ${accessColumns('k', '$2', { lock })} FROM knowledge_bases k
-  LEFT JOIN LATERAL (SELECT * FROM documents WHERE id = $3 AND knowledge_base_id = k.id${lock ? ' FOR NO KEY UPDATE' : ''}) d ON true WHERE k.id = $1`
-const readDocument = statement<Row>(open(false))
-const lockDocument = statement<Row>(open(true))
+  LEFT JOIN LATERAL (
+    SELECT * FROM documents WHERE id = $3 AND knowledge_base_id = k.id${lock ? ' FOR NO KEY UPDATE' : ''}
+  ) d ON true WHERE k.id = $1`
+const selectDocument = statement<Row>(select(false))
+const selectAndLockDocument = statement<Row>(select(true))
 
 export interface DocumentRequest {
   operation: OperationInfo
@@ -67,8 +74,9 @@ export interface DocumentRequest {
 }
 
 /**
- * The document of the request, when the caller may do with it what the operation does. One statement; `lock` holds it against
- * other writers, and its project, until the transaction ends.
+ * The document of the request, if the caller may perform the operation on it; otherwise throws 404, 403 or
+ * 409. One statement. `lock` locks the document and its project against other writers until the transaction
+ * ends.
  */
 export async function openDocument(
   db: Db,
@@ -79,7 +87,11 @@ export async function openDocument(
     params: { id, document_id: documentId },
     principal,
   } = request
-  const [row] = await db.sql(lock ? lockDocument : readDocument, [id, principal.userId, documentId])
+  const [row] = await db.sql(lock ? selectAndLockDocument : selectDocument, [
+    id,
+    principal.userId,
+    documentId,
+  ])
   requirePermission(row, request, { name: 'knowledge base', id })
   if (row.id === null) throw notFound('document', documentId)
   requireState(row, request)
@@ -96,36 +108,37 @@ export interface DocumentListQuery {
   q?: string
 }
 
-// TypeIDs sort by creation.
+// TypeIDs sort by creation time.
 const sortKeys = { created_at: 'd.id', name: 'lower(d.name)' }
 
-/** A page of the documents of a knowledge base: one statement, total included. */
+/** A page of the documents of a knowledge base. One statement, including the total. */
 export async function listDocuments(
   db: Db,
-  baseId: string,
-  query: DocumentListQuery,
+  knowledgeBaseId: string,
+  { status, q, ...query }: DocumentListQuery,
 ): Promise<Page<Document>> {
-  const values: unknown[] = [baseId]
-  const value = (v: unknown): string => `$${values.push(v)}`
-  const filters = ['d.knowledge_base_id = $1']
-  const status = query.status === undefined ? '' : ` AND status = ${value(query.status)}::"DocumentStatus"`
-  if (status !== '') filters.push(`d.${status.slice(5)}`)
-  // Without a search the counts know.
-  let total = `SELECT coalesce(sum(count), 0) AS total FROM document_counts WHERE knowledge_base_id = $1${status}`
-  if (query.q !== undefined) {
-    filters.push(`lower(d.name) LIKE lower(${value(containing(query.q))})`)
-    total = `SELECT count(*) AS total FROM documents d WHERE ${filters.join(' AND ')}`
-  }
-  const direction = query.order === 'asc' ? 'ASC' : 'DESC'
-  const key = sortKeys[query.sort]
-  const order = key === 'd.id' ? `d.id ${direction}` : `${key} ${direction}, d.id ${direction}`
-  const text = `SELECT t.total::int, x.* FROM (${total}) t LEFT JOIN LATERAL (
-    SELECT * FROM (
-      SELECT ${documentColumns} FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
-      WHERE ${filters.join(' AND ')} ORDER BY ${order} LIMIT 100 OFFSET ${value(offsetOf(query))}
-    ) page LIMIT ${value(query.limit)}) x ON true`
-  return pageOfRows(
-    await db.sql(statementOf<Document & { total: number }>(text, { searches: filters.length > 1 }), values),
+  const values: unknown[] = [knowledgeBaseId]
+  const filters = ['knowledge_base_id = $1']
+  if (status !== undefined) filters.push(`status = $${values.push(status)}::"DocumentStatus"`)
+  const countedFilters = filters.join(' AND ')
+  const documentFilters = filters.map((filter) => `d.${filter}`)
+  if (q !== undefined) documentFilters.push(`lower(d.name) LIKE lower($${values.push(containing(q))})`)
+  return await listPage<Document>(
+    db,
+    {
+      from: 'documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id',
+      columns: documentColumns,
+      filters: documentFilters,
+      values,
+      key: sortKeys[query.sort],
+      id: 'd.id',
+      // The table of counts has the total, unless the list is searched by name.
+      total:
+        q === undefined
+          ? `SELECT coalesce(sum(count), 0) AS total FROM document_counts WHERE ${countedFilters}`
+          : `SELECT count(*) AS total FROM documents d WHERE ${documentFilters.join(' AND ')}`,
+      searches: documentFilters.length > 1,
+    },
     query,
   )
 }
@@ -133,36 +146,51 @@ export async function listDocuments(
 export interface NewDocument {
   name: string
   contentType: string
-  /** Of the bytes, or of the text in UTF-8, in hex. */
+  /** SHA-256 of the file, or of the text as UTF-8, in hexadecimal. */
   sha256: string
   metadata?: Record<string, string>
-  /** What it is made from: a file of the same space, or a text. */
+  /** The source: a file of the same project or user, or a text. */
   fileId?: string
   text?: string
 }
 
+/** `created` is false if the knowledge base already had a document with the same bytes. */
+export interface AddedDocument {
+  document: Document
+  created: boolean
+}
+
 const insert = statement<OwnedDocument>(`
   WITH d AS (
-    INSERT INTO documents (id, knowledge_base_id, file_id, name, content_type, sha256, source, metadata, created_at, updated_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9) ON CONFLICT (knowledge_base_id, sha256) DO NOTHING RETURNING *
-  ) SELECT ${documentColumns}, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`)
-const byContent = statement<Document>(`
-  SELECT ${documentColumns} FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id WHERE d.knowledge_base_id = $1 AND d.sha256 = $2`)
+    INSERT INTO documents (id, knowledge_base_id, file_id, name, content_type, sha256, source, metadata,
+      created_at, updated_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
+    ON CONFLICT (knowledge_base_id, sha256) DO NOTHING RETURNING *
+  ) SELECT ${documentColumns}, k.owner_id, d.wanted
+  FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`)
+const selectByContent = statement<Document>(`
+  SELECT ${documentColumns} FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
+  WHERE d.knowledge_base_id = $1 AND d.sha256 = $2`)
 
-/** Adds a document to a held knowledge base; it is read soon, unless there is one with these bytes: then that is the answer, and nothing is done. */
+const maxInsertAttempts = 5
+
+/**
+ * Adds a document to a locked knowledge base and enqueues its parsing. If the knowledge base already has a
+ * document with the same bytes, returns that document and changes nothing.
+ */
 export async function addDocument(
   tx: Db,
   { documents, events }: DocumentServices,
-  baseId: string,
+  knowledgeBaseId: string,
   fields: NewDocument,
-): Promise<{ document: Document; made: boolean }> {
+): Promise<AddedDocument> {
   const { name, contentType, sha256, metadata = {}, fileId = null, text = null } = fields
-  // What is there may be deleted before it is looked at.
-  for (let tries = 0; tries < 5; tries++) {
+  // The existing document may be deleted between the two statements.
+  for (let attempt = 0; attempt < maxInsertAttempts; attempt++) {
     const id = newId('doc')
-    const [made] = await tx.sql(insert, [
+    const [created] = await tx.sql(insert, [
       id,
-      baseId,
+      knowledgeBaseId,
       fileId,
       name,
       contentType,
@@ -171,20 +199,23 @@ export async function addDocument(
       metadata,
       timeOf(id),
     ])
-    if (made !== undefined) {
-      await wantReading(tx, documents, made)
-      await events.emit(tx, 'document.created', made, { userId: made.owner_id })
-      return { document: shown(made), made: true }
+    if (created !== undefined) {
+      await enqueueParsing(tx, documents, created)
+      await events.emit(tx, 'document.created', created, { userId: created.owner_id })
+      return { document: toDocument(created), created: true }
     }
-    const [known] = await tx.sql(byContent, [baseId, sha256])
-    if (known !== undefined) return { document: known, made: false }
+    const [existing] = await tx.sql(selectByContent, [knowledgeBaseId, sha256])
+    if (existing !== undefined) return { document: existing, created: false }
   }
-  throw conflict('in_progress', 'A document with these bytes is just being added and deleted; try again.')
+  throw conflict(
+    'in_progress',
+    'A document with the same content is being added and deleted at the same time. Try again.',
+  )
 }
 
-async function wantReading(
+async function enqueueParsing(
   tx: Db,
-  documents: Queue<ReadingJob>,
+  documents: Queue<ParsingJob>,
   { id, wanted, project_id: projectId, owner_id: ownerId }: OwnedDocument,
 ): Promise<void> {
   const spaceId = projectId ?? ownerId
@@ -193,75 +224,77 @@ async function wantReading(
   ])
 }
 
-const later = "updated_at = greatest(now(), updated_at + interval '1 millisecond')"
-const change = statement<OwnedDocument>(`
+const setUpdatedAt = "updated_at = greatest(now(), updated_at + interval '1 millisecond')"
+const updateFields = statement<OwnedDocument>(`
   WITH d AS (
-    UPDATE documents SET name = coalesce($2, name), metadata = coalesce($3, metadata), ${later} WHERE id = $1 RETURNING *
-  ) SELECT ${documentColumns}, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`)
-const changeText = statement(`UPDATE documents SET source = $2, sha256 = $3 WHERE id = $1`)
-const want = statement(
+    UPDATE documents SET name = coalesce($2, name), metadata = coalesce($3, metadata), ${setUpdatedAt}
+    WHERE id = $1 RETURNING *
+  ) SELECT ${documentColumns}, k.owner_id, d.wanted
+  FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`)
+const updateText = statement(`UPDATE documents SET source = $2, sha256 = $3 WHERE id = $1`)
+const queueAgain = statement(
   `UPDATE documents SET wanted = wanted + 1, status = 'queued', error = NULL WHERE id = $1`,
 )
 
-export interface DocumentChange {
+export interface DocumentUpdate {
   name?: string | null
   metadata?: Record<string, string> | null
-  /** Another text than it has, with its SHA-256; or a reading anew of what it has. */
+  /** A new text with its SHA-256. */
   text?: { text: string; sha256: string }
-  anew?: boolean
+  /** Whether to parse the document again. Default: only with a new text. */
+  reparse?: boolean
 }
 
-/** Changes a locked document; with another text, or anew, it is read soon. Throws 409 where another document has the text. */
-export async function changeDocument(
+/** Updates a locked document. Throws 409 if another document of the knowledge base has the new text. */
+export async function updateDocument(
   tx: Db,
   { documents, events }: DocumentServices,
   previous: OwnedDocument,
-  { name = null, metadata = null, text, anew = text !== undefined }: DocumentChange,
+  { name = null, metadata = null, text, reparse = text !== undefined }: DocumentUpdate,
 ): Promise<Document> {
   if (text !== undefined) {
-    await tx.sql(changeText, [previous.id, text.text, text.sha256]).catch((error) => {
+    await tx.sql(updateText, [previous.id, text.text, text.sha256]).catch((error) => {
       throw violatedConstraint(error) === 'documents_knowledge_base_id_sha256_key'
-        ? conflict('sha256', 'Another document has this text.', 'text')
+        ? conflict('sha256', 'Another document of this knowledge base has the same text.', 'text')
         : error
     })
   }
-  if (anew) await tx.sql(want, [previous.id])
-  const [changed] = await tx.sql(change, [previous.id, name, metadata])
-  if (anew) await wantReading(tx, documents, changed)
-  await events.emit(tx, 'document.updated', changed, { previous, userId: changed.owner_id })
-  return shown(changed)
+  if (reparse) await tx.sql(queueAgain, [previous.id])
+  const [updated] = await tx.sql(updateFields, [previous.id, name, metadata])
+  if (reparse) await enqueueParsing(tx, documents, updated)
+  await events.emit(tx, 'document.updated', updated, { previous, userId: updated.owner_id })
+  return toDocument(updated)
 }
 
-// One by one, since each may have tens of thousands of chunks.
-const remove = statement('DELETE FROM documents WHERE id = $1')
-// In one order, so that two of them never wait for each other.
-const ofFiles = statement<OwnedDocument>(`
-  SELECT ${documentColumns}, k.owner_id, d.wanted FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
+// Deletes one document per statement, because each may have tens of thousands of chunks.
+const deleteById = statement('DELETE FROM documents WHERE id = $1')
+// Locks the documents in one order, to avoid deadlocks.
+const selectAndLockByFiles = statement<OwnedDocument>(`
+  SELECT ${documentColumns}, k.owner_id, d.wanted
+  FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
   WHERE d.file_id = ANY($1) ORDER BY d.id FOR UPDATE OF d`)
 
-export async function removeDocument(tx: Db, events: Emitter, document: OwnedDocument): Promise<void> {
-  await tx.sql(remove, [document.id])
+export async function deleteDocument(tx: Db, events: Emitter, document: OwnedDocument): Promise<void> {
+  await tx.sql(deleteById, [document.id])
   await events.emit(tx, 'document.deleted', document, { userId: document.owner_id })
 }
 
-/** The documents that were made from files, before these are deleted. */
-export async function removeDocumentsOf(tx: Db, events: Emitter, fileIds: string[]): Promise<void> {
-  for (const document of await tx.sql(ofFiles, [fileIds])) {
-    await tx.sql(remove, [document.id])
-    await events.emit(tx, 'document.deleted', document, { userId: document.owner_id })
-  }
+/** Deletes the documents that were created from the files. Call this before the files are deleted. */
+export async function deleteDocumentsOfFiles(tx: Db, events: Emitter, fileIds: string[]): Promise<void> {
+  for (const document of await tx.sql(selectAndLockByFiles, [fileIds]))
+    await deleteDocument(tx, events, document)
 }
 
-const readText = statement<components['schemas']['DocumentText']>(
+const selectText = statement<DocumentText>(
   'SELECT document_id, text, pages FROM document_texts WHERE document_id = $1',
 )
 
-/** What citations count in. 409 while it is not ready. */
-export async function textOf(
-  db: Db,
-  { id, status }: Document,
-): Promise<components['schemas']['DocumentText']> {
-  const [text] = status === 'ready' ? await db.sql(readText, [id]) : []
+/**
+ * The parsed text, which the offsets of chunks and citations refer to. Throws 409 unless the document is
+ * ready.
+ */
+export async function getDocumentText(db: Db, { id, status }: Document): Promise<DocumentText> {
+  const [text] = status === 'ready' ? await db.sql(selectText, [id]) : []
   if (text === undefined) throw invalidState('document', status)
   return text
 }

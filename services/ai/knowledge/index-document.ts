@@ -1,5 +1,6 @@
-// What becomes of one document that is to be read: ready with all of its text and passages, failed with the reason, or put
-// off. Its outcome, its event and the end of its job are one transaction; until then it is found by what it had before.
+// Processes one parsing job: the document becomes ready with its text and chunks, fails with a reason, or is
+// requeued. One transaction stores the outcome, emits the event and completes the job. Until then searches
+// find the previous chunks.
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Database, type Db } from '../../../infra/database/database.ts'
@@ -9,41 +10,45 @@ import type { Emitter } from '../../events/emit.ts'
 import type { Job, Queue } from '../../../infra/jobs/queue.ts'
 import type { Arrived } from '../../storage/blobs/temp-files.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { replaceChunks, stemChunks, type Stems } from './chunk-index.ts'
-import { documentColumns, type OwnedDocument, type ReadingJob } from './documents.ts'
-import { ReadingError, type readDocument, type Reading, type ReadingErrorCode } from '../parsing/parse.ts'
+import { extractLexemes, replaceChunks } from './chunk-index.ts'
+import { documentColumns, type OwnedDocument, type ParsingJob } from './documents.ts'
+import {
+  ParsingError,
+  type parseDocument,
+  type ParseResult,
+  type ParsingErrorCode,
+} from '../parsing/parse.ts'
 import type { Embed } from '../providers/embedding.ts'
 
-export type Reader = typeof readDocument
+export type DocumentParser = typeof parseDocument
 
 export interface IndexingOptions {
   database: Database
-  documents: Queue<ReadingJob>
+  documents: Queue<ParsingJob>
   events: Emitter
   storage: Storage
-  /** Where vectors of passages come from; null for none. */
+  /** Computes the vectors of chunks; null without an embedding model. */
   embed: Embed | null
-  read: Reader
-  /** The largest document. */
+  parse: DocumentParser
+  /** Maximum bytes of a document. */
   maxBytes: number
-  /** Told of what is no fault of the document's. */
+  /** Receives errors that the document did not cause. */
   onError: (error: Error) => void
 }
 
-/** Seconds until a document that could not be read for the moment is tried again. */
-const delays = [5, 30, 120, 600]
-/** How often who reads a document may be lost, by dying or by a database that hears nothing, before it is given up. */
-const mostLosses = 2
-/** UTF-8 bytes of text, so that its passages fit into one transaction. */
+/** Seconds before each retry after a temporary error. */
+const retryDelays = [5, 30, 120, 600]
+/** How often the worker of a job may be lost, by a crash or a database outage, before the document fails. */
+const maxLosses = 2
+/** Maximum UTF-8 bytes of a text, so that its chunks fit into one transaction. */
 const outputBytes = 4 * 2 ** 20
-/** Milliseconds between two signs of life. */
-const beats = 5_000
-/** Milliseconds that the passages of the largest text take to be stored, on a slow machine. */
-const longest = 60_000
-/** Milliseconds after which an outcome that cannot be recorded is not tried again. */
-const patience = 60_000
+const heartbeatIntervalMs = 5_000
+/** Time-out of the transaction that stores the chunks: what the largest text needs on a slow machine. */
+const storeTimeoutMs = 60_000
+/** How long a transaction that fails with 503 is retried. */
+const storeRetryMs = 60_000
 
-interface Wanted {
+interface ClaimedDocument {
   id: string
   knowledge_base_id: string
   name: string
@@ -55,209 +60,243 @@ interface Wanted {
   overlap_tokens: number
 }
 
-interface Held {
+interface LockedDocument {
   id: string
   knowledgeBaseId: string
 }
 
 interface Failure {
-  code: ReadingErrorCode | 'unavailable'
+  code: ParsingErrorCode | 'unavailable'
   message: string
 }
 
 const unavailable: Failure = {
   code: 'unavailable',
-  message: 'The document could not be read for now: retry it later.',
+  message: 'Parsing failed because of a temporary problem. Retry the document later.',
 }
 
-const later = "updated_at = greatest(now(), updated_at + interval '1 millisecond')"
-const claim = statement<Wanted>(`
+const setUpdatedAt = "updated_at = greatest(now(), updated_at + interval '1 millisecond')"
+const claimDocument = statement<ClaimedDocument>(`
   WITH d AS (
-    UPDATE documents SET status = 'processing', ${later} WHERE id = $1 AND wanted = $2 AND status IN ('queued', 'processing') RETURNING *
+    UPDATE documents SET status = 'processing', ${setUpdatedAt}
+    WHERE id = $1 AND wanted = $2 AND status IN ('queued', 'processing') RETURNING *
   )
-  SELECT d.id, d.knowledge_base_id, d.name, d.content_type, d.sha256, d.source, f.blob_key, k.max_tokens, k.overlap_tokens
+  SELECT d.id, d.knowledge_base_id, d.name, d.content_type, d.sha256, d.source, f.blob_key, k.max_tokens,
+    k.overlap_tokens
   FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id LEFT JOIN files f ON f.id = d.file_id`)
-const hold = statement<Held>(`
-  SELECT id, knowledge_base_id AS "knowledgeBaseId" FROM documents WHERE id = $1 AND wanted = $2 AND status IN ('queued', 'processing') FOR NO KEY UPDATE`)
-const putBack = statement(
-  `UPDATE documents SET status = 'queued', ${later} WHERE id = $1 AND wanted = $2 AND status = 'processing'`,
+const lockDocument = statement<LockedDocument>(`
+  SELECT id, knowledge_base_id AS "knowledgeBaseId" FROM documents
+  WHERE id = $1 AND wanted = $2 AND status IN ('queued', 'processing') FOR NO KEY UPDATE`)
+const setQueued = statement(
+  `UPDATE documents SET status = 'queued', ${setUpdatedAt}
+  WHERE id = $1 AND wanted = $2 AND status = 'processing'`,
 )
-const isOther = statement<{ other: boolean }>(
-  'SELECT NOT EXISTS (SELECT FROM document_texts WHERE document_id = $1 AND text = $2) AS other',
+const isNewText = statement<{ isNew: boolean }>(
+  'SELECT NOT EXISTS (SELECT FROM document_texts WHERE document_id = $1 AND text = $2) AS "isNew"',
 )
-const keepText = statement(`
-  INSERT INTO document_texts (document_id, text, pages) VALUES ($1, $2, $3) ON CONFLICT (document_id) DO UPDATE SET text = $2, pages = $3`)
-const dropText = statement('DELETE FROM document_texts WHERE document_id = $1')
-const changed = (set: string): string => `
-  WITH d AS (UPDATE documents SET ${set}, ${later} WHERE id = $1 RETURNING *)
-  SELECT ${documentColumns}, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`
-const makeReady = statement<OwnedDocument>(
-  changed(
-    "status = 'ready', error = NULL, revision = revision + $2, tokens = $3, chunk_count = $4, indexed_at = now()",
+const upsertText = statement(`
+  INSERT INTO document_texts (document_id, text, pages) VALUES ($1, $2, $3)
+  ON CONFLICT (document_id) DO UPDATE SET text = $2, pages = $3`)
+const deleteText = statement('DELETE FROM document_texts WHERE document_id = $1')
+const updateReturning = (set: string): string => `
+  WITH d AS (UPDATE documents SET ${set}, ${setUpdatedAt} WHERE id = $1 RETURNING *)
+  SELECT ${documentColumns}, k.owner_id, d.wanted
+  FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`
+const setReady = statement<OwnedDocument>(
+  updateReturning(
+    `status = 'ready', error = NULL, revision = revision + $2, tokens = $3, chunk_count = $4,
+      indexed_at = now()`,
   ),
 )
-const makeFailed = statement<OwnedDocument>(changed("status = 'failed', error = $2"))
-const forget = statement(
-  `UPDATE documents SET revision = revision + 1, tokens = 0, chunk_count = 0, indexed_at = NULL WHERE id = $1`,
+const setFailed = statement<OwnedDocument>(updateReturning("status = 'failed', error = $2"))
+const resetIndexFields = statement(
+  `UPDATE documents SET revision = revision + 1, tokens = 0, chunk_count = 0, indexed_at = NULL
+  WHERE id = $1`,
 )
 
-/** Who is at work on a job stops when `stop` is aborted, and puts it back. */
+/** Changes the locked document in the transaction that completes the job. */
+type Outcome = (tx: Db, document: LockedDocument) => Promise<void>
+
+/** Another worker has the job: this one rolls back. */
+class JobLost extends RolledBack {}
+
+/** Processes a job. After `stop` is aborted, the job returns to the queue. */
 export async function indexDocument(
   options: IndexingOptions,
-  job: Job<ReadingJob>,
+  job: Job<ParsingJob>,
   stop: AbortSignal,
 ): Promise<void> {
-  const { database, documents, onError } = options
-  const lost = new AbortController()
-  const signal = AbortSignal.any([stop, lost.signal])
-  // Whoever else has the job by now reads it.
-  const heart = setInterval(() => {
-    documents.beat([job]).then((held) => {
-      if (!held.has(job.id)) lost.abort()
-    }, onError)
-  }, beats)
-  try {
-    const outcome = await read().catch(refused)
-    await persistently(outcome).catch(async (error) => await persistently(refused(error)))
-  } finally {
-    clearInterval(heart)
+  await new IndexingRun(options, job, stop).run()
+}
+
+class IndexingRun {
+  #options: IndexingOptions
+  #job: Job<ParsingJob>
+  #stop: AbortSignal
+  /** Aborted when the queue has given the job to another worker. */
+  #jobLost = new AbortController()
+  #signal: AbortSignal
+
+  constructor(options: IndexingOptions, job: Job<ParsingJob>, stop: AbortSignal) {
+    this.#options = options
+    this.#job = job
+    this.#stop = stop
+    this.#signal = AbortSignal.any([stop, this.#jobLost.signal])
   }
 
-  type Outcome = (tx: Db) => Promise<void>
-
-  async function read(): Promise<Outcome> {
-    if (job.retryCount >= mostLosses) {
-      onError(
-        new Error(
-          `the document ${job.data.document_id} was given up: who read it was lost ${job.retryCount} times`,
-        ),
-      )
-      return failed(unavailable)
-    }
-    const [wanted] = await database.sql(claim, [job.data.document_id, job.data.wanted])
-    if (wanted === undefined) return settle
-    const reading = await readingOf(wanted)
-    const { embed } = options
-    const texts = reading.chunks.map(({ heading, text }) =>
-      heading === null ? text : `${heading}\n\n${text}`,
-    )
-    const embeddings = embed === null || texts.length === 0 ? null : await embed(texts, signal)
-    return ready(reading, embeddings, await stemChunks(database, reading.chunks, reading.language))
-  }
-
-  async function readingOf(wanted: Wanted): Promise<Reading> {
-    const { name, content_type: contentType, max_tokens: maxTokens, overlap_tokens: overlapTokens } = wanted
-    const local = await fetched(wanted)
+  async run(): Promise<void> {
+    const heartbeat = setInterval(() => this.#sendHeartbeat(), heartbeatIntervalMs)
     try {
-      return await options.read(
-        { path: local.path, contentType, name },
-        { maxTokens, overlapTokens },
-        { caps: { outputBytes, inputBytes: options.maxBytes }, signal },
+      const outcome = await this.#index().catch((error) => this.#outcomeOfError(error))
+      await this.#retryUntilStored(outcome).catch((error) =>
+        this.#retryUntilStored(this.#outcomeOfError(error)),
       )
     } finally {
-      await local.discard()
+      clearInterval(heartbeat)
     }
   }
 
-  /** The bytes as a local file. */
-  async function fetched({
+  #sendHeartbeat(): void {
+    const { documents, onError } = this.#options
+    documents.beat([this.#job]).then((owned) => {
+      if (!owned.has(this.#job.id)) this.#jobLost.abort()
+    }, onError)
+  }
+
+  /** Does the work that needs no transaction. @returns the outcome, or null if the job is out of date. */
+  async #index(): Promise<Outcome | null> {
+    const { data, retryCount } = this.#job
+    const { database, embed, onError } = this.#options
+    if (retryCount >= maxLosses) {
+      onError(new Error(`document ${data.document_id} failed: its worker was lost ${retryCount} times`))
+      return this.#failed(unavailable)
+    }
+    const [document] = await database.sql(claimDocument, [data.document_id, data.wanted])
+    if (document === undefined) return null
+    const result = await this.#parse(document)
+    const texts = result.chunks.map(({ heading, text }) =>
+      heading === null ? text : `${heading}\n\n${text}`,
+    )
+    const embeddings = embed === null || texts.length === 0 ? null : await embed(texts, this.#signal)
+    const lexemes = await extractLexemes(database, result.chunks, result.language)
+    return this.#ready(result, { embeddings, lexemes, language: result.language })
+  }
+
+  async #parse(document: ClaimedDocument): Promise<ParseResult> {
+    const { name, content_type: contentType, max_tokens: maxTokens, overlap_tokens: overlapTokens } = document
+    const { parse, maxBytes } = this.#options
+    const file = await this.#download(document)
+    try {
+      return await parse(
+        { path: file.path, contentType, name },
+        { maxTokens, overlapTokens },
+        { limits: { outputBytes, inputBytes: maxBytes }, signal: this.#signal },
+      )
+    } finally {
+      await file.discard()
+    }
+  }
+
+  /** The bytes of the document as a local file. */
+  async #download({
     source,
     blob_key: key,
     content_type: declaredType,
     sha256,
-  }: Wanted): Promise<Arrived> {
-    const { storage, maxBytes } = options
+  }: ClaimedDocument): Promise<Arrived> {
+    const { storage, maxBytes } = this.#options
     const content =
       source === null ? await (await storage.blobs()).read(key!) : Readable.from([Buffer.from(source)])
-    const arrived = await storage.incoming.receive(
+    const file = await storage.incoming.receive(
       { declaredType, content },
-      { maxBytes, tooLarge: () => new ReadingError('too_large') },
+      { maxBytes, tooLarge: () => new ParsingError('too_large') },
     )
-    if (arrived.sha256 === sha256) return arrived
-    await arrived.discard()
-    throw new Error(`The bytes of the document ${job.data.document_id} are not those that were added.`)
+    if (file.sha256 === sha256) return file
+    await file.discard()
+    throw new Error(`the stored bytes of document ${this.#job.data.document_id} do not match its SHA-256`)
   }
 
-  function refused(error: Error): Outcome {
-    if (lost.signal.aborted) return settle
-    if (stop.aborted) return putOff(new Date(), job.data.tries)
-    if (error instanceof ReadingError) return failed({ code: error.code, message: error.message })
-    const { tries } = job.data
-    onError(new Error(`a document could not be read, at try ${tries + 1}`, { cause: error }))
-    return tries < delays.length
-      ? putOff(new Date(Date.now() + delays[tries] * 1000), tries + 1)
-      : failed(unavailable)
+  #outcomeOfError(error: Error): Outcome | null {
+    const { tries } = this.#job.data
+    if (this.#jobLost.signal.aborted) return null
+    if (this.#stop.aborted) return this.#requeued(new Date(), tries)
+    if (error instanceof ParsingError) return this.#failed({ code: error.code, message: error.message })
+    this.#options.onError(
+      new Error(`a document could not be parsed (attempt ${tries + 1})`, { cause: error }),
+    )
+    return tries < retryDelays.length
+      ? this.#requeued(new Date(Date.now() + retryDelays[tries] * 1000), tries + 1)
+      : this.#failed(unavailable)
   }
 
-  function putOff(startAfter: Date, tries: number): Outcome {
+  #requeued(startAfter: Date, tries: number): Outcome {
+    const { data } = this.#job
     return async (tx) => {
-      if ((await held(tx)) !== undefined) {
-        await tx.sql(putBack, [job.data.document_id, job.data.wanted])
-        await documents.add(tx, [{ data: { ...job.data, tries }, group: job.data.space_id, startAfter }])
-      }
-      await settle(tx)
+      await tx.sql(setQueued, [data.document_id, data.wanted])
+      const job = { data: { ...data, tries }, group: data.space_id, startAfter }
+      await this.#options.documents.add(tx, [job])
     }
   }
 
-  function ready(
-    { text, pages, chunks, tokens, language }: Reading,
-    embeddings: number[][] | null,
-    stems: Stems[],
+  #ready(
+    { text, pages, chunks, tokens }: ParseResult,
+    indexed: Parameters<typeof replaceChunks>[3],
   ): Outcome {
-    return async (tx) => {
-      const found = await held(tx)
-      if (found === undefined) return await settle(tx)
-      const { id } = found
-      const [{ other }] = await tx.sql(isOther, [id, text])
-      await tx.sql(keepText, [id, text, pages === null ? null : JSON.stringify(pages)])
-      await replaceChunks(tx, found, chunks, { language, embeddings, stems })
-      const [document] = await tx.sql(makeReady, [id, other ? 1 : 0, tokens, chunks.length])
-      await options.events.emit(tx, 'document.ready', document, { userId: document.owner_id })
-      await settle(tx)
+    return async (tx, document) => {
+      const { id } = document
+      const [{ isNew }] = await tx.sql(isNewText, [id, text])
+      await tx.sql(upsertText, [id, text, pages === null ? null : JSON.stringify(pages)])
+      await replaceChunks(tx, document, chunks, indexed)
+      const [updated] = await tx.sql(setReady, [id, isNew ? 1 : 0, tokens, chunks.length])
+      await this.#options.events.emit(tx, 'document.ready', updated, { userId: updated.owner_id })
     }
   }
 
-  /** Where the document is at fault, what it had before was another one's. */
-  function failed(failure: Failure): Outcome {
-    return async (tx) => {
-      const found = await held(tx)
-      if (found === undefined) return await settle(tx)
-      const { id } = found
+  /** Deletes the previous text and chunks, which belong to other content, unless the error is temporary. */
+  #failed(failure: Failure): Outcome {
+    return async (tx, document) => {
+      const { id } = document
       if (failure.code !== 'unavailable') {
-        await tx.sql(dropText, [id])
-        await replaceChunks(tx, found, [], { language: 'simple', embeddings: null })
-        await tx.sql(forget, [id])
+        await tx.sql(deleteText, [id])
+        await replaceChunks(tx, document, [], { language: 'simple', embeddings: null })
+        await tx.sql(resetIndexFields, [id])
       }
-      const [document] = await tx.sql(makeFailed, [id, failure])
-      await options.events.emit(tx, 'document.failed', document, { userId: document.owner_id })
-      await settle(tx)
+      const [updated] = await tx.sql(setFailed, [id, failure])
+      await this.#options.events.emit(tx, 'document.failed', updated, { userId: updated.owner_id })
     }
   }
 
-  /** The document, held until the transaction ends, where this reading of it is still wanted. */
-  async function held(tx: Db): Promise<Held | undefined> {
-    return (await tx.sql(hold, [job.data.document_id, job.data.wanted]))[0]
-  }
-
-  /** Ends the job; last of all, since the queue waits for whoever does. Where it is somebody else's by now nothing is done. */
-  async function settle(tx: Db): Promise<void> {
-    if (!(await documents.settle(tx, [job])).has(job.id)) throw new Lost("the job is somebody else's")
-  }
-
-  /** Tried again for a while where the database gives up, such as behind another document of the knowledge base. */
-  async function persistently(outcome: Outcome): Promise<void> {
-    const deadline = Date.now() + patience
+  /**
+   * Retries for a minute while the database answers 503, for example waiting for another document's
+   * transaction.
+   */
+  async #retryUntilStored(outcome: Outcome | null): Promise<void> {
+    const deadline = Date.now() + storeRetryMs
     for (let wait = 100; ; wait = Math.min(2 * wait, 2_000)) {
       try {
-        return await database.transaction(outcome, { timeout: longest })
+        return await this.#options.database.transaction((tx) => this.#storeOutcome(tx, outcome), {
+          timeout: storeTimeoutMs,
+        })
       } catch (error) {
-        if (error instanceof Lost) return
-        const temporary = error instanceof ApiError && error.status === 503
-        if (!temporary || signal.aborted || Date.now() > deadline) throw error
+        if (error instanceof JobLost) return
+        const isTemporary = error instanceof ApiError && error.status === 503
+        if (!isTemporary || this.#signal.aborted || Date.now() > deadline) throw error
       }
       await sleep(wait)
     }
   }
-}
 
-class Lost extends RolledBack {}
+  /**
+   * Stores the outcome unless the document was deleted or changed since, and completes the job. Completing is
+   * the last statement, because it locks the job's row in the queue.
+   */
+  async #storeOutcome(tx: Db, outcome: Outcome | null): Promise<void> {
+    const { data, id } = this.#job
+    if (outcome !== null) {
+      const [document] = await tx.sql(lockDocument, [data.document_id, data.wanted])
+      if (document !== undefined) await outcome(tx, document)
+    }
+    if (!(await this.#options.documents.settle(tx, [this.#job])).has(id))
+      throw new JobLost('another worker has the job')
+  }
+}

@@ -3,9 +3,9 @@
 // another.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job } from '../../../infra/jobs/queue.ts'
-import type { ReadingJob } from './documents.ts'
-import { indexDocument, type IndexingOptions, type Reader } from './index-document.ts'
-import { readDocument } from '../parsing/parse.ts'
+import type { ParsingJob } from './documents.ts'
+import { indexDocument, type IndexingOptions, type DocumentParser } from './index-document.ts'
+import { parseDocument } from '../parsing/parse.ts'
 
 export interface Ingestion {
   /** Something may be to be read. */
@@ -15,8 +15,8 @@ export interface Ingestion {
   close(): Promise<void>
 }
 
-export interface IngestionOptions extends Omit<IndexingOptions, 'read'> {
-  read?: Reader
+export interface IngestionOptions extends Omit<IndexingOptions, 'parse'> {
+  parse?: DocumentParser
   /** Documents that are read at once. */
   concurrency: number
   /** How often the queue is looked at even if nothing was said, in ms. Default 1,000. */
@@ -29,7 +29,7 @@ export function createIngestion({
   concurrency,
   interval = 1_000,
   grace = 5_000,
-  read = readDocument,
+  parse = parseDocument,
   ...options
 }: IngestionOptions): Ingestion {
   const { documents, onError } = options
@@ -74,7 +74,7 @@ export function createIngestion({
   }
 
   /** Of the spaces that had no turn yet; when there are none, the next round begins. */
-  async function next(): Promise<Job<ReadingJob> | undefined> {
+  async function next(): Promise<Job<ParsingJob> | undefined> {
     const full = [...places].filter(([, count]) => count >= most).map(([space]) => space)
     let [job] = await documents.take(1, { except: [...served, ...full] })
     if (job === undefined && served.size > 0) {
@@ -86,10 +86,10 @@ export function createIngestion({
     return job
   }
 
-  function follow(job: Job<ReadingJob>): void {
+  function follow(job: Job<ParsingJob>): void {
     const { space_id: space } = job.data
     places.set(space, (places.get(space) ?? 0) + 1)
-    const tracked: Promise<void> = indexDocument({ ...options, read }, job, stop.signal)
+    const tracked: Promise<void> = indexDocument({ ...options, parse }, job, stop.signal)
       .catch(onError)
       .finally(() => {
         underWay.delete(tracked)

@@ -1,36 +1,39 @@
-// Bytes become characters: UTF-8, UTF-16 with its mark, what an HTML page declares, else windows-1252.
+// Decodes bytes to text: UTF-8, UTF-16 with a byte order mark, the charset that an HTML page declares,
+// otherwise windows-1252.
 import { isUtf8 } from 'node:buffer'
 
-const marks: [string, number[]][] = [
+const byteOrderMarks: [string, number[]][] = [
   ['utf-8', [0xef, 0xbb, 0xbf]],
   ['utf-16le', [0xff, 0xfe]],
   ['utf-16be', [0xfe, 0xff]],
 ]
 
-/** The encoding that a byte order mark tells. */
-export function markOf(bytes: Buffer): string | null {
-  return marks.find(([, mark]) => mark.every((byte, index) => bytes[index] === byte))?.[0] ?? null
+/** The charset of the byte order mark, or null without a mark. */
+export function byteOrderMark(bytes: Buffer): string | null {
+  return byteOrderMarks.find(([, mark]) => mark.every((byte, index) => bytes[index] === byte))?.[0] ?? null
 }
 
-/** The text of the bytes, as `clean` leaves it. `declared` is the encoding that the document itself names. */
+/** The text of the bytes, cleaned by `cleanText`. `declared` is the charset that the document declares. */
 export function decode(bytes: Buffer, declared: string | null = null): string {
-  const encoding = markOf(bytes) ?? (isUtf8(bytes) ? 'utf-8' : (declared ?? guess(bytes)))
-  return clean(new TextDecoder(encoding).decode(bytes))
+  const charset = byteOrderMark(bytes) ?? (isUtf8(bytes) ? 'utf-8' : (declared ?? guessCharset(bytes)))
+  return cleanText(new TextDecoder(charset).decode(bytes))
 }
 
-/** One wrong byte does not make a text of UTF-8 another's: it does where it is as frequent as the right ones. */
-function guess(bytes: Buffer): string {
-  let wrong = 0
-  let right = 0
+/** A few invalid bytes do not rule out UTF-8; the text is windows-1252 when they are frequent. */
+function guessCharset(bytes: Buffer): string {
+  let invalid = 0
+  let valid = 0
   for (const character of bytes.toString('utf8', 0, 1 << 20)) {
-    if (character === '\ufffd') wrong++
-    else if (character > '\x7f') right++
+    if (character === '\ufffd') invalid++
+    else if (character > '\x7f') valid++
   }
-  return wrong * 4 < right ? 'utf-8' : 'windows-1252'
+  return invalid * 4 < valid ? 'utf-8' : 'windows-1252'
 }
 
-/** The encoding that `<meta>` names at the beginning of a page, if it is one. */
-export function declaredIn(html: Buffer): string | null {
+/**
+ * The charset that a `<meta>` tag at the start of an HTML page declares, or null if it is unknown or missing.
+ */
+export function declaredCharset(html: Buffer): string | null {
   const label = /<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})/i.exec(
     html.toString('latin1', 0, 2048),
   )?.[1]
@@ -42,8 +45,8 @@ export function declaredIn(html: Buffer): string | null {
   }
 }
 
-/** Line ends are `\n`; what no text has is gone: NUL and other controls, halves of characters. */
-export function clean(text: string): string {
+/** Normalizes line ends to `\n` and removes NUL, other control characters and lone surrogates. */
+export function cleanText(text: string): string {
   return (
     text
       .replace(/\r\n?|[\x85\u2028\u2029]/g, '\n')

@@ -1,24 +1,24 @@
-// How many tokens of o200k a text has, without the quadratic cost of endless words.
-import { countTokens as count } from 'gpt-tokenizer/encoding/o200k_base'
+// Counts the o200k tokens of a text in linear time: the encoder needs quadratic time for very long words.
+import { countTokens as encodeAndCount } from 'gpt-tokenizer/encoding/o200k_base'
 
-/** The encoder's cost grows with the square of such a run, so a longer one is counted in parts: at most a token more for each. */
-const longestRun = 256
-const run = new RegExp(
-  `[\\p{L}\\p{M}]{${longestRun}}|[^\\s\\p{L}\\p{N}]{${longestRun}}|\\s{${longestRun}}`,
-  'gu',
-)
-const mayHaveRun = new RegExp(`\\S{${longestRun}}|\\s{${longestRun}}`)
-/** What looks like a special token in a document is text like any other. */
-const plain = { disallowedSpecial: new Set<string>() }
+/**
+ * Characters of a run (letters, punctuation or whitespace) that are encoded at once. Longer runs are split
+ * there, which adds at most one token per split.
+ */
+const maxRun = 256
+const longRun = new RegExp(`[\\p{L}\\p{M}]{${maxRun}}|[^\\s\\p{L}\\p{N}]{${maxRun}}|\\s{${maxRun}}`, 'gu')
+const mayHaveLongRun = new RegExp(`\\S{${maxRun}}|\\s{${maxRun}}`)
+/** Special tokens in a document, such as `<|endoftext|>`, are counted as plain text. */
+const options = { disallowedSpecial: new Set<string>() }
 
 export function countTokens(text: string): number {
-  if (!mayHaveRun.test(text)) return count(text, plain)
+  if (!mayHaveLongRun.test(text)) return encodeAndCount(text, options)
   let tokens = 0
   let from = 0
-  for (const match of text.matchAll(run)) {
+  for (const match of text.matchAll(longRun)) {
     const end = match.index + match[0].length
-    tokens += count(text.slice(from, end), plain)
+    tokens += encodeAndCount(text.slice(from, end), options)
     from = end
   }
-  return tokens + count(text.slice(from), plain)
+  return tokens + encodeAndCount(text.slice(from), options)
 }

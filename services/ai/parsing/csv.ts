@@ -1,25 +1,27 @@
-// CSV, a line for each row that says what its values are: `Name: Ada; Born: 1815`.
+// Parses CSV. Each row becomes one line that names its columns: `Name: Ada; Born: 1815`.
 import { CsvError, parse } from 'csv-parse/sync'
-import { ReadingError } from './errors.ts'
-import { Writer, type Structure } from './parsed-document.ts'
+import { ParsingError } from './errors.ts'
+import { TextBuilder, type ParsedDocument } from './parsed-document.ts'
 
 const delimiters = [',', ';', '\t', '|']
 
-/** At most `limit` UTF-16 code units of text. Throws `damaged` where a quote never ends. */
-export function readCsv(csv: string, limit: number): Structure {
-  const writer = new Writer(limit)
+/**
+ * `limit`: UTF-16 code units of the text. Throws `damaged` for an unclosed quote, `too_large` over the limit.
+ */
+export function parseCsv(csv: string, limit: number): ParsedDocument {
+  const builder = new TextBuilder(limit)
   let columns: string[] | null = null
-  let first = true
+  let isFirst = true
   const onRecord = (record: string[]): null => {
     const values = record.map((value) => value.replace(/\s+/g, ' ').trim())
-    if (first) columns = areNames(values) ? values : null
-    if (!first || columns === null) writeRow(writer, values, columns)
-    first = false
+    if (isFirst) columns = isHeader(values) ? values : null
+    if (!isFirst || columns === null) addRow(builder, values, columns)
+    isFirst = false
     return null
   }
   try {
     parse(csv, {
-      delimiter: delimiterOf(csv),
+      delimiter: detectDelimiter(csv),
       on_record: onRecord,
       relax_column_count: true,
       relax_quotes: true,
@@ -27,34 +29,36 @@ export function readCsv(csv: string, limit: number): Structure {
       bom: true,
     })
   } catch (error) {
-    throw error instanceof CsvError ? new ReadingError('damaged') : error
+    throw error instanceof CsvError ? new ParsingError('damaged') : error
   }
-  // A file that has nothing but names of columns.
-  if (writer.length === 0 && columns !== null) writeRow(writer, columns, null)
-  const text = writer.toString()
+  // A file with a header row only: the header is its text.
+  if (builder.length === 0 && columns !== null) addRow(builder, columns, null)
+  const text = builder.toString()
   return { text, headings: [], rows: [{ start: 0, end: text.length }], records: true, pages: null }
 }
 
-function writeRow(writer: Writer, values: string[], columns: string[] | null): void {
-  let separator = writer.length > 0 ? '\n' : ''
+function addRow(builder: TextBuilder, values: string[], columns: string[] | null): void {
+  let separator = builder.length > 0 ? '\n' : ''
   values.forEach((value, index) => {
     if (value === '') return
-    const name = columns?.[index]
-    writer.add(separator + (name === undefined ? value : `${name}: ${value}`))
+    const column = columns?.[index]
+    builder.add(separator + (column === undefined ? value : `${column}: ${value}`))
     separator = '; '
   })
 }
 
-/** The first row names the columns if its values could: all there, all different, and none a number or a date. */
-function areNames(values: string[]): boolean {
+/** The first row is a header if its values are all present, all different, and none is a number or a date. */
+function isHeader(values: string[]): boolean {
   return (
     values.every((value) => value !== '' && !/^[-+]?[\d.,:/ -]+%?$/.test(value)) &&
     new Set(values).size === values.length
   )
 }
 
-/** The one that divides the first lines into most, and equally many, values. */
-function delimiterOf(csv: string): string {
+/**
+ * The delimiter that splits the first lines into the most columns, preferring an equal number in every line.
+ */
+function detectDelimiter(csv: string): string {
   const lines = csv
     .slice(0, 20_000)
     .split('\n')

@@ -1,24 +1,24 @@
-// The language of a text, as the text search configuration of PostgreSQL that fits it.
+// Detects the language of a text and maps it to a PostgreSQL text search configuration.
 import { eld } from 'eld/extrasmall'
-import { configurations } from './search-languages.ts'
+import { searchConfigurations } from './search-languages.ts'
 
 /** UTF-16 code units of each sample. */
 const sampleLength = 3000
 
-/** `simple` where the language is in doubt, or one that PostgreSQL has no configuration for. */
-export function languageOf(text: string): string {
-  const result = eld.detect(samplesOf(text))
-  return result.isReliable() ? (configurations[result.language] ?? 'simple') : 'simple'
+/** `simple` if the detection is unreliable or PostgreSQL has no configuration for the language. */
+export function detectLanguage(text: string): string {
+  const result = eld.detect(sample(text))
+  return result.isReliable() ? (searchConfigurations[result.language] ?? 'simple') : 'simple'
 }
 
-/** From the beginning, the middle and further on, without what is no language: addresses, code in backticks. */
-function samplesOf(text: string): string {
-  const starts =
-    text.length <= 3 * sampleLength
-      ? [0, sampleLength, 2 * sampleLength]
-      : [0, 0.4, 0.8].map((part) => Math.floor(part * text.length))
-  const sample = starts
+/** Samples at 0, 40 and 80 % of the text, without URLs and code in backticks. A short text is taken whole. */
+function sample(text: string): string {
+  const isShort = text.length <= 3 * sampleLength
+  const starts = isShort
+    ? [0, sampleLength, 2 * sampleLength]
+    : [0, 0.4, 0.8].map((part) => Math.floor(part * text.length))
+  return starts
     .map((start) => text.slice(start, start + sampleLength))
-    .join(text.length <= 3 * sampleLength ? '' : ' ')
-  return sample.replace(/https?:\/\/\S{1,500}|`[^`\n]{1,200}`/g, ' ')
+    .join(isShort ? '' : ' ')
+    .replace(/https?:\/\/\S{1,500}|`[^`\n]{1,200}`/g, ' ')
 }

@@ -1,17 +1,18 @@
-// What a document is, by its bytes. Name and declared type are asked only where bytes cannot tell: among kinds of text.
+// Detects the type of a document from its bytes. The file extension and the declared content type only
+// distinguish between text formats.
 import { isUtf8 } from 'node:buffer'
-import { decode, markOf } from './charset.ts'
-import { ReadingError } from './errors.ts'
+import { byteOrderMark, decode } from './charset.ts'
+import { ParsingError } from './errors.ts'
 
-export type Kind = 'text' | 'markdown' | 'html' | 'csv' | 'json' | 'pdf' | 'zip'
+export type DocumentType = 'text' | 'markdown' | 'html' | 'csv' | 'json' | 'pdf' | 'zip'
 
-export interface Hints {
+export interface TypeHints {
   contentType: string
-  /** The name's, in lower case, without the dot. */
+  /** The file extension, in lower case and without the dot. */
   extension: string
 }
 
-const extensions: Record<string, Kind> = {
+const typesByExtension: Record<string, DocumentType> = {
   md: 'markdown',
   markdown: 'markdown',
   html: 'html',
@@ -24,7 +25,7 @@ const extensions: Record<string, Kind> = {
   txt: 'text',
   log: 'text',
 }
-const types: Record<string, Kind> = {
+const typesByContentType: Record<string, DocumentType> = {
   'text/markdown': 'markdown',
   'text/html': 'html',
   'application/xhtml+xml': 'html',
@@ -32,27 +33,26 @@ const types: Record<string, Kind> = {
   'text/tab-separated-values': 'csv',
   'application/json': 'json',
 }
-/** Forms that are written in characters, but not to be read. */
-const unreadable = /^(?:image|audio|video|font|model)\/|^application\/(?:rtf|postscript|x-|vnd\.)/
+/** Formats that may consist of text characters, but contain no readable text. */
+const unsupported = /^(?:image|audio|video|font|model)\/|^application\/(?:rtf|postscript|x-|vnd\.)/
 
 const sampleBytes = 64 * 1024
 
-/** Throws `unsupported`, or `encrypted` for an Office document that is. */
-export function kindOf(bytes: Buffer, { contentType, extension }: Hints): Kind {
+/** Throws `unsupported`, or `encrypted` for an encrypted Office document. */
+export function detectType(bytes: Buffer, { contentType, extension }: TypeHints): DocumentType {
   if (bytes.subarray(0, 1024).includes('%PDF-')) return 'pdf'
   if (['504b0304', '504b0506', '504b0708'].includes(bytes.toString('hex', 0, 4))) return 'zip'
   if (bytes.toString('hex', 0, 4) === 'd0cf11e0') {
-    throw new ReadingError(
-      bytes.includes(Buffer.from('EncryptedPackage', 'utf16le')) ? 'encrypted' : 'unsupported',
-    )
+    const isEncrypted = bytes.includes(Buffer.from('EncryptedPackage', 'utf16le'))
+    throw new ParsingError(isEncrypted ? 'encrypted' : 'unsupported')
   }
-  if (unreadable.test(contentType) || !isText(bytes)) throw new ReadingError('unsupported')
-  return kindOfText(bytes, types[contentType], extensions[extension])
+  if (unsupported.test(contentType) || !isText(bytes)) throw new ParsingError('unsupported')
+  return detectTextType(bytes, typesByContentType[contentType], typesByExtension[extension])
 }
 
-/** A stray control character is no reason to refuse a text, where everything else says that it is one. */
+/** UTF-8 text and text with a byte order mark may contain up to 5 % control characters; other text none. */
 function isText(bytes: Buffer): boolean {
-  const mark = markOf(bytes)
+  const mark = byteOrderMark(bytes)
   if (mark?.startsWith('utf-16')) return true
   const sample = bytes.subarray(0, sampleBytes)
   let controls = 0
@@ -60,22 +60,25 @@ function isText(bytes: Buffer): boolean {
   return mark !== null || isUtf8(bytes) ? controls * 20 <= sample.length : controls === 0
 }
 
-function kindOfText(bytes: Buffer, typed: Kind | undefined, named: Kind | undefined): Kind {
+function detectTextType(
+  bytes: Buffer,
+  byContentType: DocumentType | undefined,
+  byExtension: DocumentType | undefined,
+): DocumentType {
   const start = decode(bytes.subarray(0, 4096)).trimStart()
-  const kind = named ?? typed ?? 'text'
-  // Markdown may begin with a tag; a whole page is one whatever it is called.
-  if (
-    /^<(?:!doctype\s+html|html|head|body)[\s>]/i.test(start.replace(/^(?:<\?[^>]*>\s*|<!--[^]*?-->\s*)+/, ''))
-  )
-    return 'html'
-  if (typed === 'html' && named !== 'markdown') return 'html'
-  if (kind === 'json' && !/^(?:[[{"\d-]|true\b|false\b|null\b)/.test(start))
-    return typed === 'markdown' ? 'markdown' : 'text'
-  return kind
+  const type = byExtension ?? byContentType ?? 'text'
+  // Markdown may start with a tag, so only the start of a whole page overrides the extension.
+  const withoutComments = start.replace(/^(?:<\?[^>]*>\s*|<!--[^]*?-->\s*)+/, '')
+  if (/^<(?:!doctype\s+html|html|head|body)[\s>]/i.test(withoutComments)) return 'html'
+  if (byContentType === 'html' && byExtension !== 'markdown') return 'html'
+  if (type === 'json' && !/^(?:[[{"\d-]|true\b|false\b|null\b)/.test(start))
+    return byContentType === 'markdown' ? 'markdown' : 'text'
+  return type
 }
 
-/** Whether each line of such a document's text is a record, as far as its name and its type tell. */
+/** Whether each line of the document's parsed text is a record, judged by its file name and content type. */
 export function hasRecords(name: string, contentType: string): boolean {
-  const kind = extensions[/\.(\w+)$/.exec(name)?.[1].toLowerCase() ?? ''] ?? types[contentType]
-  return kind === 'csv' || kind === 'json'
+  const extension = /\.(\w+)$/.exec(name)?.[1].toLowerCase() ?? ''
+  const type = typesByExtension[extension] ?? typesByContentType[contentType]
+  return type === 'csv' || type === 'json'
 }

@@ -1,46 +1,49 @@
-// The text of a Word document: its parts, checked, become HTML, and that becomes text.
+// Parses Word documents: mammoth converts the XML parts to HTML, and the HTML parser extracts the text.
 import mammoth from 'mammoth'
-import { ReadingError } from './errors.ts'
-import { readHtml } from './html.ts'
-import type { Structure } from './parsed-document.ts'
+import { ParsingError } from './errors.ts'
+import { parseHtml } from './html.ts'
+import type { ParsedDocument } from './parsed-document.ts'
 import { openZip, type Archive } from './zip.ts'
 
-/** Bytes of XML for each UTF-16 code unit of text that may come of it: formats take most of the room. */
-const xmlRatio = 5
+/** Bytes of XML per UTF-16 code unit of the text limit: most of the XML is formatting. */
+const xmlBytesPerCharacter = 5
 const contentTypes = '[Content_Types].xml'
-const documentType =
-  /application\/vnd\.(?:openxmlformats-officedocument\.wordprocessingml\.(?:document|template)|ms-word\.(?:document|template)\.macroEnabled(?:Template)?)\.main\+xml/i
-const styles = ["p[style-name='Title'] => h1:fresh", "p[style-name='Subtitle'] => p:fresh"]
+const wordContentType = new RegExp(
+  'application/vnd\\.(?:openxmlformats-officedocument\\.wordprocessingml\\.(?:document|template)' +
+    '|ms-word\\.(?:document|template)\\.macroEnabled(?:Template)?)\\.main\\+xml',
+  'i',
+)
+const styleMap = ["p[style-name='Title'] => h1:fresh", "p[style-name='Subtitle'] => p:fresh"]
 
-/** At most `limit` UTF-16 code units of text. Throws `unsupported` for any other archive. */
-export async function readDocx(bytes: Buffer, limit: number): Promise<Structure> {
-  const archive = openZip(bytes, limit * xmlRatio)
-  if (!archive.has(contentTypes) || !documentType.test(archive.read(contentTypes).toString()))
-    throw new ReadingError('unsupported')
-  const { value } = await convert(archive)
-  // A note ends with an arrow back to its place.
-  return readHtml(value.replace(/<a href="#[\w-]{1,100}">↑<\/a>/g, ''), limit)
+/** `limit`: UTF-16 code units of the text. Throws `unsupported` for any other archive. */
+export async function parseDocx(bytes: Buffer, limit: number): Promise<ParsedDocument> {
+  const archive = openZip(bytes, limit * xmlBytesPerCharacter)
+  if (!archive.has(contentTypes) || !wordContentType.test(archive.read(contentTypes).toString()))
+    throw new ParsingError('unsupported')
+  const { value } = await convertToHtml(archive)
+  // Mammoth ends each footnote with an arrow that links back to its reference.
+  return parseHtml(value.replace(/<a href="#[\w-]{1,100}">↑<\/a>/g, ''), limit)
 }
 
-async function convert(archive: Archive): Promise<{ value: string }> {
+async function convertToHtml(archive: Archive): Promise<{ value: string }> {
   try {
-    // Mammoth takes an archive that is open already, which its types do not say.
+    // Mammoth also accepts an open archive, which its types do not declare.
     return await mammoth.convertToHtml(
-      { file: partsOf(archive) } as never,
+      { file: xmlPartsOf(archive) } as never,
       {
-        styleMap: styles,
+        styleMap,
         includeEmbeddedStyleMap: false,
         externalFileAccess: false,
         convertImage: () => Promise.resolve([]),
       } as never,
     )
   } catch (error) {
-    throw error instanceof ReadingError ? error : new ReadingError('damaged')
+    throw error instanceof ParsingError ? error : new ParsingError('damaged')
   }
 }
 
-/** What mammoth asks of an archive; of its parts only XML is given. */
-function partsOf(archive: Archive): {
+/** The archive interface that mammoth expects, limited to XML parts. */
+function xmlPartsOf(archive: Archive): {
   exists(name: string): boolean
   read(name: string, encoding?: string): Promise<string>
 } {
@@ -48,8 +51,8 @@ function partsOf(archive: Archive): {
     exists: (name) => archive.has(name) && /\.(?:xml|rels)$/.test(name),
     read: async (name) => {
       const xml = archive.read(name).toString()
-      // Word never declares a document type: it is how entities would be made.
-      if (/<!(?:DOCTYPE|ENTITY)/i.test(xml)) throw new ReadingError('damaged')
+      // Word never writes a DOCTYPE. Rejecting it prevents entity expansion and external entities.
+      if (/<!(?:DOCTYPE|ENTITY)/i.test(xml)) throw new ParsingError('damaged')
       return xml
     },
   }

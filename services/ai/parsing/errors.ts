@@ -1,28 +1,28 @@
-// Why a document cannot be read, in words for who uploaded it: nothing here tells of the inside.
+// The reasons why a document cannot be parsed, as API users see them. The messages reveal no internals.
 
-export type ReadingErrorCode =
+export type ParsingErrorCode =
   'unsupported' | 'encrypted' | 'damaged' | 'empty' | 'too_large' | 'too_slow' | 'too_much_memory'
 
-const messages: Record<ReadingErrorCode, string> = {
+const messages: Record<ParsingErrorCode, string> = {
   unsupported:
-    'This is no kind of document that can be read: text, Markdown, HTML, CSV, JSON, PDF and DOCX can.',
-  encrypted: 'The document is protected by a password.',
+    'The file type is not supported. Supported types: plain text, Markdown, HTML, CSV, JSON, PDF and DOCX.',
+  encrypted: 'The document is password-protected.',
   damaged: 'The document is damaged.',
-  empty: 'The document has no text. Pictures of text, such as scanned pages, are not read.',
-  too_large: 'The document has more than can be read.',
-  too_slow: 'Reading the document takes too long.',
-  too_much_memory: 'Reading the document takes too much memory.',
+  empty: 'The document contains no text. Text in images, such as scanned pages, is not recognized.',
+  too_large: 'The document is too large.',
+  too_slow: 'The document took too long to parse.',
+  too_much_memory: 'The document needs too much memory to parse.',
 }
 
-export const readingErrorCodes = Object.keys(messages) as ReadingErrorCode[]
+export const parsingErrorCodes = Object.keys(messages) as ParsingErrorCode[]
 
-/** The document is at fault: the same bytes fail again. */
-export class ReadingError extends Error {
-  code: ReadingErrorCode
+/** The document itself cannot be parsed: another attempt with the same bytes fails again. */
+export class ParsingError extends Error {
+  code: ParsingErrorCode
 
-  constructor(code: ReadingErrorCode) {
+  constructor(code: ParsingErrorCode) {
     super(messages[code])
-    this.name = 'ReadingError'
+    this.name = 'ParsingError'
     this.code = code
   }
 }

@@ -1,68 +1,75 @@
-// The readable text of HTML: blocks apart by blank lines, rows of tables on a line each, headings kept; no scripts, no
-// forms, and none of what only surrounds the content.
+// Extracts the readable text of HTML: blocks separated by blank lines, one line per table row, headings kept.
+// Scripts, forms, hidden elements and page navigation are left out.
 import { Parser } from 'htmlparser2'
-import { ReadingError } from './errors.ts'
-import { titleOf, Writer, type Heading, type Range, type Structure } from './parsed-document.ts'
+import { ParsingError } from './errors.ts'
+import { toTitle, TextBuilder, type Heading, type ParsedDocument, type Range } from './parsed-document.ts'
 
-const words = (list: string): Set<string> => new Set(list.split(' '))
-const unread = words(
-  'title script style noscript template svg math iframe frameset object embed canvas audio video map select datalist button textarea head',
+const names = (list: string): Set<string> => new Set(list.split(/\s+/))
+const skippedElements = names(
+  `title script style noscript template svg math iframe frameset object embed canvas audio video map select
+   datalist button textarea head`,
 )
-const around = words('nav footer aside menu dialog')
-const blocks = words(
-  'p div section article main header footer aside nav address blockquote figure figcaption details summary fieldset form hr h1 h2 h3 h4 h5 h6 ul ol dl pre table center body',
+const navigationElements = names('nav footer aside menu dialog')
+const navigationRole = /^(?:navigation|banner|contentinfo|search)$/
+const blockElements = names(
+  `p div section article main header footer aside nav address blockquote figure figcaption details summary
+   fieldset form hr h1 h2 h3 h4 h5 h6 ul ol dl pre table center body`,
 )
-const lines = words('li dt dd tr br caption legend option')
-const cells = words('td th')
-const longestTitleSource = 1000
-/** No page that is meant to be read has so many elements in one another: four times what browsers keep. */
-const deepest = 2048
+const lineElements = names('li dt dd tr br caption legend option')
+const cellElements = names('td th')
+const headingElement = /^h[1-6]$/
+const maxTitleSource = 1000
+/** Nesting depth that no readable page reaches: four times the limit of browsers. */
+const maxDepth = 2048
 
-/** At most `limit` UTF-16 code units of text. Throws `damaged` for a page that is nested without end. */
-export function readHtml(html: string, limit: number): Structure {
-  const content = new Page(limit, true).read(html)
-  // A page that is all navigation is read as what it is.
-  return /\S/.test(content.text) ? content : new Page(limit, false).read(html)
+/** `limit`: UTF-16 code units of the text. Throws `damaged` for HTML that is nested too deeply. */
+export function parseHtml(html: string, limit: number): ParsedDocument {
+  const content = new TextExtractor(limit, { skipNavigation: true }).extract(html)
+  if (/\S/.test(content.text)) return content
+  // A page without any other content: its navigation is the text.
+  return new TextExtractor(limit, { skipNavigation: false }).extract(html)
 }
 
-class Page {
-  #writer: Writer
-  #contentOnly: boolean
+class TextExtractor {
+  #builder: TextBuilder
+  #skipNavigation: boolean
   #headings: Heading[] = []
   #rows: Range[] = []
-  /** Line ends that go before the next text. */
+  /** Line breaks to write before the next text. */
   #breaks = 0
-  #blank = false
-  /** What goes before the text of an item or a cell. */
+  /** Whether to write a space before the next text. */
+  #space = false
+  /** The list bullet or cell separator to write before the next text. */
   #marker = ''
-  /** How many elements that are not read it is in, and so on. */
-  #unread = 0
+  /** Depth of open elements, by kind. */
+  #skipped = 0
   #tables = 0
-  #cells = 0
   #preformatted = 0
+  /** Cells so far of the current row. */
+  #cells = 0
   #tableStart = 0
   #heading: { level: number; start: number; title: string } | null = null
   #title: string | null = null
-  /** Of each open element, whether it began what is not read. */
+  /** For each open element, whether its content is skipped because of it. */
   #open: boolean[] = []
 
-  constructor(limit: number, contentOnly: boolean) {
-    this.#writer = new Writer(limit)
-    this.#contentOnly = contentOnly
+  constructor(limit: number, { skipNavigation }: { skipNavigation: boolean }) {
+    this.#builder = new TextBuilder(limit)
+    this.#skipNavigation = skipNavigation
   }
 
-  read(html: string): Structure {
-    const named = !/<h1[\s>]/i.test(html)
+  extract(html: string): ParsedDocument {
+    const useTitle = !/<h1[\s>]/i.test(html)
     const parser = new Parser(
       {
-        onopentag: (name, attributes) => this.#enter(name, attributes, named),
-        onclosetag: (name) => this.#leave(name, named),
-        ontext: (text) => this.#text(text),
+        onopentag: (name, attributes) => this.#openElement(name, attributes, useTitle),
+        onclosetag: (name) => this.#closeElement(name, useTitle),
+        ontext: (text) => this.#addText(text),
       },
       { decodeEntities: true },
     )
     parser.end(html)
-    const text = this.#writer.toString().trimEnd()
+    const text = this.#builder.toString().trimEnd()
     return {
       text,
       headings: this.#headings.filter(({ start }) => start < text.length),
@@ -71,40 +78,39 @@ class Page {
     }
   }
 
-  #isUnread(name: string, attributes: Record<string, string>): boolean {
-    if (unread.has(name)) return true
+  #isSkipped(name: string, attributes: Record<string, string>): boolean {
+    if (skippedElements.has(name)) return true
     if ('hidden' in attributes || /display\s*:\s*none/i.test(attributes['style']?.slice(0, 500) ?? ''))
       return true
     return (
-      this.#contentOnly &&
-      (around.has(name) || /^(?:navigation|banner|contentinfo|search)$/.test(attributes['role'] ?? ''))
+      this.#skipNavigation && (navigationElements.has(name) || navigationRole.test(attributes['role'] ?? ''))
     )
   }
 
-  #enter(name: string, attributes: Record<string, string>, named: boolean): void {
-    if (name === 'title' && named && this.#title === null && this.#writer.length === 0) this.#title = ''
-    const starts = this.#isUnread(name, attributes)
-    if (this.#open.push(starts) > deepest) throw new ReadingError('damaged')
-    if (starts) this.#unread++
-    if (this.#unread > 0) return
+  #openElement(name: string, attributes: Record<string, string>, useTitle: boolean): void {
+    if (name === 'title' && useTitle && this.#title === null && this.#builder.length === 0) this.#title = ''
+    const isSkipped = this.#isSkipped(name, attributes)
+    if (this.#open.push(isSkipped) > maxDepth) throw new ParsingError('damaged')
+    if (isSkipped) this.#skipped++
+    if (this.#skipped > 0) return
     if (name === 'table' && this.#tables++ === 0) {
       this.#break(2)
-      this.#tableStart = this.#writer.length
+      this.#tableStart = this.#builder.length
     }
     if (name === 'pre') this.#preformatted++
     this.#separate(name)
-    if (/^h[1-6]$/.test(name)) this.#heading = { level: Number(name[1]), start: -1, title: '' }
+    if (headingElement.test(name)) this.#heading = { level: Number(name[1]), start: -1, title: '' }
     if (name === 'li' && this.#tables === 0) this.#marker = '- '
-    if (cells.has(name) && this.#cells++ > 0) this.#marker += ' | '
+    if (cellElements.has(name) && this.#cells++ > 0) this.#marker += ' | '
   }
 
-  #leave(name: string, named: boolean): void {
-    const started = this.#open.pop() === true
-    if (name === 'title' && named && this.#title !== null && this.#writer.length === 0)
-      this.#nameIt(this.#title)
-    if (started) this.#unread--
-    if (started || this.#unread > 0) return
-    if (/^h[1-6]$/.test(name)) this.#endHeading()
+  #closeElement(name: string, useTitle: boolean): void {
+    const wasSkipped = this.#open.pop() === true
+    if (name === 'title' && useTitle && this.#title !== null && this.#builder.length === 0)
+      this.#addTitle(this.#title)
+    if (wasSkipped) this.#skipped--
+    if (wasSkipped || this.#skipped > 0) return
+    if (headingElement.test(name)) this.#endHeading()
     if (name === 'li' || name === 'tr') this.#marker = ''
     this.#separate(name)
     if (name === 'pre' && this.#preformatted > 0) this.#preformatted--
@@ -114,70 +120,70 @@ class Page {
 
   #endTable(): void {
     this.#cells = 0
-    const end = this.#writer.length
+    const end = this.#builder.length
     if (end > this.#tableStart) this.#rows.push({ start: this.#tableStart, end })
     this.#break(2)
   }
 
   #separate(name: string): void {
-    // Within a cell, only rows are apart.
-    if (this.#cells > 0 && name !== 'tr') this.#blank ||= blocks.has(name) || lines.has(name)
-    else if (blocks.has(name)) this.#break(this.#tables > 0 ? 1 : 2)
-    else if (lines.has(name)) this.#break(1)
+    // A row stays on one line, so blocks inside a cell are separated by spaces.
+    if (this.#cells > 0 && name !== 'tr') this.#space ||= blockElements.has(name) || lineElements.has(name)
+    else if (blockElements.has(name)) this.#break(this.#tables > 0 ? 1 : 2)
+    else if (lineElements.has(name)) this.#break(1)
   }
 
   #break(breaks: number): void {
     if (this.#marker !== '') return
-    if (this.#preformatted > 0 && breaks === 1) this.#writer.add('\n')
+    if (this.#preformatted > 0 && breaks === 1) this.#builder.add('\n')
     else this.#breaks = Math.max(this.#breaks, breaks)
   }
 
-  #text(text: string): void {
+  #addText(text: string): void {
     if (
       this.#title !== null &&
-      this.#unread > 0 &&
-      this.#writer.length === 0 &&
-      this.#title.length < longestTitleSource
+      this.#skipped > 0 &&
+      this.#builder.length === 0 &&
+      this.#title.length < maxTitleSource
     )
-      this.#title += text.slice(0, longestTitleSource)
-    if (this.#unread > 0) return
+      this.#title += text.slice(0, maxTitleSource)
+    if (this.#skipped > 0) return
     if (this.#preformatted > 0 && this.#tables === 0) return this.#write(text)
     const words = text.replace(/\s+/g, ' ')
-    if (words.startsWith(' ')) this.#blank = true
+    if (words.startsWith(' ')) this.#space = true
     const trimmed = words.trim()
     if (trimmed !== '') this.#write(trimmed)
-    if (trimmed !== '' && words.endsWith(' ')) this.#blank = true
+    if (trimmed !== '' && words.endsWith(' ')) this.#space = true
   }
 
   #write(text: string): void {
-    const started = this.#writer.length > 0
-    if (started && this.#breaks > 0) this.#writer.add('\n'.repeat(this.#breaks))
-    else if (started && this.#blank && this.#marker === '') this.#writer.add(' ')
+    const hasText = this.#builder.length > 0
+    if (hasText && this.#breaks > 0) this.#builder.add('\n'.repeat(this.#breaks))
+    else if (hasText && this.#space && this.#marker === '') this.#builder.add(' ')
     if (this.#heading !== null) {
-      if (this.#heading.start === -1) this.#heading.start = this.#writer.length
-      if (this.#heading.title.length < longestTitleSource)
-        this.#heading.title += (this.#blank ? ' ' : '') + text.slice(0, longestTitleSource)
+      if (this.#heading.start === -1) this.#heading.start = this.#builder.length
+      if (this.#heading.title.length < maxTitleSource)
+        this.#heading.title += (this.#space ? ' ' : '') + text.slice(0, maxTitleSource)
     }
-    this.#writer.add(this.#marker + text)
+    this.#builder.add(this.#marker + text)
     this.#marker = ''
     this.#breaks = 0
-    this.#blank = false
+    this.#space = false
   }
 
   #endHeading(): void {
     if (this.#heading === null) return
     const { start, level, title } = this.#heading
-    if (start !== -1) this.#headings.push({ start, level, title: titleOf(title) })
+    if (start !== -1) this.#headings.push({ start, level, title: toTitle(title) })
     this.#heading = null
   }
 
-  /** A page with no first heading has its title for one. */
-  #nameIt(source: string): void {
+  /** The `<title>` of a page without an `<h1>` becomes its first heading. */
+  #addTitle(source: string): void {
     this.#title = null
-    const title = titleOf(source)
+    const title = toTitle(source)
     if (title === '') return
-    this.#headings.push({ start: this.#writer.length, level: 1, title })
-    this.#writer.add(title)
+    this.#headings.push({ start: this.#builder.length, level: 1, title })
+    this.#builder.add(title)
     this.#breaks = 2
   }
 }

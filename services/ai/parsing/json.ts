@@ -1,96 +1,97 @@
-// JSON as lines that each say where in the whole they are: `plans › 2: name: Team; price: 20`. So a passage is found by the
-// names above it, and a small record stays together; what an object has in it beside plain values is on lines of its own.
-import { ReadingError } from './errors.ts'
-import { Writer, type Structure } from './parsed-document.ts'
+// Parses JSON into lines that start with their path: `plans › 2: name: Team; price: 20`. A search then
+// finds a value by the names above it. A small record stays on one line; nested objects get their own lines.
+import { ParsingError } from './errors.ts'
+import { TextBuilder, type ParsedDocument } from './parsed-document.ts'
 
-/** A record or list of plain values that is no longer is one line. */
-const longestRecord = 1000
-/** Of a path, that many last names are told. */
-const pathLength = 8
-const longestName = 200
+/** UTF-16 code units of a record, or of a list of plain values, that is written on one line. */
+const maxRecord = 1000
+/** Names of a path that are written; longer paths lose their first names. */
+const maxPathNames = 8
+const maxName = 200
 
 interface Path {
   name: string
   depth: number
-  above: Path | null
+  parent: Path | null
 }
 type Plain = string | number | boolean | null
 
-/** At most `limit` UTF-16 code units of text. Throws `damaged` for what is no JSON. */
-export function readJson(json: string, limit: number): Structure {
-  const writer = new Writer(limit)
-  const waiting: { value: unknown; path: Path | null }[] = [{ value: parse(json), path: null }]
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+/** `limit`: UTF-16 code units of the text. Throws `damaged` for invalid JSON. */
+export function parseJson(json: string, limit: number): ParsedDocument {
+  const builder = new TextBuilder(limit)
+  const stack: { value: unknown; path: Path | null }[] = [{ value: parseValue(json), path: null }]
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     const { value, path } = next
-    const line = recordOf(value)
+    const line = toLine(value)
     if (line !== null) {
-      if (line !== '') write(writer, path, line)
+      if (line !== '') addLine(builder, path, line)
       continue
     }
-    for (const { name, inner } of partsOf(value as object).reverse()) {
-      waiting.push({
-        value: inner,
-        path:
-          name === null
-            ? path
-            : {
-                name: oneLine(name).slice(0, longestName).toWellFormed(),
-                depth: (path?.depth ?? 0) + 1,
-                above: path,
-              },
-      })
-    }
+    for (const { name, inner } of partsOf(value as object).reverse())
+      stack.push({ value: inner, path: name === null ? path : childPath(path, name) })
   }
-  const text = writer.toString()
+  const text = builder.toString()
   return { text, headings: [], rows: [{ start: 0, end: text.length }], records: true, pages: null }
 }
 
+function childPath(parent: Path | null, name: string): Path {
+  return {
+    name: toOneLine(name).slice(0, maxName).toWellFormed(),
+    depth: (parent?.depth ?? 0) + 1,
+    parent,
+  }
+}
+
 interface Part {
-  /** None for what is the object's own. */ name: string | null
+  /** Null for the plain fields of the object itself. */
+  name: string | null
   inner: unknown
 }
 
-/** The items of a list; of an object its values, the plain ones as one record, where the first of them is, unless that is too long. */
+/**
+ * The items of a list, or the fields of an object. An object's plain fields form one record, at the position
+ * of the first of them, unless that record is too long.
+ */
 function partsOf(value: object): Part[] {
   if (Array.isArray(value)) return value.map((inner, index) => ({ name: String(index + 1), inner }))
   const entries = Object.entries(value)
-  const isField = ([, inner]: [string, unknown]): boolean =>
-    isPlain(inner) || (Array.isArray(inner) && listOf(inner) !== null)
-  const own = Object.fromEntries(entries.filter(isField))
-  const first = recordOf(own) === null ? undefined : entries.find(isField)
+  const isPlainField = ([, inner]: [string, unknown]): boolean =>
+    isPlain(inner) || (Array.isArray(inner) && listToLine(inner) !== null)
+  const plainFields = Object.fromEntries(entries.filter(isPlainField))
+  const first = toLine(plainFields) === null ? undefined : entries.find(isPlainField)
   return entries.flatMap((entry): Part[] => {
-    if (entry === first) return [{ name: null, inner: own }]
-    return first !== undefined && isField(entry) ? [] : [{ name: entry[0], inner: entry[1] }]
+    if (entry === first) return [{ name: null, inner: plainFields }]
+    return first !== undefined && isPlainField(entry) ? [] : [{ name: entry[0], inner: entry[1] }]
   })
 }
 
-function write(writer: Writer, path: Path | null, line: string): void {
+function addLine(builder: TextBuilder, path: Path | null, line: string): void {
   const names: string[] = []
-  for (let at = path; at !== null && names.length < pathLength; at = at.above) names.unshift(at.name)
-  if (path !== null && path.depth > pathLength) names.unshift('…')
-  writer.add(`${writer.length > 0 ? '\n' : ''}${names.join(' › ')}${names.length > 0 ? ': ' : ''}${line}`)
+  for (let at = path; at !== null && names.length < maxPathNames; at = at.parent) names.unshift(at.name)
+  if (path !== null && path.depth > maxPathNames) names.unshift('…')
+  builder.add(`${builder.length > 0 ? '\n' : ''}${names.join(' › ')}${names.length > 0 ? ': ' : ''}${line}`)
 }
 
-/** The value on one line, if it is plain, or a short record or list of plain ones. */
-function recordOf(value: unknown): string | null {
-  if (isPlain(value)) return plain(value)
-  const record = Array.isArray(value) ? listOf(value) : fieldsOf(value as Record<string, unknown>)
-  return record !== null && record.length <= longestRecord ? record : null
+/** The value on one line, or null unless it is plain or a short record or list of plain values. */
+function toLine(value: unknown): string | null {
+  if (isPlain(value)) return plainToLine(value)
+  const line = Array.isArray(value) ? listToLine(value) : recordToLine(value as Record<string, unknown>)
+  return line !== null && line.length <= maxRecord ? line : null
 }
 
-function listOf(values: unknown[]): string | null {
-  if (values.length > longestRecord || !values.every(isPlain)) return null
-  return values.map(plain).join(', ')
+function listToLine(values: unknown[]): string | null {
+  if (values.length > maxRecord || !values.every(isPlain)) return null
+  return values.map(plainToLine).join(', ')
 }
 
-function fieldsOf(record: Record<string, unknown>): string | null {
+function recordToLine(record: Record<string, unknown>): string | null {
   const fields = Object.entries(record)
-  if (fields.length > longestRecord) return null
+  if (fields.length > maxRecord) return null
   const parts: string[] = []
   for (const [key, value] of fields) {
-    const text = isPlain(value) ? plain(value) : Array.isArray(value) ? listOf(value) : null
+    const text = isPlain(value) ? plainToLine(value) : Array.isArray(value) ? listToLine(value) : null
     if (text === null) return null
-    if (text !== '') parts.push(`${oneLine(key)}: ${text}`)
+    if (text !== '') parts.push(`${toOneLine(key)}: ${text}`)
   }
   return parts.join('; ')
 }
@@ -99,27 +100,27 @@ function isPlain(value: unknown): value is Plain {
   return typeof value !== 'object' || value === null
 }
 
-function plain(value: Plain): string {
-  return typeof value === 'string' ? oneLine(value) : String(value)
+function plainToLine(value: Plain): string {
+  return typeof value === 'string' ? toOneLine(value) : String(value)
 }
 
-function oneLine(text: string): string {
+function toOneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }
 
-function parse(json: string): unknown {
+function parseValue(json: string): unknown {
   try {
-    return JSON.parse(keepNumbers(json))
+    return JSON.parse(quoteInexactNumbers(json))
   } catch (error) {
-    throw error instanceof SyntaxError ? new ReadingError('damaged') : error
+    throw error instanceof SyntaxError ? new ParsingError('damaged') : error
   }
 }
 
 const numbers = /-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g
 
-/** Numbers that reading would change, such as 1.50 and those of many digits, become strings, so that they stay as they are written. */
-function keepNumbers(json: string): string {
-  const kept: string[] = []
+/** Turns numbers that JSON.parse would change, such as 1.50 or a 20-digit id, into strings. */
+function quoteInexactNumbers(json: string): string {
+  const parts: string[] = []
   let from = 0
   for (const { start, end } of outsideStrings(json)) {
     const between = json.slice(start, end)
@@ -129,10 +130,10 @@ function keepNumbers(json: string): string {
         : `"${written}"`,
     )
     if (quoted === between) continue
-    kept.push(json.slice(from, start), quoted)
+    parts.push(json.slice(from, start), quoted)
     from = end
   }
-  return kept.join('') + json.slice(from)
+  return parts.join('') + json.slice(from)
 }
 
 function* outsideStrings(json: string): Generator<{ start: number; end: number }> {
@@ -149,7 +150,7 @@ function* outsideStrings(json: string): Generator<{ start: number; end: number }
 }
 
 function isEscaped(json: string, at: number): boolean {
-  let slashes = 0
-  while (json[at - 1 - slashes] === '\\') slashes++
-  return slashes % 2 === 1
+  let backslashes = 0
+  while (json[at - 1 - backslashes] === '\\') backslashes++
+  return backslashes % 2 === 1
 }

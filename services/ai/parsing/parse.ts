@@ -1,76 +1,79 @@
-// Reading a document: its text, and the chunks of it that are searched. All of it happens in a process of its own, since
-// parsers meet what strangers made.
+// Parses a document into its text and the chunks that searches return. Parsing runs in a separate sandboxed
+// process, because documents come from untrusted users.
 import { open } from 'node:fs/promises'
 import { extname } from 'node:path'
-import type { ChunkRange, Chunking } from './chunker.ts'
-import { ReadingError } from './errors.ts'
-import { decodeFrame, longestFrame } from './wire-format.ts'
-import { runReader } from './sandbox-process.ts'
+import type { ChunkingOptions, ChunkRange } from './chunker.ts'
+import { ParsingError } from './errors.ts'
+import { decodeAnswer, maxAnswerBytes } from './wire-format.ts'
+import { runParser } from './sandbox-process.ts'
 
-export { ReadingError, type ReadingErrorCode } from './errors.ts'
+export { ParsingError, type ParsingErrorCode } from './errors.ts'
 
-/** Offsets are UTF-16 code units into the text of the document, of which `text` is the slice. */
+/** Offsets are UTF-16 code units into the text of the document; `text` is that slice. */
 export interface NewChunk extends ChunkRange {
   text: string
 }
 
-export interface Reading {
+export interface ParseResult {
   text: string
-  /** Where each page begins in the text; null for a document without pages. */
+  /** Where each page starts in the text; null for a document without pages. */
   pages: number[] | null
   chunks: NewChunk[]
-  /** Of o200k. */
+  /** Number of o200k tokens of the text. */
   tokens: number
   /** A text search configuration of PostgreSQL, such as `english`. */
   language: string
 }
 
-export interface ReadingCaps {
-  /** From the start of the process to its end. */
+export interface ParsingLimits {
+  /** Wall-clock time of the parser process. */
   seconds: number
-  /** Resident memory of the process. */
+  /** Resident memory of the parser process. */
   memoryBytes: number
-  /** Of the text, as UTF-8. */
+  /** UTF-8 bytes of the parsed text. */
   outputBytes: number
-  /** Of the document. */
+  /** Bytes of the document. */
   inputBytes: number
 }
 
-export const defaultCaps: Readonly<ReadingCaps> = {
+export const defaultLimits: Readonly<ParsingLimits> = {
   seconds: 60,
   memoryBytes: 512 * 2 ** 20,
   outputBytes: 20 * 2 ** 20,
   inputBytes: 100 * 2 ** 20,
 }
 
-export interface Source {
-  /** Of a local file with the bytes. */
+export interface DocumentSource {
+  /** Path of a local file with the bytes. */
   path: string
-  /** As found from the bytes; between kinds of text also what was declared. */
+  /** The detected content type; the declared one may distinguish between text formats. */
   contentType: string
-  /** What kind of text it is, may be told by this only. */
+  /** The file name, whose extension may distinguish between text formats. */
   name: string
 }
 
-/** Throws ReadingError for a document that cannot be read, and the signal's reason. The process is gone by then. */
-export async function readDocument(
-  source: Source,
-  chunking: Chunking,
-  { caps, signal }: { caps?: Partial<ReadingCaps>; signal?: AbortSignal } = {},
-): Promise<Reading> {
-  const { seconds, memoryBytes, outputBytes, inputBytes } = { ...defaultCaps, ...caps }
+/**
+ * Throws ParsingError for a document that cannot be parsed, and the signal's reason after an abort. The
+ * parser process has ended when this returns or throws.
+ */
+export async function parseDocument(
+  source: DocumentSource,
+  chunking: ChunkingOptions,
+  { limits, signal }: { limits?: Partial<ParsingLimits>; signal?: AbortSignal } = {},
+): Promise<ParseResult> {
+  const { seconds, memoryBytes, outputBytes, inputBytes } = { ...defaultLimits, ...limits }
   const file = await open(source.path)
   try {
     const { size } = await file.stat()
-    if (size === 0) throw new ReadingError('empty')
-    if (size > inputBytes) throw new ReadingError('too_large')
-    const frame = await runReader(
+    if (size === 0) throw new ParsingError('empty')
+    if (size > inputBytes) throw new ParsingError('too_large')
+    const answer = await runParser(
       file.fd,
-      argumentsOf(source, chunking, outputBytes),
-      { seconds, memoryBytes, frameBytes: longestFrame(outputBytes) },
+      parserArguments(source, chunking, outputBytes),
+      { seconds, memoryBytes, answerBytes: maxAnswerBytes(outputBytes) },
       signal,
     )
-    const { text, chunks, ...facts } = decodeFrame(frame, outputBytes)
+    const { text, chunks, ...facts } = decodeAnswer(answer, outputBytes)
     return {
       text,
       ...facts,
@@ -81,10 +84,12 @@ export async function readDocument(
   }
 }
 
-/** Nothing that was not reduced to plain characters goes into the command line. */
-function argumentsOf(
-  { contentType, name }: Source,
-  { maxTokens, overlapTokens }: Chunking,
+/**
+ * The command line of the parser. Content type and extension come from users, so only plain characters pass.
+ */
+function parserArguments(
+  { contentType, name }: DocumentSource,
+  { maxTokens, overlapTokens }: ChunkingOptions,
   outputBytes: number,
 ): string[] {
   const type = contentType.split(';')[0].trim().toLowerCase()

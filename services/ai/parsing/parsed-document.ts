@@ -1,6 +1,6 @@
-// What the reader of each kind of document makes of it: one text, and where in it things are.
-import { clean } from './charset.ts'
-import { ReadingError } from './errors.ts'
+// The result of parsing a document of any type: one text, and the positions of its headings, rows and pages.
+import { cleanText } from './charset.ts'
+import { ParsingError } from './errors.ts'
 
 /** Offsets are UTF-16 code units. */
 export interface Range {
@@ -15,34 +15,37 @@ export interface Heading {
   title: string
 }
 
-export interface Structure {
+export interface ParsedDocument {
   text: string
   headings: Heading[]
-  /** Where every line stands for itself: tables, records, code. In order, apart from one another. */
+  /** Ranges whose lines each stand for themselves: tables, records, code. In order and without overlaps. */
   rows: Range[]
-  /** Whether rows are divided only where one alone is longer than a chunk, since each is a record; elsewhere long ones are by their sentences. */
+  /**
+   * Whether each row is a record. A record is split only if it exceeds a chunk; another long row is split at
+   * sentences.
+   */
   records?: boolean
-  /** Where each page begins. */
+  /** Where each page starts; null for a document without pages. */
   pages: number[] | null
 }
 
-const longestTitle = 200
+const maxTitle = 200
 
-/** A title on one line, shortened. */
-export function titleOf(text: string): string {
-  const title = clean(text.slice(0, 2 * longestTitle))
+/** A title on one line, shortened to 200 UTF-16 code units. */
+export function toTitle(text: string): string {
+  const title = cleanText(text.slice(0, 2 * maxTitle))
     .replace(/\s+/g, ' ')
     .trim()
-  return title.length <= longestTitle
-    ? title
-    : `${title
-        .slice(0, longestTitle - 1)
-        .toWellFormed()
-        .replace(/\ufffd$/, '')}…`
+  if (title.length <= maxTitle) return title
+  const shortened = title
+    .slice(0, maxTitle - 1)
+    .toWellFormed()
+    .replace(/\ufffd$/, '')
+  return `${shortened}…`
 }
 
-/** Text that grows, up to a limit: beyond, `too_large`. */
-export class Writer {
+/** Builds a text of at most `limit` UTF-16 code units; a longer one throws `too_large`. */
+export class TextBuilder {
   length = 0
   #limit: number
   #parts: string[] = []
@@ -51,15 +54,14 @@ export class Writer {
     this.#limit = limit
   }
 
-  /** What no text has does not get in, however it was written. */
+  /** Appends the source without control characters. */
   add(source: string): void {
-    const text = clean(source)
+    const text = cleanText(source)
     this.length += text.length
-    if (this.length > this.#limit) throw new ReadingError('too_large')
+    if (this.length > this.#limit) throw new ParsingError('too_large')
     this.#parts.push(text)
   }
 
-  /** All of it. */
   toString(): string {
     if (this.#parts.length > 1) this.#parts = [this.#parts.join('')]
     return this.#parts[0] ?? ''

@@ -1,48 +1,55 @@
-// Bytes of a document become its text, chunks and language. A parser is loaded only for the kind that needs it.
-import type { Chunking } from './chunker.ts'
-import { decode, declaredIn } from './charset.ts'
-import { ReadingError } from './errors.ts'
-import type { ReadText } from './wire-format.ts'
-import { kindOf, type Hints, type Kind } from './detect-type.ts'
-import type { Structure } from './parsed-document.ts'
+// Parses the bytes of a document into text, chunks and language, with the parser for its type. Each parser is
+// loaded only when it is needed.
+import type { ChunkingOptions } from './chunker.ts'
+import { decode, declaredCharset } from './charset.ts'
+import { ParsingError } from './errors.ts'
+import type { ChunkedText } from './wire-format.ts'
+import { detectType, type DocumentType, type TypeHints } from './detect-type.ts'
+import type { ParsedDocument } from './parsed-document.ts'
 
-export interface Extraction extends Hints {
-  /** The most that the text may have as UTF-8. */
+export interface ParserOptions extends TypeHints {
+  /** Maximum UTF-8 bytes of the text. */
   outputBytes: number
-  chunking: Chunking
+  chunking: ChunkingOptions
 }
 
-/** Throws ReadingError. */
-export async function extract(
+/** A character that is visible: not whitespace, a control, or a filler. */
+const visibleCharacter = /[^\s\p{C}\p{Z}\u115f\u1160\u2800\u3164\uffa0\ufffd]/u
+
+/** Throws ParsingError. */
+export async function parseBytes(
   bytes: Buffer,
-  { outputBytes, chunking, ...hints }: Extraction,
-): Promise<ReadText> {
-  if (bytes.length === 0) throw new ReadingError('empty')
-  const structure = await readers[kindOf(bytes, hints)](bytes, outputBytes)
-  const { text, pages } = structure
-  if (Buffer.byteLength(text) > outputBytes) throw new ReadingError('too_large')
-  if (!/[^\s\p{C}\p{Z}\u115f\u1160\u2800\u3164\uffa0\ufffd]/u.test(text)) throw new ReadingError('empty')
-  const [{ chunksOf }, { languageOf }] = await Promise.all([
+  { outputBytes, chunking, ...hints }: ParserOptions,
+): Promise<ChunkedText> {
+  if (bytes.length === 0) throw new ParsingError('empty')
+  const document = await parsers[detectType(bytes, hints)](bytes, outputBytes)
+  const { text, pages } = document
+  if (Buffer.byteLength(text) > outputBytes) throw new ParsingError('too_large')
+  if (!visibleCharacter.test(text)) throw new ParsingError('empty')
+  const [{ chunkDocument }, { detectLanguage }] = await Promise.all([
     import('./chunker.ts'),
     import('./detect-language.ts'),
   ])
-  return { text, pages, language: languageOf(text), ...chunksOf(structure, chunking) }
+  return { text, pages, language: detectLanguage(text), ...chunkDocument(document, chunking) }
 }
 
-type Reader = (bytes: Buffer, limit: number) => Structure | Promise<Structure>
+type Parser = (bytes: Buffer, limit: number) => ParsedDocument | Promise<ParsedDocument>
 
-const readers: Record<Kind, Reader> = {
-  text: (bytes, limit) => ({ text: source(bytes, limit), headings: [], rows: [], pages: null }),
-  markdown: async (bytes, limit) => (await import('./markdown.ts')).readMarkdown(source(bytes, limit)),
-  html: async (bytes, limit) => (await import('./html.ts')).readHtml(decode(bytes, declaredIn(bytes)), limit),
-  csv: async (bytes, limit) => (await import('./csv.ts')).readCsv(decode(bytes), limit),
-  json: async (bytes, limit) => (await import('./json.ts')).readJson(decode(bytes), limit),
-  pdf: async (bytes, limit) => (await import('./pdf.ts')).readPdf(new Uint8Array(bytes), limit),
-  zip: async (bytes, limit) => (await import('./docx.ts')).readDocx(bytes, limit),
+const parsers: Record<DocumentType, Parser> = {
+  text: (bytes, limit) => ({ text: decodeWithin(bytes, limit), headings: [], rows: [], pages: null }),
+  markdown: async (bytes, limit) => (await import('./markdown.ts')).parseMarkdown(decodeWithin(bytes, limit)),
+  html: async (bytes, limit) =>
+    (await import('./html.ts')).parseHtml(decode(bytes, declaredCharset(bytes)), limit),
+  csv: async (bytes, limit) => (await import('./csv.ts')).parseCsv(decode(bytes), limit),
+  json: async (bytes, limit) => (await import('./json.ts')).parseJson(decode(bytes), limit),
+  pdf: async (bytes, limit) => (await import('./pdf.ts')).parsePdf(new Uint8Array(bytes), limit),
+  zip: async (bytes, limit) => (await import('./docx.ts')).parseDocx(bytes, limit),
 }
 
-/** The text as it is; not even decoded where it cannot but be too long, twice the bytes being the most that an encoding saves. */
-function source(bytes: Buffer, limit: number): string {
-  if (bytes.length > 2 * limit) throw new ReadingError('too_large')
+/**
+ * Rejects bytes that must exceed the limit before decoding: no charset needs more than twice the UTF-8 bytes.
+ */
+function decodeWithin(bytes: Buffer, limit: number): string {
+  if (bytes.length > 2 * limit) throw new ParsingError('too_large')
   return decode(bytes)
 }

@@ -1,28 +1,32 @@
-// The text of a PDF, page by page: its lines as they are set, larger lines as headings. Nothing in it is run.
+// Extracts the text of a PDF, page by page and line by line. Lines in larger type become headings. No script
+// or action in the PDF is run.
 import { getDocument, PasswordException } from 'unpdf/pdfjs'
-import { clean } from './charset.ts'
-import { ReadingError } from './errors.ts'
-import { titleOf, Writer, type Heading, type Structure } from './parsed-document.ts'
+import { cleanText } from './charset.ts'
+import { ParsingError } from './errors.ts'
+import { toTitle, TextBuilder, type Heading, type ParsedDocument } from './parsed-document.ts'
 
 interface Line {
   text: string
-  /** Of its letters, in points. */
+  /** Font size, in points. */
   size: number
-  /** Height on the page, upwards. */
+  /** Distance from the bottom of the page, in points. */
   y: number
-  /** Whether it is apart from the line before it. */
-  apart: boolean
+  /** Whether a new paragraph starts with this line. */
+  startsParagraph: boolean
 }
 
-const mostPages = 10_000
-/** A heading is so much larger than most of the text, and no longer than this. */
-const headingSize = 1.15
-const longestHeading = 150
-/** So many pages in a row that cannot be read are the end of what can. */
-const mostBroken = 50
+const maxPages = 10_000
+/** A heading's font size, as a multiple of the body's, and its maximum length. */
+const headingScale = 1.15
+const maxHeading = 150
+/** Unreadable pages in a row after which the remaining pages are skipped. */
+const maxBrokenPages = 50
 
-/** At most `limit` UTF-16 code units of text. Throws `encrypted`, `damaged` and `too_large`. A page that is damaged is empty, if others are not. */
-export async function readPdf(bytes: Uint8Array, limit: number): Promise<Structure> {
+/**
+ * `limit`: UTF-16 code units of the text. Throws `encrypted`, `too_large`, and `damaged` if no page is
+ * readable; an unreadable page among readable ones is empty.
+ */
+export async function parsePdf(bytes: Uint8Array, limit: number): Promise<ParsedDocument> {
   const task = getDocument({
     data: bytes,
     verbosity: 0,
@@ -38,63 +42,69 @@ export async function readPdf(bytes: Uint8Array, limit: number): Promise<Structu
     disableStream: true,
   })
   const document = await task.promise.catch((error: unknown) => {
-    throw refusal(error)
+    throw toParsingError(error)
   })
-  if (document.numPages > mostPages) throw new ReadingError('too_large')
+  if (document.numPages > maxPages) throw new ParsingError('too_large')
   const pages: Line[][] = []
   let length = 0
-  let read = 0
-  for (let number = 1, broken = 0; number <= document.numPages && broken < mostBroken; number++) {
-    const lines = await linesOf(document, number)
+  let readable = 0
+  for (let number = 1, broken = 0; number <= document.numPages && broken < maxBrokenPages; number++) {
+    const lines = await readLines(document, number)
     broken = lines === null ? broken + 1 : 0
-    if (lines !== null) read++
+    if (lines !== null) readable++
     pages.push(lines ?? [])
     length += (lines ?? []).reduce((sum, { text }) => sum + text.length, 0)
-    if (length > limit) throw new ReadingError('too_large')
+    if (length > limit) throw new ParsingError('too_large')
   }
-  if (read === 0) throw new ReadingError('damaged')
-  return structureOf(pages, limit)
+  if (readable === 0) throw new ParsingError('damaged')
+  return toDocument(pages, limit)
 }
 
-function refusal(error: unknown): unknown {
-  if (error instanceof PasswordException) return new ReadingError('encrypted')
+function toParsingError(error: unknown): unknown {
+  if (error instanceof PasswordException) return new ParsingError('encrypted')
   return error instanceof Error &&
     /^(?:InvalidPDF|Format|Unknown|Response|MissingData|XRef|Parser)/.test(error.name)
-    ? new ReadingError('damaged')
+    ? new ParsingError('damaged')
     : error
 }
 
 type Document = Awaited<ReturnType<typeof getDocument>['promise']>
 
-async function linesOf(document: Document, number: number): Promise<Line[] | null> {
+/** The lines of a page, or null if the page is unreadable. */
+async function readLines(document: Document, number: number): Promise<Line[] | null> {
   try {
     const page = await document.getPage(number)
     const { items } = await page.getTextContent({ includeMarkedContent: false })
     page.cleanup()
-    return collect(items as Item[])
+    return toLines(items as TextItem[])
   } catch (error) {
     if (error instanceof RangeError) throw error
     return null
   }
 }
 
-interface Item {
+interface TextItem {
   str: string
   transform: number[]
   height: number
   hasEOL: boolean
 }
 
-function collect(items: Item[]): Line[] {
+function toLines(items: TextItem[]): Line[] {
   const lines: Line[] = []
   let parts: string[] = []
   let size = 0
   let y = 0
-  const end = (): void => {
-    const text = normalise(parts.join(''))
-    const before = lines.at(-1)
+  const endLine = (): void => {
+    const text = normalize(parts.join(''))
+    const previous = lines.at(-1)
     if (text !== '')
-      lines.push({ text, size, y, apart: before !== undefined && isApart(before, { size, y }) })
+      lines.push({
+        text,
+        size,
+        y,
+        startsParagraph: previous !== undefined && isParagraphBreak(previous, { size, y }),
+      })
     parts = []
     size = 0
   }
@@ -104,19 +114,22 @@ function collect(items: Item[]): Line[] {
       size = Math.max(size, Math.round(2 * (height || Math.hypot(transform[2], transform[3]))) / 2)
     }
     parts.push(str)
-    if (hasEOL) end()
+    if (hasEOL) endLine()
   }
-  end()
+  endLine()
   return lines
 }
 
-/** A paragraph ends where the gap is wider than between lines, or a column or a size of letters does. */
-function isApart(before: { size: number; y: number }, { size, y }: { size: number; y: number }): boolean {
-  const gap = before.y - y
+/** A paragraph ends at a wide gap, at the end of a column, or where the font size changes. */
+function isParagraphBreak(
+  previous: { size: number; y: number },
+  { size, y }: { size: number; y: number },
+): boolean {
+  const gap = previous.y - y
   return (
-    gap < -before.size ||
-    gap > 1.7 * Math.max(before.size, size) ||
-    Math.abs(size - before.size) > 0.1 * before.size
+    gap < -previous.size ||
+    gap > 1.7 * Math.max(previous.size, size) ||
+    Math.abs(size - previous.size) > 0.1 * previous.size
   )
 }
 
@@ -130,69 +143,99 @@ const ligatures: Record<string, string> = {
   '\ufb06': 'st',
 }
 
-function normalise(text: string): string {
-  return clean(text.replace(/[\ufb00-\ufb06]/g, (ligature) => ligatures[ligature]))
+function normalize(text: string): string {
+  return cleanText(text.replace(/[\ufb00-\ufb06]/g, (ligature) => ligatures[ligature]))
     .normalize('NFC')
     .replace(/\s+/g, ' ')
     .trim()
 }
 
-function structureOf(source: Line[][], limit: number): Structure {
-  const hyphenated = new Set<string>()
-  for (const line of source.flat())
-    for (const [word] of line.text.matchAll(/\p{L}{1,40}-\p{Ll}{1,40}/gu)) hyphenated.add(word.toLowerCase())
-  const writer = new Writer(limit)
-  const headings: Heading[] = []
-  const pages: number[] = []
-  const levels = levelsOf(source.flat())
-  for (const lines of source) {
-    if (writer.length > 0) writer.add('\n\n')
-    pages.push(writer.length)
-    joinWords(lines, hyphenated)
-    let before: Line | null = null
-    for (const line of lines.filter(({ text }) => text !== '')) {
-      if (before !== null) writer.add(line.apart ? '\n\n' : '\n')
-      const level = levels.get(line.size)
-      if (level !== undefined && line.text.length <= longestHeading && /\p{L}/u.test(line.text)) {
-        const last = headings.at(-1)
-        // A heading may take two lines.
-        if (
-          last !== undefined &&
-          before !== null &&
-          !line.apart &&
-          before.size === line.size &&
-          levels.has(before.size)
-        )
-          last.title = titleOf(`${last.title} ${line.text}`)
-        else headings.push({ start: writer.length, level, title: titleOf(line.text) })
-      }
-      writer.add(line.text)
-      before = line
-    }
-  }
-  return { text: writer.toString(), headings, rows: [], pages }
+function toDocument(source: Line[][], limit: number): ParsedDocument {
+  const lines = source.flat()
+  const builder = new DocumentBuilder(headingLevels(lines), hyphenatedWords(lines), limit)
+  for (const page of source) builder.addPage(page)
+  return builder.build()
 }
 
-/** The sizes of letters that are larger than most of the text, the largest first, as levels from 1. */
-function levelsOf(lines: Line[]): Map<number, number> {
-  const letters = new Map<number, number>()
-  for (const { size, text } of lines) letters.set(size, (letters.get(size) ?? 0) + text.length)
-  const [body = 0] = [...letters].sort((a, b) => b[1] - a[1])[0] ?? []
-  const larger = [...letters.keys()].filter((size) => size > body * headingSize).sort((a, b) => b - a)
+class DocumentBuilder {
+  #text: TextBuilder
+  #headings: Heading[] = []
+  #pages: number[] = []
+  #levels: Map<number, number>
+  #hyphenated: Set<string>
+
+  constructor(levels: Map<number, number>, hyphenated: Set<string>, limit: number) {
+    this.#text = new TextBuilder(limit)
+    this.#levels = levels
+    this.#hyphenated = hyphenated
+  }
+
+  addPage(lines: Line[]): void {
+    if (this.#text.length > 0) this.#text.add('\n\n')
+    this.#pages.push(this.#text.length)
+    joinDividedWords(lines, this.#hyphenated)
+    let previous: Line | null = null
+    for (const line of lines.filter(({ text }) => text !== '')) {
+      if (previous !== null) this.#text.add(line.startsParagraph ? '\n\n' : '\n')
+      this.#addHeading(line, previous)
+      this.#text.add(line.text)
+      previous = line
+    }
+  }
+
+  #addHeading(line: Line, previous: Line | null): void {
+    const level = this.#levels.get(line.size)
+    if (level === undefined || line.text.length > maxHeading || !/\p{L}/u.test(line.text)) return
+    const last = this.#headings.at(-1)
+    // The second line of a heading.
+    if (
+      last !== undefined &&
+      previous !== null &&
+      !line.startsParagraph &&
+      previous.size === line.size &&
+      this.#levels.has(previous.size)
+    )
+      last.title = toTitle(`${last.title} ${line.text}`)
+    else this.#headings.push({ start: this.#text.length, level, title: toTitle(line.text) })
+  }
+
+  build(): ParsedDocument {
+    return { text: this.#text.toString(), headings: this.#headings, rows: [], pages: this.#pages }
+  }
+}
+
+/** Heading levels by font size: sizes larger than the body's, the largest being level 1. */
+function headingLevels(lines: Line[]): Map<number, number> {
+  const lengths = new Map<number, number>()
+  for (const { size, text } of lines) lengths.set(size, (lengths.get(size) ?? 0) + text.length)
+  const [bodySize = 0] = [...lengths].sort((a, b) => b[1] - a[1])[0] ?? []
+  const larger = [...lengths.keys()].filter((size) => size > bodySize * headingScale).sort((a, b) => b - a)
   return new Map(larger.map((size, index) => [size, Math.min(6, index + 1)]))
 }
 
-/** A word that is divided at the end of a line is whole again; its hyphen stays if the document has it with one elsewhere. */
-function joinWords(lines: Line[], hyphenated: Set<string>): void {
+/** The words that the document writes with a hyphen within a line. */
+function hyphenatedWords(lines: Line[]): Set<string> {
+  const words = new Set<string>()
+  for (const line of lines)
+    for (const [word] of line.text.matchAll(/\p{L}{1,40}-\p{Ll}{1,40}/gu)) words.add(word.toLowerCase())
+  return words
+}
+
+/**
+ * Joins words that are divided at the end of a line. A word keeps its hyphen if the document also writes it
+ * with a hyphen within a line.
+ */
+function joinDividedWords(lines: Line[], hyphenated: Set<string>): void {
   for (let index = 0; index + 1 < lines.length; index++) {
     const [line, next] = [lines[index], lines[index + 1]]
     const first = /(\p{L}{2,40})[-\u00ad\u2010]$/u.exec(line.text)
     const rest = /^\p{Ll}{2,40}[^\s]{0,5}/u.exec(next.text)
-    if (first === null || rest === null || next.apart) continue
+    if (first === null || rest === null || next.startsParagraph) continue
     const word = /^\p{Ll}+/u.exec(rest[0])![0]
     const hyphen = hyphenated.has(`${first[1]}-${word}`.toLowerCase()) ? '-' : ''
     line.text = line.text.slice(0, -1) + hyphen + rest[0]
     next.text = next.text.slice(rest[0].length).trimStart()
-    if (next.text === '' && lines[index + 2] !== undefined) lines[index + 2].apart ||= next.apart
+    if (next.text === '' && lines[index + 2] !== undefined)
+      lines[index + 2].startsParagraph ||= next.startsParagraph
   }
 }

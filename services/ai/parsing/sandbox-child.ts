@@ -1,11 +1,11 @@
-// The reading process: the document's bytes come as file descriptor 0, the answer goes out by descriptor 3, and when the
-// other end of that is gone, so is this. It can open no file but the program's own, and no connection.
+// The parser process. It reads the document from file descriptor 0, writes the answer to descriptor 3, and
+// exits when the parent closes that descriptor. It can open only the program's own files, and no connections.
 import { readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { parseArgs } from 'node:util'
-import { lockNetwork } from './sandbox-network.ts'
-import { ReadingError, type ReadingErrorCode } from './errors.ts'
-import { begun, encode, type ReadText } from './wire-format.ts'
+import { blockNetwork } from './sandbox-network.ts'
+import { ParsingError, type ParsingErrorCode } from './errors.ts'
+import { encodeAnswer, startedByte, type ChunkedText } from './wire-format.ts'
 
 const { values } = parseArgs({
   options: {
@@ -20,28 +20,29 @@ const parent = new Socket({ fd: 3, readable: true, writable: true })
 parent.on('close', () => process.exit())
 parent.on('error', () => process.exit())
 parent.resume()
-lockNetwork()
-// First, so that a program that does not start is told from a document that cannot be read.
-const { extract } = await import('./parsers.ts')
-parent.write(Buffer.from([begun]))
-parent.end(encode(await read()))
+blockNetwork()
+// Load the parsers before the first byte: the parent can then distinguish a program that does not start from
+// a document that cannot be parsed.
+const { parseBytes } = await import('./parsers.ts')
+parent.write(Buffer.from([startedByte]))
+parent.end(encodeAnswer(await parse()))
 
-async function read(): Promise<ReadText | ReadingErrorCode> {
+async function parse(): Promise<ChunkedText | ParsingErrorCode> {
   try {
-    return await extract(readFileSync(0), {
+    return await parseBytes(readFileSync(0), {
       contentType: values.type ?? '',
       extension: values.extension ?? '',
       outputBytes: Number(values.output),
       chunking: { maxTokens: Number(values.tokens), overlapTokens: Number(values.overlap) },
     })
   } catch (error) {
-    return codeOf(error)
+    return errorCodeOf(error)
   }
 }
 
-/** What a parser throws, whatever it is, is the document's doing. */
-function codeOf(error: unknown): ReadingErrorCode {
-  if (error instanceof ReadingError) return error.code
+/** Every error of a parser is attributed to the document. */
+function errorCodeOf(error: unknown): ParsingErrorCode {
+  if (error instanceof ParsingError) return error.code
   const message = error instanceof Error ? error.message : ''
   if (/invalid string length|cannot create a string|file size/i.test(message)) return 'too_large'
   return /allocation failed|invalid (?:typed )?array (?:buffer )?length|out of memory/i.test(message)

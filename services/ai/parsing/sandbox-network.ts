@@ -1,19 +1,22 @@
-// What the permission model of Node 24 does not cover: the network.
+// Blocks the network in the parser process, which the permission model of Node 24 does not cover.
 import { Socket } from 'node:net'
 import { registerHooks } from 'node:module'
 
-const refused =
-  /^(?:node:)?(?:child_process|cluster|dgram|dns|http|http2|https|inspector|net|repl|tls|wasi|worker_threads)(?:\/|$)/
+const blockedModules = new RegExp(
+  '^(?:node:)?(?:child_process|cluster|dgram|dns|http|http2|https|inspector|net|repl|tls|wasi' +
+    '|worker_threads)(?:/|$)',
+)
 
-/** From now on this process opens no connection, and can load nothing that would. */
-export function lockNetwork(): void {
+/** After this call the process cannot open connections or import modules that can. */
+export function blockNetwork(): void {
   const refuse = (): never => {
-    throw new Error('There is no network here.')
+    throw new Error('The parser process has no network access.')
   }
   Socket.prototype.connect = refuse
   Object.assign(globalThis, { fetch: refuse, WebSocket: undefined, EventSource: undefined })
   process.getBuiltinModule = refuse
   registerHooks({
-    resolve: (specifier, context, next) => (refused.test(specifier) ? refuse() : next(specifier, context)),
+    resolve: (specifier, context, next) =>
+      blockedModules.test(specifier) ? refuse() : next(specifier, context),
   })
 }

@@ -1,74 +1,79 @@
-// A process of its own for each document, which hands over bytes and is gone: ended by the time it takes, the memory it
-// holds or what it says, and by the end of this process too.
+// Runs the parser in a sandboxed process, one per document. The process is killed when it exceeds its limits
+// of time, memory or answer size, and exits when this process does.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ReadingError, type ReadingErrorCode } from './errors.ts'
-import { begun } from './wire-format.ts'
+import { ParsingError, type ParsingErrorCode } from './errors.ts'
+import { startedByte } from './wire-format.ts'
 
-export interface ProcessCaps {
+export interface ProcessLimits {
+  /** Wall-clock time. */
   seconds: number
-  /** Resident at once. */
+  /** Resident memory. */
   memoryBytes: number
-  /** Of what it says. */
-  frameBytes: number
+  /** Size of the answer. */
+  answerBytes: number
 }
 
 const here = dirname(fileURLToPath(import.meta.url))
 const program = join(here, 'sandbox-child.ts')
-const pollMilliseconds = 50
-const stderrBytes = 4096
+const memoryPollMs = 50
+const maxStderr = 4096
 const shell = '/bin/sh'
-/** Of the memory: the rest is for the program itself and for bytes, which are not in the heap. */
-const heapPart = 0.6
+/**
+ * Share of the memory limit for the V8 heap. The rest is for the program itself and for buffers outside the
+ * heap.
+ */
+const heapShare = 0.6
 
 /**
- * What the process said, for a document that it gets as an open file.
- * Throws ReadingError, the signal's reason, and an error of this program if the process cannot be started.
+ * The answer of the parser process, without the started byte. `document` is a file descriptor.
+ * Throws ParsingError, the signal's reason after an abort, and an Error if the process cannot start.
  */
-export async function runReader(
+export async function runParser(
   document: number,
   args: string[],
-  caps: ProcessCaps,
+  limits: ProcessLimits,
   signal?: AbortSignal,
 ): Promise<Buffer> {
   signal?.throwIfAborted()
-  const child = start(document, args, caps)
-  const run = new Run(child, caps)
-  const abort = (): void => run.end(signal?.reason)
+  const parser = new ParserProcess(spawnParser(document, args, limits), limits)
+  const abort = (): void => parser.kill(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
   try {
-    return await run.result
+    return await parser.answer
   } finally {
     signal?.removeEventListener('abort', abort)
   }
 }
 
-/** The command that runs Node with these arguments so that it may read the program, compute, and nothing else. */
-export function confinedCommand(
-  { seconds, memoryBytes }: Omit<ProcessCaps, 'frameBytes'>,
+/** The command that runs Node with these arguments, allowed to read the program's files and to compute. */
+export function sandboxCommand(
+  { seconds, memoryBytes }: Omit<ProcessLimits, 'answerBytes'>,
   args: string[],
 ): { command: string; args: string[] } {
-  const heap = Math.max(64, Math.floor((memoryBytes * heapPart) / 2 ** 20))
+  const heapMegabytes = Math.max(64, Math.floor((memoryBytes * heapShare) / 2 ** 20))
   const flags = [
     '--permission',
-    ...readable().map((path) => `--allow-fs-read=${path}`),
+    ...readablePaths().map((path) => `--allow-fs-read=${path}`),
     '--disallow-code-generation-from-strings',
-    `--max-old-space-size=${heap}`,
+    `--max-old-space-size=${heapMegabytes}`,
     '--v8-pool-size=1',
     '--no-warnings',
   ]
   if (!existsSync(shell)) return { command: process.execPath, args: [...flags, ...args] }
-  // The kernel's own caps: on time if nobody is left to count it, on files and core dumps. And nothing is loaded first.
-  const limits = `ulimit -t ${Math.ceil(2 * seconds) + 5}; ulimit -f 0; ulimit -c 0; unset NODE_OPTIONS; exec "$0" "$@"`
-  return { command: shell, args: ['-c', limits, process.execPath, ...flags, ...args] }
+  // Kernel limits: CPU time, in case this process dies and cannot stop the parser; no file writes, no core
+  // dumps. Without NODE_OPTIONS no other module is preloaded.
+  const cpuSeconds = Math.ceil(2 * seconds) + 5
+  const script = `ulimit -t ${cpuSeconds}; ulimit -f 0; ulimit -c 0; unset NODE_OPTIONS; exec "$0" "$@"`
+  return { command: shell, args: ['-c', script, process.execPath, ...flags, ...args] }
 }
 
-function start(document: number, options: string[], caps: ProcessCaps): ChildProcess {
-  const { command, args } = confinedCommand(caps, [program, ...options])
+function spawnParser(document: number, options: string[], limits: ProcessLimits): ChildProcess {
+  const { command, args } = sandboxCommand(limits, [program, ...options])
   const { SystemRoot } = process.env
   return spawn(command, args, {
     cwd: here,
@@ -78,91 +83,90 @@ function start(document: number, options: string[], caps: ProcessCaps): ChildPro
   })
 }
 
-/** The reader's own modules and the packages, which are no secrets. */
-function readable(): string[] {
-  const packaged = createRequire(import.meta.url).resolve('mammoth')
-  const packages = packaged.slice(
-    0,
-    packaged.lastIndexOf(`${sep}node_modules${sep}`) + `${sep}node_modules${sep}`.length,
-  )
+/** The modules of this folder, the npm packages and package.json. None of them is secret. */
+function readablePaths(): string[] {
+  const resolved = createRequire(import.meta.url).resolve('mammoth')
+  const nodeModules = `${sep}node_modules${sep}`
+  const packages = resolved.slice(0, resolved.lastIndexOf(nodeModules) + nodeModules.length)
   return [`${here}${sep}`, packages, join(here, '..', '..', '..', 'package.json')]
 }
 
-class Run {
-  result: Promise<Buffer>
+class ParserProcess {
+  /** Settles when the process has ended. */
+  answer: Promise<Buffer>
   #child: ChildProcess
   #parts: Buffer[] = []
   #length = 0
   #stderr = ''
-  #reason: unknown
-  #frameBytes: number
+  #killReason: unknown
+  #answerBytes: number
 
-  constructor(child: ChildProcess, { seconds, memoryBytes, frameBytes }: ProcessCaps) {
+  constructor(child: ChildProcess, { seconds, memoryBytes, answerBytes }: ProcessLimits) {
     this.#child = child
-    this.#frameBytes = frameBytes
-    const clock = setTimeout(() => this.end(new ReadingError('too_slow')), seconds * 1000)
-    const poll = setInterval(() => void this.#checkMemory(memoryBytes), pollMilliseconds)
-    const answers = child.stdio[3] as NodeJS.ReadableStream
-    answers.on('data', (part: Buffer) => this.#take(part))
-    answers.on('error', () => {})
+    this.#answerBytes = answerBytes
+    const timeout = setTimeout(() => this.kill(new ParsingError('too_slow')), seconds * 1000)
+    const memoryPoll = setInterval(() => void this.#checkMemory(memoryBytes), memoryPollMs)
+    const output = child.stdio[3] as NodeJS.ReadableStream
+    output.on('data', (part: Buffer) => this.#receive(part))
+    output.on('error', () => {})
     child.stderr!.on('data', (part: Buffer) => {
-      this.#stderr = (this.#stderr + part.toString('latin1')).slice(-stderrBytes)
+      this.#stderr = (this.#stderr + part.toString('latin1')).slice(-maxStderr)
     })
-    this.result = new Promise((resolve, reject) => {
+    this.answer = new Promise((resolve, reject) => {
       child.on('error', (error) => {
-        this.#reason ??= error
+        this.#killReason ??= error
         if (child.pid === undefined) {
-          stop()
+          stopTimers()
           reject(error)
         }
       })
       child.on('close', (code, signal) => {
-        stop()
-        const failure = this.#reason ?? this.#failure(code, signal)
+        stopTimers()
+        const failure = this.#killReason ?? this.#failure(code, signal)
         if (failure === null) resolve(Buffer.concat(this.#parts).subarray(1))
         else reject(failure)
       })
     })
-    function stop(): void {
-      clearTimeout(clock)
-      clearInterval(poll)
+    function stopTimers(): void {
+      clearTimeout(timeout)
+      clearInterval(memoryPoll)
     }
   }
 
-  /** Now; the reason is the first that was given. */
-  end(reason: unknown): void {
-    this.#reason ??= reason
+  /** Kills the process at once. `answer` rejects with the reason of the first call. */
+  kill(reason: unknown): void {
+    this.#killReason ??= reason
     this.#parts = []
     this.#child.kill('SIGKILL')
   }
 
-  #take(part: Buffer): void {
-    if (this.#reason !== undefined) return
+  #receive(part: Buffer): void {
+    if (this.#killReason !== undefined) return
     this.#length += part.length
-    if (this.#length > this.#frameBytes) this.end(new ReadingError('too_large'))
+    if (this.#length > this.#answerBytes) this.kill(new ParsingError('too_large'))
     else this.#parts.push(part)
   }
 
-  /** Where the system does not tell it, the cap on the heap is what holds. */
+  /** Systems without /proc rely on the heap limit alone. */
   async #checkMemory(memoryBytes: number): Promise<void> {
     const status = await readFile(`/proc/${this.#child.pid}/status`, 'latin1').catch(() => '')
     const kilobytes = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0)
-    if (kilobytes * 1024 > memoryBytes) this.end(new ReadingError('too_much_memory'))
+    if (kilobytes * 1024 > memoryBytes) this.kill(new ParsingError('too_much_memory'))
   }
 
-  /** Why it ended without an answer, if it did. */
+  /** Why the process ended without a complete answer, or null. */
   #failure(code: number | null, signal: NodeJS.Signals | null): unknown {
-    const started = this.#parts[0]?.[0] === begun
-    if (started && code === 0) return null
-    if (!started && code !== null && !/heap|memory/i.test(this.#stderr))
-      return new Error(`The reading process did not start (${code}): ${this.#stderr}`)
-    return new ReadingError(codeOf(signal ?? '', code, this.#stderr))
+    const hasStarted = this.#parts[0]?.[0] === startedByte
+    if (hasStarted && code === 0) return null
+    if (!hasStarted && code !== null && !/heap|memory/i.test(this.#stderr))
+      return new Error(`The parser process did not start (exit code ${code}): ${this.#stderr}`)
+    return new ParsingError(errorCodeOf(signal ?? '', code, this.#stderr))
   }
 }
 
-function codeOf(signal: string, code: number | null, stderr: string): ReadingErrorCode {
+function errorCodeOf(signal: string, code: number | null, stderr: string): ParsingErrorCode {
   if (signal === 'SIGXCPU') return 'too_slow'
-  // Killed by somebody else: that is what a system does that has no memory left.
+  // A SIGKILL that this process did not send comes from the kernel when the system is out of memory.
   if (
     signal === 'SIGKILL' ||
     code === 137 ||

@@ -1,7 +1,10 @@
-// The text search configurations that a document may be searched by.
+// The PostgreSQL text search searchConfigurations that documents are indexed with.
 
-/** Every configuration that PostgreSQL has had since version 14, by the ISO 639-1 code of its language. Malay is close enough to Indonesian. */
-export const configurations: Record<string, string> = {
+/**
+ * Every configuration of PostgreSQL 14 and later, by ISO 639-1 language code. Malay uses the Indonesian
+ * configuration, which is close enough.
+ */
+export const searchConfigurations: Record<string, string> = {
   ar: 'arabic',
   hy: 'armenian',
   eu: 'basque',

@@ -1,65 +1,83 @@
-// What the reading process says, as bytes: that it has begun, then once what it read or why it could not. Who receives it
-// trusts none of it: a document may have taken the process over.
+// The binary answer of the parser process: one started byte, then the result or an error code. The receiver
+// validates everything, because a malicious document may control the parser process.
 import type { ChunkRange } from './chunker.ts'
-import { configurations } from './search-languages.ts'
-import { ReadingError, readingErrorCodes, type ReadingErrorCode } from './errors.ts'
+import { searchConfigurations } from './search-languages.ts'
+import { ParsingError, parsingErrorCodes, type ParsingErrorCode } from './errors.ts'
 
-/** The first byte. */
-export const begun = 0x52
+/** The first byte that the process writes, once its modules are loaded. */
+export const startedByte = 0x52
 
-export interface ReadText {
+export interface ChunkedText {
   text: string
   pages: number[] | null
   chunks: ChunkRange[]
   tokens: number
   language: string
 }
-type Answer = (Omit<ReadText, 'text'> & { headings: string[] }) | { error: ReadingErrorCode }
 
-/** The longest that a frame may be, for a text of at most so many bytes of UTF-8. */
-export function longestFrame(textBytes: number): number {
+/**
+ * Everything but the text, encoded as JSON. Each chunk is a tuple; headings occur once and chunks use their
+ * index.
+ */
+type Facts =
+  | {
+      pages: number[] | null
+      tokens: number
+      language: string
+      headings: string[]
+      chunks: [start: number, end: number, page: number | null, heading: number, tokens: number][]
+    }
+  | { error: ParsingErrorCode }
+
+/** Maximum bytes of an answer whose text has at most `textBytes` UTF-8 bytes. */
+export function maxAnswerBytes(textBytes: number): number {
   return 2 * textBytes + (1 << 20)
 }
 
-/** Lengths of both parts, facts as JSON, the text as UTF-8. */
-export function encode(result: ReadText | ReadingErrorCode): Buffer {
-  if (typeof result === 'string') return frame({ error: result }, '')
+export function encodeAnswer(result: ChunkedText | ParsingErrorCode): Buffer {
+  if (typeof result === 'string') return encodeParts({ error: result }, '')
   const { text, chunks, pages, tokens, language } = result
   const headings = [...new Set(chunks.map(({ heading }) => heading ?? ''))]
   const indexes = new Map(headings.map((heading, index) => [heading, index]))
-  const short = chunks.map(({ start, end, page, heading, tokens }) => [
-    start,
-    end,
-    page,
-    indexes.get(heading ?? ''),
-    tokens,
-  ])
-  return frame({ pages, tokens, language, headings, chunks: short } as never, text)
+  const tuples = chunks.map(
+    ({ start, end, page, heading, tokens }): [number, number, number | null, number, number] => [
+      start,
+      end,
+      page,
+      indexes.get(heading ?? '')!,
+      tokens,
+    ],
+  )
+  return encodeParts({ pages, tokens, language, headings, chunks: tuples }, text)
 }
 
-function frame(answer: Answer, text: string): Buffer {
-  const [facts, bytes] = [Buffer.from(JSON.stringify(answer)), Buffer.from(text)]
+/** The lengths of both parts as 32-bit integers, the facts as JSON, the text as UTF-8. */
+function encodeParts(facts: Facts, text: string): Buffer {
+  const [json, bytes] = [Buffer.from(JSON.stringify(facts)), Buffer.from(text)]
   const lengths = Buffer.alloc(8)
-  lengths.writeUInt32LE(facts.length, 0)
+  lengths.writeUInt32LE(json.length, 0)
   lengths.writeUInt32LE(bytes.length, 4)
-  return Buffer.concat([lengths, facts, bytes])
+  return Buffer.concat([lengths, json, bytes])
 }
 
-/** Throws the error that it tells, and `damaged` for what no reading process says. `textBytes` is what the text may have at most. */
-export function decodeFrame(bytes: Buffer, textBytes: number): ReadText {
-  const { answer, text } = parts(bytes)
-  if (readingErrorCodes.includes(answer.error)) throw new ReadingError(answer.error)
-  if (Buffer.byteLength(text) > textBytes) throw new ReadingError('too_large')
-  const { pages, tokens, language, headings, chunks } = answer
+/**
+ * Throws the ParsingError that the answer contains, `damaged` for an invalid answer, and `too_large` for a
+ * text of more than `textBytes` UTF-8 bytes.
+ */
+export function decodeAnswer(bytes: Buffer, textBytes: number): ChunkedText {
+  const { facts, text } = decodeParts(bytes)
+  if (parsingErrorCodes.includes(facts.error)) throw new ParsingError(facts.error)
+  if (Buffer.byteLength(text) > textBytes) throw new ParsingError('too_large')
+  const { pages, tokens, language, headings, chunks } = facts
   const valid =
-    Object.hasOwn(names, String(language)) &&
+    Object.hasOwn(languages, String(language)) &&
     isCount(tokens) &&
     !text.includes('\0') &&
     arePages(pages, text.length) &&
-    areStrings(headings) &&
+    areHeadings(headings) &&
     Array.isArray(chunks) &&
     chunks.every((chunk) => isChunk(chunk, text.length, pages, headings))
-  if (!valid) throw new ReadingError('damaged')
+  if (!valid) throw new ParsingError('damaged')
   return {
     text,
     pages,
@@ -75,18 +93,20 @@ export function decodeFrame(bytes: Buffer, textBytes: number): ReadText {
   }
 }
 
-const names = Object.fromEntries(['simple', ...Object.values(configurations)].map((name) => [name, true]))
+const languages = Object.fromEntries(
+  ['simple', ...Object.values(searchConfigurations)].map((name) => [name, true]),
+)
 
 // oxlint-disable-next-line no-explicit-any
-function parts(bytes: Buffer): { answer: any; text: string } {
-  if (bytes.length < 8) throw new ReadingError('damaged')
-  const middle = 8 + bytes.readUInt32LE(0)
-  if (bytes.length !== middle + bytes.readUInt32LE(4)) throw new ReadingError('damaged')
+function decodeParts(bytes: Buffer): { facts: any; text: string } {
+  if (bytes.length < 8) throw new ParsingError('damaged')
+  const textStart = 8 + bytes.readUInt32LE(0)
+  if (bytes.length !== textStart + bytes.readUInt32LE(4)) throw new ParsingError('damaged')
   try {
-    const answer: unknown = JSON.parse(bytes.toString('utf8', 8, middle))
-    if (typeof answer === 'object' && answer !== null) return { answer, text: bytes.toString('utf8', middle) }
+    const facts: unknown = JSON.parse(bytes.toString('utf8', 8, textStart))
+    if (typeof facts === 'object' && facts !== null) return { facts, text: bytes.toString('utf8', textStart) }
   } catch {}
-  throw new ReadingError('damaged')
+  throw new ParsingError('damaged')
 }
 
 function isCount(value: unknown): value is number {
@@ -103,7 +123,7 @@ function arePages(pages: unknown, length: number): boolean {
   )
 }
 
-function areStrings(values: unknown): boolean {
+function areHeadings(values: unknown): boolean {
   return (
     Array.isArray(values) &&
     values.every(

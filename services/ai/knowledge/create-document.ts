@@ -1,0 +1,170 @@
+// Creates documents from their three sources: a text, a file that is already stored, or an upload, which
+// first becomes a stored file. All are subject to DOCUMENT_MAX_BYTES.
+import { hash } from 'node:crypto'
+import type { components } from '../../../generated/types.ts'
+import type { Db } from '../../../infra/database/database.ts'
+import { forbidden, invalidField, payloadTooLarge, RolledBack } from '../../../infra/errors.ts'
+import type { FilePart } from '../../../infra/contract/operation.ts'
+import { openFile, type File } from '../../storage/files.ts'
+import { keepFile, receiveFile, type StoreRequest, type StoreServices } from '../../storage/create-file.ts'
+import { addDocument, type AddedDocument, type Document, type DocumentServices } from './documents.ts'
+import { openKnowledgeBase, type KnowledgeBaseRequest, type OwnedKnowledgeBase } from './knowledge-bases.ts'
+
+export type CreateDocumentServices = DocumentServices & StoreServices & { db: Db }
+
+/** Contains either `text` or `file_id`. */
+export type DocumentFields = components['schemas']['DocumentCreate']
+
+/** Adds a document from a text or a stored file to the knowledge base of the request, which it locks. */
+export async function createDocument(
+  tx: Db,
+  request: KnowledgeBaseRequest,
+  services: CreateDocumentServices,
+  fields: DocumentFields,
+): Promise<AddedDocument> {
+  const knowledgeBase = await openKnowledgeBase(tx, request, { lock: 'reference' })
+  return fields.text !== undefined
+    ? await addText(tx, services, knowledgeBase, fields.text, fields)
+    : await addStoredFile(tx, request, services, knowledgeBase, fields)
+}
+
+async function addText(
+  tx: Db,
+  services: CreateDocumentServices,
+  knowledgeBase: OwnedKnowledgeBase,
+  text: string,
+  { name, content_type: contentType = 'text/markdown', metadata }: DocumentFields,
+): Promise<AddedDocument> {
+  requireSize(Buffer.byteLength(text), services)
+  return await addDocument(tx, services, knowledgeBase.id, {
+    name: name ?? nameFromText(text),
+    contentType,
+    sha256: hash('sha256', text),
+    text,
+    metadata,
+  })
+}
+
+async function addStoredFile(
+  tx: Db,
+  request: KnowledgeBaseRequest,
+  services: CreateDocumentServices,
+  knowledgeBase: OwnedKnowledgeBase,
+  { file_id: fileId, name, content_type: contentType, metadata }: DocumentFields,
+): Promise<AddedDocument> {
+  if (contentType !== undefined)
+    throw invalidField(
+      'content_type',
+      'text',
+      'content_type is only allowed with text; the type of a file is detected from its bytes',
+    )
+  const file = await openSourceFile(tx, request, knowledgeBase.project_id, fileId!)
+  requireSize(file.bytes, services)
+  return await addDocument(tx, services, knowledgeBase.id, {
+    name: name ?? file.name,
+    contentType: file.content_type,
+    sha256: file.sha256,
+    fileId: file.id,
+    metadata,
+  })
+}
+
+/** The stored file, locked, if the caller may read it and it belongs to the project of the knowledge base. */
+async function openSourceFile(
+  tx: Db,
+  { operation, principal }: KnowledgeBaseRequest,
+  projectId: string | null,
+  id: string,
+): Promise<File> {
+  if (!principal.scopes.has('storage:read'))
+    throw forbidden('Creating a document from a stored file requires the scope storage:read.', 'scope')
+  const file = await openFile(
+    tx,
+    { operation: { ...operation, projectAccess: { role: 'viewer' } }, principal, params: { id } },
+    { lock: true },
+  )
+  if (file.project_id !== projectId)
+    throw invalidField(
+      'file_id',
+      'project',
+      'file_id must be a file of the same project as the knowledge base, or of no project if it has none',
+    )
+  return file
+}
+
+export interface UploadedDocument {
+  file: FilePart
+  /** The edge sets the name from the form's file name if the field is missing. */
+  name?: string
+  metadata?: Record<string, string>
+}
+
+/** Rolls back the new file, because a document with the same bytes exists. */
+class DocumentExists extends RolledBack {
+  document: Document
+
+  constructor(document: Document) {
+    super('a document with the same bytes exists')
+    this.document = document
+  }
+}
+
+/**
+ * Stores an upload as a file and adds a document from it, in one transaction. If the knowledge base already
+ * has a document with the same bytes, returns that document and stores no file. `toReply` runs inside the
+ * transaction, so that an Idempotency-Key records its reply.
+ */
+export async function createUploadedDocument<Reply>(
+  request: KnowledgeBaseRequest & StoreRequest,
+  services: CreateDocumentServices,
+  { file, name, metadata }: UploadedDocument,
+  toReply: (added: AddedDocument) => Reply,
+): Promise<Reply> {
+  if (!request.principal.scopes.has('storage:write'))
+    throw forbidden('Uploading a document stores a file, which requires the scope storage:write.', 'scope')
+  const { db, config } = services
+  const { project_id: projectId } = await openKnowledgeBase(db, request)
+  const received = await receiveFile(db, services, request, {
+    file,
+    name,
+    projectId,
+    maxBytes: Math.min(config.documentMaxBytes, config.uploadMaxBytes),
+  })
+  const { sha256, contentType } = received
+  const addReceived = async (tx: Db, { id: fileId }: File): Promise<Reply> => {
+    const { id } = await openKnowledgeBase(tx, request, { lock: 'reference' })
+    const added = await addDocument(tx, services, id, { name: name!, contentType, sha256, fileId, metadata })
+    if (!added.created) throw new DocumentExists(added.document)
+    return toReply(added)
+  }
+  try {
+    const fields = { projectId, name: name!, declaredContentType: file.declaredType }
+    return await keepFile(db, services, request, received, fields, addReceived)
+  } catch (error) {
+    if (!(error instanceof DocumentExists)) throw error
+    return await db.transaction(async () => toReply({ document: error.document, created: false }))
+  } finally {
+    await received.discard()
+  }
+}
+
+function requireSize(bytes: number, { config: { documentMaxBytes } }: CreateDocumentServices): void {
+  if (bytes > documentMaxBytes) throw payloadTooLarge(documentMaxBytes)
+}
+
+const maxDerivedName = 80
+
+/**
+ * The first words of a text, without Markdown markup, as the name of a document that was created without a
+ * name.
+ */
+function nameFromText(text: string): string {
+  const words = text.replaceAll(/[#*_>`\s]+/g, ' ').trim()
+  if (words === '') return 'Text'
+  if (words.length <= maxDerivedName) return words
+  const start = words.slice(0, maxDerivedName)
+  return `${start
+    .slice(0, Math.max(start.lastIndexOf(' '), maxDerivedName / 2))
+    .replace(/[\ud800-\udbff]$/, '')
+    .trimEnd()}…`
+}

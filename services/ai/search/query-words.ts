@@ -1,0 +1,177 @@
+// The words of a query: finds the lexemes that each word stands for in the knowledge bases, drops stop words,
+// corrects misspelled words, and weights each word by its rarity.
+import type { Db } from '../../../infra/database/database.ts'
+import { statement } from '../../../infra/database/statements.ts'
+import { tokenize } from '../knowledge/tokenize.ts'
+import type { SearchScope } from './scope.ts'
+
+/** Different words of a long query that are looked up, and of these the rarest that are ranked by. */
+const maxWords = { lookedUp: 200, ranked: 32 }
+/** Words of a query that are corrected, their minimum length, and the similar lexemes of each. */
+const maxCorrected = 8
+const minCorrectedLength = 4
+const maxSimilar = 3
+
+/** A lexeme in one knowledge base, by its id there. */
+export interface Term {
+  base: string
+  id: number
+  /** Number of chunks that contain the lexeme. */
+  chunks: number
+  weight: number
+}
+
+export interface WeightedWord {
+  text: string
+  /** The lexemes of the word in all languages. */
+  forms: Set<string>
+  terms: Term[]
+  /** Whether the terms are the word's own; false if they are those of similar words. */
+  known: boolean
+  /** The inverse document frequency: the maximum that the word adds to a score. */
+  weight: number
+  /** Position in the query, from 1. */
+  position: number
+}
+
+interface LexemeRow {
+  n: number
+  language: string
+  lexeme: string
+  base: string | null
+  id: number
+  chunks: number
+}
+
+/**
+ * A limit that is never reached. It keeps the planner, which estimates a thousand rows per word, from
+ * scanning all lexemes.
+ */
+const unlimited = 1_000_000
+
+const selectLexemes = statement<LexemeRow>(`
+  SELECT v.n::int, v.language, v.lexeme, l.knowledge_base_id AS base, l.id, l.chunks FROM (
+    SELECT DISTINCT n, language,
+      unnest(tsvector_to_array(to_tsvector(language::regconfig, unaccent(word)))) AS lexeme
+    FROM unnest($2::text[]) WITH ORDINALITY AS w (word, n), unnest($3::text[]) AS language
+  ) v LEFT JOIN LATERAL (
+    SELECT * FROM lexemes l
+    WHERE l.knowledge_base_id = ANY($1) AND l.lexeme = v.lexeme COLLATE "C" LIMIT ${unlimited}
+  ) l ON true
+  ORDER BY 1, 2, 3, 4`)
+
+interface SimilarRow {
+  n: number
+  lexeme: string
+  alike: number
+  base: string
+  id: number
+  chunks: number
+}
+
+const selectSimilar = statement<SimilarRow>(`
+  SELECT w.n::int, s.lexeme, s.alike, l.knowledge_base_id AS base, l.id, l.chunks
+  FROM unnest($2::text[]) WITH ORDINALITY AS w (word, n),
+    similar_lexemes($1, unaccent(w.word), ${maxSimilar}) s
+    CROSS JOIN LATERAL (
+      SELECT * FROM lexemes l
+      WHERE l.knowledge_base_id = ANY($1) AND l.lexeme = s.lexeme COLLATE "C" LIMIT ${unlimited}
+    ) l
+  ORDER BY 1, 3 DESC, 2, 4`)
+
+/** The significant words of the query, the rarest first. */
+export async function findQueryWords(db: Db, scope: SearchScope, query: string): Promise<WeightedWord[]> {
+  const texts = [...new Set(tokenize(query))].slice(0, maxWords.lookedUp)
+  const rows = await db.sql(selectLexemes, [scope.ids, texts, ['simple', ...scope.languages]])
+  const stopWords = findStopWords(rows, texts.length, scope.languages)
+  const significant = texts.map((_, i) => i + 1).filter((n) => !stopWords.has(n))
+  const rowsByWord = texts.map((): LexemeRow[] => [])
+  for (const row of rows) rowsByWord[row.n - 1].push(row)
+  // A query of stop words only, such as "to be or not to be", searches for them.
+  const positions = significant.length > 0 ? significant : [...stopWords]
+  const words = positions.map((n) => ({
+    ...toWord(rowsByWord[n - 1], scope),
+    text: texts[n - 1],
+    position: n,
+  }))
+  if (significant.length > 0) await addSimilarTerms(db, scope, words)
+  return words.toSorted((a, b) => b.weight - a.weight).slice(0, maxWords.ranked)
+}
+
+/**
+ * The positions of the stop words, in one language: the one that classifies the most words as stop words. A
+ * stop word of one language, such as German `die`, may be significant in another.
+ */
+function findStopWords(rows: LexemeRow[], count: number, languages: string[]): Set<number> {
+  let most = new Set<number>()
+  for (const language of languages) {
+    const kept = new Set(rows.filter((row) => row.language === language).map(({ n }) => n))
+    const stopWords = new Set(Array.from({ length: count }, (_, i) => i + 1).filter((n) => !kept.has(n)))
+    if (stopWords.size > most.size) most = stopWords
+  }
+  return most
+}
+
+function toWord(rows: LexemeRow[], scope: SearchScope): Omit<WeightedWord, 'text' | 'position'> {
+  const chunksByLexeme = new Map<string, number>()
+  const found = new Map<number, LexemeRow & { base: string }>()
+  for (const row of rows) {
+    if (row.base !== null && !found.has(row.id)) {
+      found.set(row.id, row as LexemeRow & { base: string })
+      chunksByLexeme.set(row.lexeme, (chunksByLexeme.get(row.lexeme) ?? 0) + row.chunks)
+    }
+  }
+  const terms = [...found.values()].map(({ base, id, chunks, lexeme }) => ({
+    base,
+    id,
+    chunks,
+    weight: inverseFrequency(chunksByLexeme.get(lexeme)!, scope),
+  }))
+  return {
+    forms: new Set(rows.map(({ lexeme }) => lexeme)),
+    terms,
+    known: terms.length > 0,
+    weight: terms.reduce((max, { weight }) => Math.max(max, weight), 0) || inverseFrequency(0, scope),
+  }
+}
+
+/** The inverse document frequency of BM25. */
+function inverseFrequency(chunks: number, scope: SearchScope): number {
+  return Math.log(1 + (Math.max(0, scope.chunks - chunks) + 0.5) / (chunks + 0.5))
+}
+
+/** Gives words without any lexeme the terms of similar lexemes, weighted by their similarity. */
+async function addSimilarTerms(db: Db, scope: SearchScope, words: WeightedWord[]): Promise<void> {
+  const unknown = words
+    .filter(({ known, text }) => !known && text.length >= minCorrectedLength)
+    .slice(0, maxCorrected)
+  if (unknown.length === 0) return
+  const rows = await db.sql(selectSimilar, [scope.ids, unknown.map(({ text }) => text)])
+  for (const { n, lexeme, alike, base, id, chunks } of rows) {
+    const word = unknown[n - 1]
+    word.forms.add(lexeme)
+    word.terms.push({ base, id, chunks, weight: inverseFrequency(chunks, scope) * alike })
+  }
+}
+
+/**
+ * Estimates how many chunks contain one of the terms: in each knowledge base those of the most frequent term,
+ * as the chunks of the other terms mostly contain that one, too.
+ */
+export function estimateChunks(terms: Term[]): number {
+  const most = new Map<string, number>()
+  for (const { base, chunks } of terms) most.set(base, Math.max(chunks, most.get(base) ?? 0))
+  return [...most.values()].reduce((sum, chunks) => sum + chunks, 0)
+}
+
+/** Whether a word is one of the forms, or starts with one and has up to three more characters. */
+export function matchesForm(word: string, forms: Set<string>): boolean {
+  if (forms.has(word)) return true
+  for (let length = word.length - 1; length >= Math.max(4, word.length - 3); length--)
+    if (forms.has(word.slice(0, length))) return true
+  return false
+}
+
+export function totalWeight(words: WeightedWord[]): number {
+  return words.reduce((sum, { weight }) => sum + weight, 0)
+}
