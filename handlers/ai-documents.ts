@@ -23,7 +23,7 @@ import {
 } from '../infra/errors.ts'
 import type { FilePart } from '../infra/contract/operation.ts'
 import { openFile, type File } from '../services/storage/files.ts'
-import { keepFile, receiveFile, type StoreRequest } from '../services/storage/create-file.ts'
+import { createFile, type CreateFileRequest } from '../services/storage/create-file.ts'
 
 export const aiDocuments = {
   async listDocuments(request, { db }) {
@@ -129,7 +129,7 @@ interface Uploaded {
 }
 
 async function addUpload(
-  request: KnowledgeRequest & StoreRequest,
+  request: KnowledgeRequest & CreateFileRequest,
   { file, name, metadata }: Uploaded,
   services: HandlerServices,
 ) {
@@ -140,27 +140,19 @@ async function addUpload(
     )
   const { db, config } = services
   const { project_id: projectId } = await openKnowledge(db, request)
-  const arrived = await receiveFile(db, services, request, {
-    file,
-    name,
-    projectId,
-    maxBytes: Math.min(config.documentMaxBytes, config.uploadMaxBytes),
-  })
-  const { sha256, contentType } = arrived
+  const maxBytes = Math.min(config.documentMaxBytes, config.uploadMaxBytes)
   try {
-    return await keepFile(
-      db,
+    return await createFile(
       services,
       request,
-      arrived,
-      { projectId, name: name!, declaredContentType: file.declaredType },
-      async (tx, { id }) => {
+      { file, name: name!, projectId, maxBytes },
+      async (tx, created) => {
         const base = await openKnowledge(tx, request, { lock: 'hold' })
         const { document, made } = await addDocument(tx, services, base.id, {
           name: name!,
-          contentType,
-          sha256,
-          fileId: id,
+          contentType: created.content_type,
+          sha256: created.sha256,
+          fileId: created.id,
           metadata,
         })
         if (!made) throw new Known(document)
@@ -170,8 +162,6 @@ async function addUpload(
   } catch (error) {
     if (!(error instanceof Known)) throw error
     return await db.transaction(async () => added({ document: error.document, made: false }))
-  } finally {
-    await arrived.discard()
   }
 }
 

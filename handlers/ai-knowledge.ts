@@ -11,20 +11,20 @@ import {
 } from '../services/ai/knowledge/knowledge-bases.ts'
 import { searchPassages } from '../services/ai/search/search.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
-import { openSpace } from '../services/storage/quota.ts'
+import { openWorkspace } from '../services/projects/workspaces.ts'
 
 export const aiKnowledge = {
   async listKnowledgeBases({ operation, principal, query }, { db }) {
     return {
       status: 200,
-      body: await listKnowledge(db, await openSpace(db, { operation, principal }, query.project_id), query),
+      body: await listKnowledge(db, await openWorkspace(db, { operation, principal }, query.project_id), query),
     }
   },
 
   async createKnowledgeBase({ operation, principal, body }, { db, events }) {
     requireChunking(body.chunking)
     return await db.transaction(async (tx) => {
-      await openSpace(tx, { operation, principal }, body.project_id, { lock: true })
+      await openWorkspace(tx, { operation, principal }, body.project_id, { lock: true })
       const made = await insertKnowledge(tx, principal.userId, body)
       await events.emit(tx, 'knowledge_base.created', made, { userId: principal.userId })
       return { status: 201, body: made, headers: { location: `/v1/ai/knowledge/${made.id}` } }

@@ -11,14 +11,14 @@ import {
 } from '../services/ai/chat/sessions.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
 import { invalidField } from '../infra/errors.ts'
-import { openSpace } from '../services/storage/quota.ts'
+import { openWorkspace } from '../services/projects/workspaces.ts'
 import type { Upstreams } from '../services/ai/providers/providers.ts'
 
 export const aiSessions = {
   async listSessions({ operation, principal, query }, { db }) {
     return {
       status: 200,
-      body: await listSessions(db, await openSpace(db, { operation, principal }, query.project_id), query),
+      body: await listSessions(db, await openWorkspace(db, { operation, principal }, query.project_id), query),
     }
   },
 
@@ -31,7 +31,7 @@ export const aiSessions = {
     } = body
     requireModel(upstreams, body.model)
     return await db.transaction(async (tx) => {
-      await openSpace(tx, { operation, principal }, projectId, { lock: true })
+      await openWorkspace(tx, { operation, principal }, projectId, { lock: true })
       await requireKnowledge(tx, principal, knowledgeBaseIds, projectId)
       const session = await insertSession(tx, {
         ...fields,

@@ -13,7 +13,7 @@ import { insertOrder, openOrder, priceItems, type OwnedOrder } from '../services
 import { expireCheckout, lockDeal } from '../services/payments/settle.ts'
 import type { SettleServices } from '../services/payments/gateway.ts'
 import { insertSubscription, setLatestOrder, shownSubscription } from '../services/payments/subscriptions.ts'
-import { openSpace } from '../services/storage/quota.ts'
+import { openWorkspace } from '../services/projects/workspaces.ts'
 
 const day = 86_400
 
@@ -106,7 +106,7 @@ async function orderAtOnce(
   if (items === undefined) throw invalidField('items', 'required', 'items or order_id is required')
   const recurring = mode === 'subscription'
   if (recurring && items.length > 1) throw invalidField('items', 'maxItems', 'A subscription has one item.')
-  await openSpace(tx, { operation, principal }, projectId, { lock: true })
+  await openWorkspace(tx, { operation, principal }, projectId, { lock: true })
   const basket = await priceItems(tx, items, { recurring })
   gateways.current.requireAmount(basket.total, basket.currency, 'items')
   const ownerId = principal.userId

@@ -4,20 +4,20 @@ import { paymentsNow } from '../services/payments/clock.ts'
 import { insertOrder, listOrders, openOrder, priceItems, requireOwnEnd } from '../services/payments/orders.ts'
 import { receiptOf } from '../services/payments/receipts/receipts.ts'
 import { cancelOrder, lockDeal } from '../services/payments/settle.ts'
-import { openSpace } from '../services/storage/quota.ts'
+import { openWorkspace } from '../services/projects/workspaces.ts'
 
 export const paymentsOrders = {
   async listOrders({ operation, principal, query }, { db }) {
     return {
       status: 200,
-      body: await listOrders(db, await openSpace(db, { operation, principal }, query.project_id), query),
+      body: await listOrders(db, await openWorkspace(db, { operation, principal }, query.project_id), query),
     }
   },
 
   async createOrder({ operation, principal, body }, { db, events, gateways }) {
     const { project_id: projectId = null, items, metadata } = body
     return await db.transaction(async (tx) => {
-      await openSpace(tx, { operation, principal }, projectId, { lock: true })
+      await openWorkspace(tx, { operation, principal }, projectId, { lock: true })
       const basket = await priceItems(tx, items)
       gateways.current.requireAmount(basket.total, basket.currency, 'items')
       const { owner_id: userId, ...order } = await insertOrder(tx, basket, {

@@ -9,7 +9,7 @@ import {
   setEnd,
   shownSubscription,
 } from '../services/payments/subscriptions.ts'
-import { openSpace } from '../services/storage/quota.ts'
+import { openWorkspace } from '../services/projects/workspaces.ts'
 
 export const paymentsSubscriptions = {
   async listSubscriptions({ operation, principal, query }, { db }) {
@@ -17,7 +17,7 @@ export const paymentsSubscriptions = {
       status: 200,
       body: await listSubscriptions(
         db,
-        await openSpace(db, { operation, principal }, query.project_id),
+        await openWorkspace(db, { operation, principal }, query.project_id),
         query,
       ),
     }

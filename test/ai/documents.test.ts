@@ -14,7 +14,7 @@ import { runRetention } from '../support/retention.ts'
 import { newId } from '../../infra/ids.ts'
 import type { Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'
-import { fileCount, formOf, nothingLeft, uploaded, type Upload } from '../support/storage.ts'
+import { fileCount, uploadForm, assertNothingLeft, uploadFile, type Upload } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t, { env: { DOCUMENT_MAX_BYTES: '100000' } })
@@ -100,7 +100,7 @@ async function added(person: Person, baseId: string, body: object): Promise<any>
 }
 
 async function send({ client }: Person, baseId: string, { headers, ...content }: Upload): Promise<Reply> {
-  const form = formOf(content)
+  const form = uploadForm(content)
   return await client.call('POST', `/ai/knowledge/${baseId}/documents`, {
     raw: form.body,
     headers: { ...form.headers, ...headers },
@@ -230,8 +230,8 @@ t.test('the same bytes are one document, however they come and however many at o
   const again = await send(person, baseId, { bytes: 'the same', name: 'same.txt' })
   t.match([again.status, again.body.id], [200, id])
   t.equal(await fileCount(server), files, 'no file is made of what is there')
-  await nothingLeft(t, server)
-  const file = await uploaded(person.client, { bytes: 'the same', name: 'same.txt' })
+  await assertNothingLeft(t, server)
+  const file = await uploadFile(person.client, { bytes: 'the same', name: 'same.txt' })
   t.equal((await add(person, baseId, { file_id: file.id })).status, 200)
   t.same(await typesOf(id), ['created'])
   t.equal((await jobsOf(id)).length, 1)
@@ -245,7 +245,7 @@ t.test('the same bytes are one document, however they come and however many at o
   )
   t.same(racing.map(({ status }) => status).sort(), [...Array(7).fill(200), 201])
   t.equal(await fileCount(server), files + 2)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('an upload becomes a file of the space and a document of it', async (t) => {
@@ -287,7 +287,7 @@ t.test('an upload becomes a file of the space and a document of it', async (t) =
   )
   t.equal((await send(editor, baseId, { bytes: 'others', name: 'k.txt', headers })).status, 422)
   t.equal((await add(editor, baseId, { text: 'keyed' }, headers)).status, 422)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test(
@@ -296,10 +296,10 @@ t.test(
     const [person, other] = [await server.person(), await server.person()]
     const projectId = (await person.client.post('/projects', { name: 'Shared' })).body.id
     const [own, shared] = [await base(person), await base(person, { project_id: projectId })]
-    const file = await uploaded(person.client, { bytes: 'own' })
-    const theirs = await uploaded(person.client, { bytes: 'shared', fields: { project_id: projectId } })
-    const foreign = await uploaded(other.client, { bytes: 'foreign' })
-    const large = await uploaded(person.client, { bytes: 'x'.repeat(100_001) })
+    const file = await uploadFile(person.client, { bytes: 'own' })
+    const theirs = await uploadFile(person.client, { bytes: 'shared', fields: { project_id: projectId } })
+    const foreign = await uploadFile(other.client, { bytes: 'foreign' })
+    const large = await uploadFile(person.client, { bytes: 'x'.repeat(100_001) })
     const files = await fileCount(server)
     const refusal = ({ status, body }: Reply) => [
       status,
@@ -321,11 +321,11 @@ t.test(
       'text',
     ])
     const blind = await server.person({ scopes: ['ai:read', 'ai:write', 'storage:write'] })
-    const unread = await uploaded(blind.client, { bytes: 'unread' })
+    const unread = await uploadFile(blind.client, { bytes: 'unread' })
     t.same(refusal(await add(blind, await base(blind), { file_id: unread.id })), [403, undefined, 'scope'])
     t.equal(await fileCount(server), files + 1)
     t.equal(await prisma.document.count({ where: { knowledgeBaseId: { in: [own, shared] } } }), 0)
-    await nothingLeft(t, server)
+    await assertNothingLeft(t, server)
   },
 )
 
@@ -571,8 +571,8 @@ t.test('whose documents take long leaves a place to others', async (t) => {
 t.test('a document goes with its file, whoever deletes it and when its time is over', async (t) => {
   const person = await server.person()
   const [a, b] = [await base(person), await base(person)]
-  const file = await uploaded(person.client, { bytes: 'of a file' })
-  const ended = await uploaded(person.client, { bytes: 'of another' })
+  const file = await uploadFile(person.client, { bytes: 'of a file' })
+  const ended = await uploadFile(person.client, { bytes: 'of another' })
   const documents = [
     await added(person, a, { file_id: file.id }),
     await added(person, b, { file_id: file.id }),
@@ -603,7 +603,7 @@ t.test('one that is deleted while it is read leaves nothing', async (t) => {
   await waitUntil(async () => (await jobsOf(document.id)).length === 0)
   t.same(await typesOf(document.id), ['created', 'deleted'])
   t.same(await textsOf(document.id), [])
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('the real reading: Markdown, HTML and CSV, found by their words', async (t) => {

@@ -24,7 +24,7 @@ async function read(
   const bytes = Buffer.from(content)
   writeFileSync(path, bytes)
   return readDocument(
-    { path, name, contentType: await contentTypeOf(bytes, { whole: true, declared: null, name }) },
+    { path, name, contentType: await contentTypeOf(bytes, { isComplete: true, declared: null, name }) },
     chunking,
     { caps, signal },
   )

@@ -1,4 +1,5 @@
-// A disk that is full: uploads are refused as the spec says, nothing is left of them, and what is there can still be read.
+// A disk that is full: uploads are refused as the spec says, nothing is left of them, and what is there can
+// still be read.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -7,7 +7,7 @@ import t from 'tap'
 import { readDocument } from '../../services/ai/parsing/parse.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey, spawnServer, spawnWorker } from '../support/process.ts'
-import { formOf } from '../support/storage.ts'
+import { uploadForm } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const long = process.env.FAULTS === 'long'
@@ -69,7 +69,7 @@ t.test(
       )
     for (let i = 0; i < documents; i++) {
       const path = `/${bases[i % bases.length]}/documents`
-      const form = formOf({
+      const form = uploadForm({
         bytes: i % broken === 0 ? `%PDF-1.7 ${i} and no more` : textOf(i),
         name: i % broken === 0 ? 'a.pdf' : 'a.md',
         type: null,

@@ -1,6 +1,6 @@
-// Large files, many at once, on every kind of store: the memory of the server stays flat. `npm run faults` sends 1 GiB, and
-// 20 at once of 100 MiB; `npm test` less. And by the official client of tus 1 GiB through 20 broken connections; what
-// `npm test` has of it stands in test/storage/resumable-uploads.test.ts.
+// Large files, many at once, on every kind of store: the memory of the server stays flat. `npm run faults`
+// sends 1 GiB, and 20 at once of 100 MiB; `npm test` less. And by the official client of tus 1 GiB through 20
+// broken connections; what `npm test` has of it stands in test/storage/resumable-uploads.test.ts.
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { createReadStream, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, open, readdir, rm } from 'node:fs/promises'
@@ -13,7 +13,7 @@ import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey as key, spawnServer } from '../support/process.ts'
 import { noS3, startS3 } from '../../scripts/test/s3-server.ts'
 import { fetchFile, sendFile } from '../support/transfer.ts'
-import { sendByTus } from '../support/tus.ts'
+import { uploadWithTusClient } from '../support/tus.ts'
 
 const long = process.env.FAULTS === 'long'
 const large = long ? 2 ** 30 : 128 * 2 ** 20
@@ -117,7 +117,7 @@ for (const { name, skip, env } of long ? stores : []) {
       const idle = memory(pid, 'VmRSS')
       writeFileSync(`/proc/${pid}/clear_refs`, '5')
       const started = performance.now()
-      const { fileId } = await sendByTus(createReadStream(path), {
+      const { fileId } = await uploadWithTusClient(createReadStream(path), {
         endpoint: `${proxy.url}/v1/storage/uploads`,
         key,
       })

@@ -1,5 +1,6 @@
-// kill -9 of the server in the middle of uploads: every file that was acknowledged comes back with its SHA-256, and after the
-// sweep there is no blob without a row and no row without a blob. `npm run faults` does it 200 times, `npm test` 5.
+// kill -9 of the server in the middle of uploads: every file that was acknowledged comes back with its
+// SHA-256, and after the sweep there is no blob without a row and no row without a blob. `npm run faults`
+// does it 200 times, `npm test` 5.
 import { randomInt } from 'node:crypto'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { readConfig } from '../../infra/config/config.ts'
 import { createServices } from '../../services/services.ts'
-import { createSweep } from '../../services/storage/retention.ts'
+import { createOrphanSweep } from '../../services/storage/retention.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey as key, spawnServer } from '../support/process.ts'
 import { fetchFile, sendFile } from '../support/transfer.ts'
@@ -65,7 +66,7 @@ t.test(`${rounds} times kill -9 in the middle of uploads`, { timeout: 2_000_000 
 
   const services = createServices({ config: readConfig(env), databaseUrl })
   t.teardown(() => services.close())
-  const sweep = createSweep(services.storage)
+  const sweep = createOrphanSweep(services.storage)
   let removed = 0
   for (let more = true; more;) {
     const step = await sweep.step(services.database, new Date(Date.now() + 1_000))
@@ -73,7 +74,7 @@ t.test(`${rounds} times kill -9 in the middle of uploads`, { timeout: 2_000_000 
     more = step.more
   }
   const stored = new Set<string>()
-  for await (const page of (await services.storage.blobs()).list())
+  for await (const page of (await services.storage.blobStore()).list())
     for (const { key } of page) stored.add(key)
   const rows = await services.database.prisma.file.findMany({ select: { blobKey: true } })
   t.same(

@@ -10,10 +10,17 @@ import { crc32, deflateSync } from 'node:zlib'
 import { chromium } from 'playwright-core'
 import sharp from 'sharp'
 import t, { type Test } from 'tap'
-import { drawSquares } from '../../services/storage/avatar-image.ts'
+import { renderSquares } from '../../services/storage/avatar-image.ts'
 import type { Client, Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'
-import { download, formOf, multipart, newBoundary, nothingLeft, type Upload } from '../support/storage.ts'
+import {
+  download,
+  uploadForm,
+  multipart,
+  newBoundary,
+  assertNothingLeft,
+  type Upload,
+} from '../support/storage.ts'
 
 const browserPath = [
   process.env['CHROMIUM'],
@@ -255,7 +262,7 @@ t.test('what is no such picture is refused, whatever it is called', async (t) =>
     }
   }
   t.equal((await client.get('/user/avatar')).status, 404)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('one that is cut off or damaged is refused', async (t) => {
@@ -292,7 +299,7 @@ t.test('one that is cut off or damaged is refused', async (t) => {
   const damaged = Buffer.from(kinds.PNG)
   damaged.fill(0, damaged.length - 5_000, damaged.length - 4_900)
   t.equal((await post(client, { bytes: damaged })).status, 400)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('a bomb is refused before it is decoded', async (t) => {
@@ -356,19 +363,19 @@ t.test('a bomb is refused before it is decoded', async (t) => {
   t.ok(texts.length < 2_000_000)
   t.equal((await post(client, { bytes: texts })).status, 200)
   t.ok(peak() - before < 100, `memory grew by ${Math.round(peak() - before)} MB`)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('pictures are drawn one at a time, and no crowd waits for it', async (t) => {
   const path = join(server.services.config.storageDir, 'one.png')
   await halves().png().toFile(path)
   const all = await Promise.allSettled(
-    Array.from({ length: 50 }, async () => await drawSquares(path, 'image/png', [64])),
+    Array.from({ length: 50 }, async () => await renderSquares(path, 'image/png', [64])),
   )
   const refused = all.filter((one) => one.status === 'rejected')
   t.ok(refused.length >= 15 && refused.length <= 20, `${refused.length} of 50 are refused`)
   for (const { reason } of refused) t.match(reason, { status: 503, headers: { 'retry-after': /\d/ } })
-  t.equal((await drawSquares(path, 'image/png', [64])).length, 1, 'and then it goes on')
+  t.equal((await renderSquares(path, 'image/png', [64])).length, 1, 'and then it goes on')
 })
 
 t.test('5 MiB are taken, and a byte more is not', async (t) => {
@@ -384,7 +391,7 @@ t.test('5 MiB are taken, and a byte more is not', async (t) => {
   })
   t.equal(status, 413)
   t.match(body.error, { code: 'PAYLOAD_TOO_LARGE', details: { constraint: 'max_bytes' } })
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('a form is one file and nothing else', async (t) => {
@@ -429,7 +436,7 @@ t.test('a form is one file and nothing else', async (t) => {
   const reader = await server.person({ scopes: ['user:read'] })
   t.equal((await post(reader.client, { bytes: picture })).status, 403)
   t.equal((await reader.client.delete('/user/avatar')).status, 403)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('the profile and the members show it, and each change is one event', async (t) => {
@@ -534,7 +541,7 @@ t.test('the same upload with the same Idempotency-Key is one', async (t) => {
   t.ok(crowd.some(({ status }) => status === 200))
   for (const { status } of crowd) t.ok(status === 200 || status === 409, `${status}`)
   t.equal((await events(person)).filter((event) => event.type === 'avatar.updated').length, 2)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('of many uploads at once one is the avatar, and nothing dangles', async (t) => {
@@ -554,7 +561,7 @@ t.test('of many uploads at once one is the avatar, and nothing dangles', async (
     t.same(await doomed(body.id), body.id === avatar.id ? [] : keysOf(body.id))
   }
   t.equal((await events(person)).filter((event) => event.type === 'avatar.updated').length, 8)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('an image is for every page, kept for good, and given in part', async (t) => {
@@ -637,7 +644,7 @@ t.test('with no place for the bytes there is no avatar', async (t) => {
   writeFileSync(folder, '')
   t.equal((await post(client, { bytes })).status, 503)
   t.same((await client.get('/user/avatar')).body, former, 'the former one stays')
-  t.same(await server.services.database.prisma.doomedBlob.count(), 0)
+  t.same(await server.services.database.prisma.deletedBlob.count(), 0)
   const image = await download(server.url, former.url.slice(3))
   t.equal(image.status, 503)
   t.equal(image.headers.get('cache-control'), 'no-store')
@@ -711,7 +718,7 @@ t.test(
 )
 
 async function post(client: Client, { headers, ...content }: Upload): Promise<Reply> {
-  const form = formOf({ name: 'me.png', type: 'image/png', ...content })
+  const form = uploadForm({ name: 'me.png', type: 'image/png', ...content })
   return await client.call('POST', '/user/avatar', {
     raw: form.body,
     headers: { ...form.headers, ...headers },
@@ -758,7 +765,7 @@ function keysOf(id: string): string[] {
 
 async function doomed(id: string): Promise<string[]> {
   return (
-    await server.services.database.prisma.doomedBlob.findMany({
+    await server.services.database.prisma.deletedBlob.findMany({
       where: { key: { startsWith: id } },
       orderBy: { key: 'asc' },
     })

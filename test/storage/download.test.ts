@@ -1,4 +1,5 @@
-// Downloads: exactly the bytes that are asked for, to whoever may have them, and never as something that a browser runs.
+// Downloads: exactly the bytes that are asked for, to whoever may have them, and never as something that a
+// browser runs.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { realpathSync, rmSync, truncateSync } from 'node:fs'
@@ -6,11 +7,11 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { keep, startFakeS3 } from '../support/fake-s3.ts'
-import { openFiles } from '../support/open-files.ts'
+import { acceptUpload, startFakeS3 } from '../support/fake-s3.ts'
+import { countOpenFiles } from '../support/open-files.ts'
 import { noS3, startS3 } from '../../scripts/test/s3-server.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
-import { download, openWire, uploaded, type Download } from '../support/storage.ts'
+import { download, openConnection, uploadFile, type Download } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const pathOf = ({ id }: { id: string }): string => `/storage/files/${id}/download`
@@ -21,7 +22,7 @@ t.test('the whole file, and HEAD', async (t) => {
   const { client, key } = await server.person()
   for (const content of [Buffer.alloc(0), Buffer.from([255]), bytes, randomBytes(300_000)]) {
     const size = content.length
-    const file = await uploaded(client, { bytes: content, name: 'some.bin' })
+    const file = await uploadFile(client, { bytes: content, name: 'some.bin' })
     const whole = await download(server.url, pathOf(file), { key })
     t.equal(whole.status, 200)
     t.ok(whole.bytes.equals(content), `${size} bytes`)
@@ -55,7 +56,7 @@ t.test('the whole file, and HEAD', async (t) => {
 
 t.test('what a client has already is not sent again', async (t) => {
   const { client, key } = await server.person()
-  const file = await uploaded(client, { bytes })
+  const file = await uploadFile(client, { bytes })
   const modified = new Date(file.created_at).toUTCString()
   const before = new Date(Date.parse(file.created_at) - 5_000).toUTCString()
   const asked: Array<[headers: Record<string, string>, status: number]> = [
@@ -165,7 +166,7 @@ for (const { name, skip, env } of stores) {
   t.test(`ranges from ${name}`, { skip }, async (t) => {
     const server = await startServer(t, { env: await env(t) })
     const { client, key } = await server.person()
-    const file = await uploaded(client, { bytes })
+    const file = await uploadFile(client, { bytes })
 
     t.test('each is answered as it should be', async (t) => {
       for (const [range, answer] of ranges) {
@@ -182,7 +183,7 @@ for (const { name, skip, env } of stores) {
     })
 
     t.test('of a file with nothing in it', async (t) => {
-      const empty = await uploaded(client, { bytes: '' })
+      const empty = await uploadFile(client, { bytes: '' })
       for (const [range, answer] of [
         ['bytes=0-', 416],
         ['bytes=0-0', 416],
@@ -240,7 +241,7 @@ for (const { name, skip, env } of stores) {
 
     t.test('any, and pieces that make the whole', async (t) => {
       const content = randomBytes(700_001)
-      const file = await uploaded(client, { bytes: content })
+      const file = await uploadFile(client, { bytes: content })
       for (let i = 0; i < 40; i++) {
         const start = Math.floor(Math.random() * content.length)
         const end = start + Math.floor(Math.random() * (content.length - start))
@@ -276,20 +277,20 @@ for (const { name, skip, env } of stores) {
       const server = await startServer(t, { env: { REQUEST_TIMEOUT: '1', ...(await env(t)) } })
       const { client, key } = await server.person()
       const content = randomBytes(12_000_000)
-      const file = await uploaded(client, { bytes: content })
+      const file = await uploadFile(client, { bytes: content })
 
       t.test('a client that leaves leaves nothing open', async (t) => {
         // What is kept ready for others is there once, before anything is counted.
         await download(server.url, pathOf(file), { key, headers: { range: 'bytes=0-0' } })
-        const before = openFiles('socket:')
+        const before = countOpenFiles('socket:')
         for (let i = 0; i < 20; i++) {
-          const wire = await openWire(t, server.url)
+          const wire = await openConnection(t, server.url)
           await wire.write(requestFor(file, key))
-          if (i % 4 > 0) await waitUntil(() => wire.answer().length > 1000, 'the download to have begun')
+          if (i % 4 > 0) await waitUntil(() => wire.received().length > 1000, 'the download to have begun')
           wire.socket[i % 2 === 0 ? 'destroy' : 'resetAndDestroy']()
         }
         await waitUntil(() => openBlobs(server) === 0, 'the blobs to be closed')
-        await waitUntil(() => openFiles('socket:') < before + 10, 'the connections to be closed')
+        await waitUntil(() => countOpenFiles('socket:') < before + 10, 'the connections to be closed')
         t.same(errorsIn(server), [], 'and no error in the log')
         const { bytes } = await download(server.url, pathOf(file), { key })
         t.ok(bytes.equals(content), 'and the next one has it whole')
@@ -307,10 +308,10 @@ for (const { name, skip, env } of stores) {
       })
 
       t.test('what is deleted meanwhile is never wrong', async (t) => {
-        const doomed = await uploaded(client, { bytes: content })
+        const doomed = await uploadFile(client, { bytes: content })
         const readings = await Promise.all(Array.from({ length: 4 }, () => opened(server, doomed, key)))
         t.equal((await client.delete(`/storage/files/${doomed.id}`)).status, 204)
-        await (await server.services.storage.blobs()).remove([doomed.id])
+        await (await server.services.storage.blobStore()).delete([doomed.id])
         t.equal((await download(server.url, pathOf(doomed), { key })).status, 404)
         for (const reading of readings) {
           const chunks: Buffer[] = []
@@ -328,8 +329,8 @@ for (const { name, skip, env } of stores) {
       })
 
       t.test('one whose blob is lost is no empty file', async (t) => {
-        const lost = await uploaded(client, { bytes: content })
-        await (await server.services.storage.blobs()).remove([lost.id])
+        const lost = await uploadFile(client, { bytes: content })
+        await (await server.services.storage.blobStore()).delete([lost.id])
         for (const headers of [{}, { range: 'bytes=5-' }] as Array<Record<string, string>>) {
           const reply = await download(server.url, pathOf(lost), { key, headers })
           t.equal(reply.status, 500)
@@ -348,15 +349,15 @@ for (const { name, skip, env } of stores) {
       })
 
       t.test('one whose blob goes between two looks was deleted', async (t) => {
-        const gone = await uploaded(client, { bytes })
-        const blobs = await server.services.storage.blobs()
+        const gone = await uploadFile(client, { bytes })
+        const blobs = await server.services.storage.blobStore()
         const { read } = blobs
         t.teardown(() => {
           blobs.read = read
         })
         blobs.read = async (...args) => {
           await client.delete(`/storage/files/${gone.id}`)
-          await blobs.remove([gone.id])
+          await blobs.delete([gone.id])
           return await read(...args)
         }
         t.equal((await download(server.url, pathOf(gone), { key })).status, 404)
@@ -367,7 +368,7 @@ for (const { name, skip, env } of stores) {
 
 t.test('a blob that has become shorter cuts the connection', async (t) => {
   const { client, key } = await server.person()
-  const file = await uploaded(client, { bytes: randomBytes(500_000) })
+  const file = await uploadFile(client, { bytes: randomBytes(500_000) })
   truncateSync(blobOf(server, file.id), 300_000)
   for (const range of [undefined, 'bytes=100000-', 'bytes=400000-400010']) {
     await t.rejects(
@@ -386,7 +387,7 @@ t.test('a blob that has become shorter cuts the connection', async (t) => {
 t.test('with no folder of blobs there is an error, and no empty file', async (t) => {
   const server = await startServer(t)
   const { client, key } = await server.person()
-  const file = await uploaded(client, { bytes })
+  const file = await uploadFile(client, { bytes })
   rmSync(join(server.services.config.storageDir, 'blobs'), { recursive: true })
   const reply = await download(server.url, pathOf(file), { key })
   t.ok(reply.status >= 500)
@@ -400,7 +401,7 @@ t.test('with no folder of blobs there is an error, and no empty file', async (t)
 t.test('who may', async (t) => {
   const owner = await server.person()
   const other = await server.person()
-  const mine = await uploaded(owner.client, { bytes })
+  const mine = await uploadFile(owner.client, { bytes })
   const unknown = `${mine.id.slice(0, -4)}0000`
 
   t.test("a private file of one's own", async (t) => {
@@ -433,7 +434,7 @@ t.test('who may', async (t) => {
   })
 
   t.test('a public one without a key, while it is', async (t) => {
-    const file = await uploaded(owner.client, { bytes, fields: { visibility: 'public' } })
+    const file = await uploadFile(owner.client, { bytes, fields: { visibility: 'public' } })
     const reply = await download(server.url, pathOf(file))
     t.equal(reply.status, 200)
     t.ok(reply.bytes.equals(bytes))
@@ -475,8 +476,8 @@ t.test('who may', async (t) => {
 
   t.test('one of a project by the role, whatever its state', async (t) => {
     const projectId = (await owner.client.post('/projects', { name: 'Files' })).body.id
-    const file = await uploaded(owner.client, { bytes, fields: { project_id: projectId } })
-    const open = await uploaded(owner.client, {
+    const file = await uploadFile(owner.client, { bytes, fields: { project_id: projectId } })
+    const open = await uploadFile(owner.client, {
       bytes,
       fields: { project_id: projectId, visibility: 'public' },
     })
@@ -525,7 +526,7 @@ t.test('who may', async (t) => {
 
   t.test('nobody when it is over', async (t) => {
     for (const visibility of ['private', 'public']) {
-      const file = await uploaded(owner.client, { bytes, fields: { visibility } })
+      const file = await uploadFile(owner.client, { bytes, fields: { visibility } })
       t.equal((await download(server.url, pathOf(file), owner)).status, 200)
       await owner.client.put(`/storage/files/${file.id}`, {
         expires_at: new Date(Date.now() + 300).toISOString(),
@@ -536,7 +537,7 @@ t.test('who may', async (t) => {
       )
       for (const key of [owner.key, other.key, null])
         t.equal((await download(server.url, pathOf(file), { key })).status, 404)
-      const deleted = await uploaded(owner.client, { bytes, fields: { visibility } })
+      const deleted = await uploadFile(owner.client, { bytes, fields: { visibility } })
       await owner.client.delete(`/storage/files/${deleted.id}`)
       for (const key of [owner.key, other.key, null])
         t.equal((await download(server.url, pathOf(deleted), { key })).status, 404)
@@ -545,7 +546,7 @@ t.test('who may', async (t) => {
 
   t.test('nobody when its owner is gone', async (t) => {
     const leaver = await server.person()
-    const file = await uploaded(leaver.client, { bytes, fields: { visibility: 'public' } })
+    const file = await uploadFile(leaver.client, { bytes, fields: { visibility: 'public' } })
     t.equal((await download(server.url, pathOf(file))).status, 200)
     t.equal((await server.admin.client.delete(`/users/${leaver.id}`)).status, 204)
     t.not((await download(server.url, pathOf(file))).status, 200)
@@ -618,7 +619,7 @@ t.test('what a browser may show is inline where that is asked for, and nothing e
     },
   }
   for (const [kind, { bytes, name, type, inline }] of Object.entries(kinds)) {
-    const file = await uploaded(client, { bytes, name, type: 'image/png' })
+    const file = await uploadFile(client, { bytes, name, type: 'image/png' })
     for (const disposition of [undefined, 'attachment', 'inline']) {
       const path = `${pathOf(file)}${disposition === undefined ? '' : `?disposition=${disposition}`}`
       for (const headers of [{}, { range: 'bytes=0-0' }] as Array<Record<string, string>>) {
@@ -640,14 +641,14 @@ t.test('what a browser may show is inline where that is asked for, and nothing e
     }
   }
   t.equal(
-    (await download(server.url, `${pathOf(await uploaded(client))}?disposition=other`, { key })).status,
+    (await download(server.url, `${pathOf(await uploadFile(client))}?disposition=other`, { key })).status,
     400,
   )
 })
 
 t.test("a name of the client's choice", async (t) => {
   const { client, key } = await server.person()
-  const file = await uploaded(client, { bytes, name: 'naïve.bin' })
+  const file = await uploadFile(client, { bytes, name: 'naïve.bin' })
   t.equal(
     (await download(server.url, pathOf(file), { key })).headers.get('content-disposition'),
     'attachment; filename="na?ve.bin"; filename*=UTF-8\'\'na%C3%AFve.bin',
@@ -701,7 +702,7 @@ t.test("a name of the client's choice", async (t) => {
 
 t.test('each download is counted, and what sends no bytes is none', async (t) => {
   const { client, key } = await server.person()
-  const file = await uploaded(client, { bytes })
+  const file = await uploadFile(client, { bytes })
   const asked: Array<{ headers?: Record<string, string>; method?: string }> = [
     {},
     { method: 'HEAD' },
@@ -723,8 +724,8 @@ t.test('a server that sends clients on to the store', { skip: noS3 }, async (t) 
   const env = await s3Env(t)
   const server = await startServer(t, { env: { ...env, S3_REDIRECT: 'true' } })
   const { client, key } = await server.person()
-  const file = await uploaded(client, { bytes, name: 'rapport é.txt', type: 'text/plain' })
-  const page = await uploaded(client, {
+  const file = await uploadFile(client, { bytes, name: 'rapport é.txt', type: 'text/plain' })
+  const page = await uploadFile(client, {
     bytes: '<script>alert(1)</script>',
     name: 'page.html',
     fields: { visibility: 'public' },
@@ -811,7 +812,7 @@ t.test('a server that sends clients on to the store', { skip: noS3 }, async (t) 
   })
 
   t.test('each is counted once, before it is sent on', async (t) => {
-    const file = await uploaded(client, { bytes })
+    const file = await uploadFile(client, { bytes })
     await download(server.url, pathOf(file), { key, method: 'HEAD' })
     for (let i = 0; i < 3; i++) await download(server.url, pathOf(file), { key })
     const count = async (): Promise<number> =>
@@ -826,7 +827,7 @@ t.test('a server that sends clients on to the store', { skip: noS3 }, async (t) 
 })
 
 t.test('what a store shows itself is a picture, sound or film', async (t) => {
-  const { env } = await startFakeS3(t, keep)
+  const { env } = await startFakeS3(t, acceptUpload)
   const server = await startServer(t, { env: { ...env, S3_REDIRECT: 'true' } })
   const { client } = await server.person()
   const kinds: Array<[name: string, bytes: string | Buffer, disposition: string]> = [
@@ -838,7 +839,7 @@ t.test('what a store shows itself is a picture, sound or film', async (t) => {
   ]
   for (const [name, content, disposition] of kinds) {
     const reply = await client.get(
-      `${pathOf(await uploaded(client, { bytes: content, name }))}?disposition=inline`,
+      `${pathOf(await uploadFile(client, { bytes: content, name }))}?disposition=inline`,
     )
     t.equal(reply.status, 302)
     const { searchParams } = new URL(reply.headers.get('location')!)
@@ -851,7 +852,7 @@ t.test('a store that is out of reach is 503, and its keys are not in the log', {
   const env = await s3Env(t)
   const server = await startServer(t, { env })
   const { client, key } = await server.person()
-  const file = await uploaded(client, { bytes })
+  const file = await uploadFile(client, { bytes })
   const lost = await startServer(t, {
     databaseUrl: server.databaseUrl,
     env: { ...env, S3_ENDPOINT: 'http://127.0.0.1:9' },
@@ -939,5 +940,5 @@ function blobOf({ services }: TestServer, id: string): string {
 
 /** How many files of the store this process has open. */
 function openBlobs({ services }: TestServer): number {
-  return openFiles(join(realpathSync(services.config.storageDir), 'blobs'))
+  return countOpenFiles(join(realpathSync(services.config.storageDir), 'blobs'))
 }

@@ -1,4 +1,5 @@
-// Clients that others wrote: curl uploads and goes on where it was cut off; a browser saves, plays and seeks, and runs nothing.
+// Clients that others wrote: curl uploads and goes on where it was cut off; a browser saves, plays and seeks,
+// and runs nothing.
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -10,7 +11,7 @@ import { delimiter, join } from 'node:path'
 import { chromium, type Browser, type Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { startServer } from '../support/server.ts'
-import { download, nothingLeft, uploaded } from '../support/storage.ts'
+import { download, assertNothingLeft, uploadFile } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const curl = (process.env['PATH'] ?? '')
@@ -63,7 +64,7 @@ t.test('curl', { skip: curl === undefined && 'no curl' }, async (t) => {
     })
     id = file.id
     t.ok((await download(server.url, `/storage/files/${id}/download`, { key })).bytes.equals(bytes))
-    await nothingLeft(t, server)
+    await assertNothingLeft(t, server)
   })
 
   t.test('uploads what it reads from a pipe, whose length it does not know', async (t) => {
@@ -208,13 +209,13 @@ t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async 
   })
   t.teardown(() => browser.close())
   const wav = sound(180)
-  const song = await uploaded(client, { bytes: wav, name: 'song.wav', type: 'audio/wav' })
+  const song = await uploadFile(client, { bytes: wav, name: 'song.wav', type: 'audio/wav' })
   const songLink = async (): Promise<string> =>
     `${(await client.post(`/storage/files/${song.id}/links`, {})).body.url}?disposition=inline`
 
   t.test('saves what a link of another page leads to', async (t) => {
     const bytes = randomBytes(200_000)
-    const file = await uploaded(client, { bytes, fields: { name: '日本語 "x".bin' } })
+    const file = await uploadFile(client, { bytes, fields: { name: '日本語 "x".bin' } })
     const { body: link } = await client.post(`/storage/files/${file.id}/links`, { max_downloads: 1 })
     const page = await open(t, browser, `<a href="${link.url}">save</a>`)
     const [saved] = await Promise.all([page.waitForEvent('download'), page.click('a')])
@@ -245,7 +246,7 @@ t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async 
   })
 
   t.test('shows a picture and a text in place', async (t) => {
-    const picture = await uploaded(client, {
+    const picture = await uploadFile(client, {
       bytes: Buffer.from(
         'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
         'base64',
@@ -253,7 +254,7 @@ t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async 
       name: 'a.png',
       fields: { visibility: 'public' },
     })
-    const text = await uploaded(client, {
+    const text = await uploadFile(client, {
       bytes: 'one <b>line</b> é',
       name: 'a.txt',
       fields: { visibility: 'public' },
@@ -287,7 +288,7 @@ t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async 
     )
     frame.on('request', (request) => asked.push(request.url()))
     for (const [name, content] of Object.entries(kinds)) {
-      const file = await uploaded(client, {
+      const file = await uploadFile(client, {
         bytes: content,
         name,
         type: 'text/html',
@@ -306,13 +307,13 @@ t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async 
       ])
       t.equal(await frame.title(), 'elsewhere', `${name} in a frame`)
     }
-    const code = await uploaded(client, {
+    const code = await uploadFile(client, {
       bytes: 'document.title = "ran"',
       name: 'code.js',
       type: 'text/javascript',
       fields: { visibility: 'public' },
     })
-    const text = await uploaded(client, {
+    const text = await uploadFile(client, {
       bytes: 'document.title = "ran"',
       name: 'code.txt',
       type: 'text/plain',

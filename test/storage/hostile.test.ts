@@ -1,24 +1,24 @@
-// What is sent to do harm: names, types and forms. Each is kept exactly as it is, or refused with 4xx in the one shape; it is
-// never run by a browser, and of what is refused nothing is left.
+// What is sent to do harm: names, types and forms. Each is kept exactly as it is, or refused with 4xx in the
+// one shape; it is never run by a browser, and of what is refused nothing is left.
 import { randomBytes } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { parse } from 'content-disposition'
 import t, { type Test } from 'tap'
-import { openFiles } from '../support/open-files.ts'
+import { countOpenFiles } from '../support/open-files.ts'
 import { startServer } from '../support/server.ts'
 import {
   download,
   fileCount,
   multipart,
   newBoundary,
-  nothingLeft,
-  openWire,
+  assertNothingLeft,
+  openConnection,
   upload,
-  uploaded,
+  uploadFile,
   uploadHead,
   type FormPart,
-  type WireReply,
+  type RawReply,
 } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -131,14 +131,14 @@ t.test('a name is kept and given back exactly, or refused', async (t) => {
       t.equal(reply.status, 201, `${what} as a ${way}`)
       t.equal(reply.body.name, name, `${what} as a ${way}`)
       t.equal((await client.get(`/storage/files/${reply.body.id}`)).body.name, name)
-      const wire = await openWire(t, server.url)
+      const wire = await openConnection(t, server.url)
       await wire.write(
         `GET /v1/storage/files/${reply.body.id}/download?disposition=inline HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nconnection: close\r\n\r\n`,
       )
       hold(t, await wire.reply(), name, what)
     }
-    const { id } = await uploaded(client)
-    const wire = await openWire(t, server.url)
+    const { id } = await uploadFile(client)
+    const wire = await openConnection(t, server.url)
     await wire.write(
       `GET /v1/storage/files/${id}/download?filename=${encodeURIComponent(name)} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nconnection: close\r\n\r\n`,
     )
@@ -146,7 +146,7 @@ t.test('a name is kept and given back exactly, or refused', async (t) => {
     t.equal((await client.put(`/storage/files/${id}`, { name })).body.name, name)
   }
 
-  const { id } = await uploaded(client)
+  const { id } = await uploadFile(client)
   const before = await fileCount(server)
   for (const name of badNames) {
     const what = shown(name)
@@ -188,11 +188,11 @@ t.test('a name is kept and given back exactly, or refused', async (t) => {
     t.equal(reply.status, 400, `no UTF-8: ${what}`)
   }
   t.equal(await fileCount(server), before)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 /** One Content-Disposition of plain ASCII that says this name, and no header that the name has made. */
-function hold(t: Test, { status, head }: WireReply, name: string, what: string): void {
+function hold(t: Test, { status, head }: RawReply, name: string, what: string): void {
   t.equal(status, 200, what)
   const lines = head.split('\r\n').filter((line) => /^content-disposition:/i.test(line))
   t.equal(lines.length, 1, what)
@@ -225,7 +225,7 @@ t.test('other ways to say a filename', async (t) => {
   t.equal((await say("form-data; name=file; filename*=UTF-8''a%FFb")).status, 400)
   t.equal((await say('form-data; name="file"')).status, 400, 'none')
   t.equal((await say('form-data; name="file"; filename=""')).status, 400, 'empty')
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 const utf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le')
@@ -428,7 +428,7 @@ t.test('a type is found from the bytes, and what a browser could run is never in
     what,
     { bytes, type, inline, name = 'x', declared = 'application/octet-stream' },
   ] of Object.entries(samples)) {
-    const file = await uploaded(client, { bytes, name, type: declared, fields: { visibility: 'public' } })
+    const file = await uploadFile(client, { bytes, name, type: declared, fields: { visibility: 'public' } })
     t.equal(file.content_type, type, what)
     for (const query of ['', '?disposition=attachment', '?disposition=inline']) {
       const { headers } = await download(server.url, `/storage/files/${file.id}/download${query}`, { key })
@@ -452,8 +452,8 @@ t.test('a type is found from the bytes, and what a browser could run is never in
 t.test('forms that are none', async (t) => {
   const server = await startServer(t)
   const { client, key } = await server.person()
-  await uploaded(client)
-  const sockets = openFiles('socket:')
+  await uploadFile(client)
+  const sockets = countOpenFiles('socket:')
   const b = 'boundary'
   const file: FormPart = {
     head: 'Content-Disposition: form-data; name="file"; filename="a.txt"',
@@ -687,7 +687,7 @@ t.test('forms that are none', async (t) => {
   let files = await fileCount(server)
   for (const [what, statuses, body, type = `multipart/form-data; boundary=${b}`, more = []] of forms) {
     const bytes = Buffer.from(body as Buffer)
-    const wire = await openWire(t, server.url)
+    const wire = await openConnection(t, server.url)
     const head = uploadHead(key, b, bytes.length, ['connection: close', ...more]).replace(
       /content-type: .*\r\n/,
       type === '' ? '' : `content-type: ${type}\r\n`,
@@ -705,7 +705,7 @@ t.test('forms that are none', async (t) => {
   const cut = form(field('path', 'a'), file)
   const end = cut.lastIndexOf('--') + 2
   for (let at = 0; at < cut.length; at++) {
-    const wire = await openWire(t, server.url)
+    const wire = await openConnection(t, server.url)
     const chunked = at % 2 === 0
     await wire.write(uploadHead(key, b, chunked ? 'chunked' : at, ['connection: close']))
     await wire.write(
@@ -746,29 +746,29 @@ t.test('forms that are none', async (t) => {
     ],
   ]
   for (const [what, head, body] of broken) {
-    const wire = await openWire(t, server.url)
+    const wire = await openConnection(t, server.url)
     await wire.write(head)
     await wire.write(body)
     wire.socket.end()
-    await wire.ended()
-    const answers = wire.answer()
+    await wire.waitUntilClosed()
+    const answers = wire.received()
     t.notMatch(answers, /HTTP\/1\.1 (5\d\d|201)/, `${what}: ${answers.slice(0, 200)}`)
     if (answers !== '') t.match(answers, /^HTTP\/1\.1 4\d\d [^]*"error":\{"code":/, what)
   }
 
   t.equal(await fileCount(server), files)
   t.match(await upload(client), { status: 201 }, 'and a good one is as good as ever')
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
   t.same(
     server.logs.filter((line) => /"level":(50|60)/.test(line)),
     [],
     'no error in the log',
   )
   await waitUntil(
-    () => openFiles(realpathSync(server.services.config.storageDir)) === 0,
+    () => countOpenFiles(realpathSync(server.services.config.storageDir)) === 0,
     'the files to be closed',
   )
-  await waitUntil(() => openFiles('socket:') <= sockets + 20, 'the connections to close')
+  await waitUntil(() => countOpenFiles('socket:') <= sockets + 20, 'the connections to close')
 })
 
 /** The one error shape. */

@@ -2,10 +2,10 @@
 import { createHash, randomBytes } from 'node:crypto'
 import t from 'tap'
 import { createClient } from '../support/client.ts'
-import { keep, startFakeS3 } from '../support/fake-s3.ts'
+import { acceptUpload, startFakeS3 } from '../support/fake-s3.ts'
 import { noS3, startS3 } from '../../scripts/test/s3-server.ts'
 import { startServer, type Person } from '../support/server.ts'
-import { download, openWire, uploaded } from '../support/storage.ts'
+import { download, openConnection, uploadFile } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t)
@@ -40,7 +40,7 @@ async function countOf(link: { id: string; file_id: string }): Promise<number> {
 }
 
 t.test('a link is made, shown once, listed, followed and revoked', async (t) => {
-  const file = await uploaded(owner.client, { bytes, name: 'report é.pdf' })
+  const file = await uploadFile(owner.client, { bytes, name: 'report é.pdf' })
   const path = `/storage/files/${file.id}/links`
   const made = await owner.client.post(path, { expires_in_seconds: 60, max_downloads: 5 })
   t.equal(made.status, 201)
@@ -115,7 +115,7 @@ t.test('a link is made, shown once, listed, followed and revoked', async (t) => 
 })
 
 t.test('what a link may be', async (t) => {
-  const file = await uploaded(owner.client, { bytes })
+  const file = await uploadFile(owner.client, { bytes })
   const path = `/storage/files/${file.id}/links`
   const plain = await linked(file)
   t.equal(Date.parse(plain.expires_at) - Date.parse(plain.created_at), 86_400_000, 'a day')
@@ -166,7 +166,7 @@ t.test('what a link may be', async (t) => {
 })
 
 t.test('the token is nowhere but in the address', async (t) => {
-  const file = await uploaded(owner.client, { bytes })
+  const file = await uploadFile(owner.client, { bytes })
   const link = await linked(file)
   const token = tokenOf(link)
   await follow(link)
@@ -194,14 +194,14 @@ t.test('the token is nowhere but in the address', async (t) => {
 })
 
 t.test('a token that is none, or whose file is gone, is one and the same 404', async (t) => {
-  const deleted = await linked(await uploaded(owner.client, { bytes }))
+  const deleted = await linked(await uploadFile(owner.client, { bytes }))
   await owner.client.delete(`/storage/files/${deleted.file_id}`)
-  const expired = await linked(await uploaded(owner.client, { bytes }))
+  const expired = await linked(await uploadFile(owner.client, { bytes }))
   await owner.client.put(`/storage/files/${expired.file_id}`, {
     expires_at: new Date(Date.now() + 300).toISOString(),
   })
   await waitUntil(async () => (await follow(expired)).status !== 200, 'the file to expire')
-  const alive = await linked(await uploaded(owner.client, { bytes }))
+  const alive = await linked(await uploadFile(owner.client, { bytes }))
   const token = tokenOf(alive)
   const near = [
     token.slice(0, -1) + (token.endsWith('A') ? 'Q' : 'A'),
@@ -255,7 +255,7 @@ t.test('a token that is none, or whose file is gone, is one and the same 404', a
 })
 
 t.test('a link that is over is 410, and says why', async (t) => {
-  const file = await uploaded(owner.client, { bytes })
+  const file = await uploadFile(owner.client, { bytes })
   const short = await linked(file, { expires_in_seconds: 1 })
   t.equal((await follow(short)).status, 200)
   await waitUntil(async () => (await follow(short)).status !== 200, 'the link to expire')
@@ -282,7 +282,7 @@ t.test('a link that is over is 410, and says why', async (t) => {
 })
 
 t.test('every answer with bytes counts, and no other', async (t) => {
-  const file = await uploaded(owner.client, { bytes })
+  const file = await uploadFile(owner.client, { bytes })
   const link = await linked(file, { max_downloads: 3 })
   const free: Array<[status: number, headers: Record<string, string>, method?: string]> = [
     [200, {}, 'HEAD'],
@@ -302,9 +302,9 @@ t.test('every answer with bytes counts, and no other', async (t) => {
   t.equal((await follow(link, { range: 'bytes=500-' })).status, 206)
   t.equal(await countOf(link), 2)
 
-  const wire = await openWire(t, server.url)
+  const wire = await openConnection(t, server.url)
   await wire.write(`GET /v1${pathOf(link)} HTTP/1.1\r\nhost: x\r\n\r\n`)
-  await waitUntil(() => wire.answer() !== '', 'the answer')
+  await waitUntil(() => wire.received() !== '', 'the answer')
   wire.socket.resetAndDestroy()
   t.equal(await countOf(link), 3, 'also for a client that leaves')
   t.equal((await follow(link)).status, 410)
@@ -315,8 +315,8 @@ t.test('every answer with bytes counts, and no other', async (t) => {
 })
 
 t.test('bytes that are not there do not count', async (t) => {
-  const link = await linked(await uploaded(owner.client, { bytes }), { max_downloads: 1 })
-  await (await server.services.storage.blobs()).remove([link.file_id])
+  const link = await linked(await uploadFile(owner.client, { bytes }), { max_downloads: 1 })
+  await (await server.services.storage.blobStore()).delete([link.file_id])
   for (let i = 0; i < 3; i++) t.equal((await follow(link)).status, 500)
   t.equal(await countOf(link), 0)
 })
@@ -326,11 +326,11 @@ t.test('a store that fails uses no link up', async (t) => {
   const { env } = await startFakeS3(t, (request, response) => {
     if (failing) return response.writeHead(403).end('<Error><Code>SignatureDoesNotMatch</Code></Error>')
     if (request.method === 'GET') return response.end('content')
-    keep(request, response)
+    acceptUpload(request, response)
   })
   const server = await startServer(t, { env })
   const person = await server.person()
-  const link = await linked(await uploaded(person.client), { max_downloads: 1 }, person)
+  const link = await linked(await uploadFile(person.client), { max_downloads: 1 }, person)
   failing = true
   for (let i = 0; i < 2; i++) t.equal((await download(server.url, pathOf(link))).status, 503)
   failing = false
@@ -339,7 +339,7 @@ t.test('a store that fails uses no link up', async (t) => {
 })
 
 t.test('of 100 at once exactly as many succeed as may', async (t) => {
-  const file = await uploaded(owner.client, { bytes })
+  const file = await uploadFile(owner.client, { bytes })
   for (const [most, headers] of [
     [7, {}],
     [1, {}],
@@ -368,7 +368,7 @@ t.test('of 100 at once exactly as many succeed as may', async (t) => {
 })
 
 t.test('revoked while many come: none begins after the answer', async (t) => {
-  const file = await uploaded(owner.client, { bytes })
+  const file = await uploadFile(owner.client, { bytes })
   const link = await linked(file)
   let revoked = false
   const late: number[] = []
@@ -391,7 +391,7 @@ t.test('revoked while many come: none begins after the answer', async (t) => {
 })
 
 t.test('the bytes as a download has them', async (t) => {
-  const file = await uploaded(owner.client, { bytes })
+  const file = await uploadFile(owner.client, { bytes })
   const link = await linked(file)
   const whole = await follow(link)
   const expected = {
@@ -427,7 +427,7 @@ t.test('the bytes as a download has them', async (t) => {
     ['<!doctype html><script>alert(1)</script>', 'a.html'],
     ['<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>', 'a.png'],
   ]) {
-    const page = await linked(await uploaded(owner.client, { bytes: content, name, type: 'image/png' }))
+    const page = await linked(await uploadFile(owner.client, { bytes: content, name, type: 'image/png' }))
     const { headers } = await download(server.url, `${pathOf(page)}?disposition=inline`)
     t.equal(headers.get('content-disposition'), `attachment; filename=${name}`)
     t.equal(headers.get('content-security-policy'), "default-src 'none'; sandbox")
@@ -441,7 +441,7 @@ t.test('who may make, see and revoke links', async (t) => {
     people[role] = await server.person()
     await owner.client.post(`/projects/${projectId}/members`, { user_id: people[role].id, role })
   }
-  const file = await uploaded(owner.client, { bytes, fields: { project_id: projectId } })
+  const file = await uploadFile(owner.client, { bytes, fields: { project_id: projectId } })
   const path = `/storage/files/${file.id}/links`
   const shared = await linked(file)
   const all = async ({ client }: Person): Promise<number[]> => {
@@ -463,14 +463,14 @@ t.test('who may make, see and revoke links', async (t) => {
   t.same(await everybody(), { owner: yes, admin: yes, editor: yes, viewer: no, outsider: no })
   t.equal((await download(server.url, path)).status, 401)
   t.same(await all(await server.person({ scopes: ['storage:write'] })), no)
-  const mine = await uploaded(owner.client, { bytes })
+  const mine = await uploadFile(owner.client, { bytes })
   t.equal(
     (await people.admin.client.post(`/storage/files/${mine.id}/links`, {})).status,
     403,
     "a file in no project is its owner's alone",
   )
   const reader = await server.person({ scopes: ['storage:read'] })
-  const own = await uploaded((await server.person()).client, { bytes })
+  const own = await uploadFile((await server.person()).client, { bytes })
   t.equal((await reader.client.post(`/storage/files/${own.id}/links`, {})).status, 403)
   const another = await linked(mine)
   t.equal(
@@ -515,14 +515,14 @@ t.test('who may make, see and revoke links', async (t) => {
 
 t.test('with its owner a file in no project is gone, and its links', async (t) => {
   const leaver = await server.person()
-  const link = await linked(await uploaded(leaver.client, { bytes }), {}, leaver)
+  const link = await linked(await uploadFile(leaver.client, { bytes }), {}, leaver)
   t.equal((await follow(link)).status, 200)
   t.equal((await server.admin.client.delete(`/users/${leaver.id}`)).status, 204)
   t.equal((await follow(link)).status, 404)
 })
 
 t.test('a link to a file that is public', async (t) => {
-  const file = await uploaded(owner.client, { bytes, fields: { visibility: 'public' } })
+  const file = await uploadFile(owner.client, { bytes, fields: { visibility: 'public' } })
   const link = await linked(file, { max_downloads: 1 })
   const first = await follow(link)
   t.equal(first.status, 200)
@@ -552,7 +552,7 @@ t.test('a link to a store that answers itself', { skip: noS3 }, async (t) => {
   })
   const at = ({ url }: { url: string }, link: { url: string }, method = 'GET') =>
     download(url, pathOf(link), { method })
-  const file = await uploaded(createClient(streaming.url, owner.key), { bytes, name: 'a.bin' })
+  const file = await uploadFile(createClient(streaming.url, owner.key), { bytes, name: 'a.bin' })
   const link = await linked(file, { max_downloads: 3 })
   t.ok((await at(streaming, link)).bytes.equals(bytes))
   t.equal((await at(redirecting, link, 'HEAD')).status, 200)

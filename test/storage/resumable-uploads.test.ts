@@ -1,5 +1,5 @@
-// Resumable uploads: the protocol of tus as clients speak it, who may do what, what is kept of what breaks off, and that the
-// last byte makes one file, once.
+// Resumable uploads: the protocol of tus as clients speak it, who may do what, what is kept of what breaks
+// off, and that the last byte makes one file, once.
 import { hash, randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,20 +8,29 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { fileExpiryTasks } from '../../services/retention-tasks.ts'
 import { statement } from '../../infra/database/database.ts'
-import { holdUpload } from '../../services/storage/uploads/lease.ts'
+import { acquireUploadLease } from '../../services/storage/uploads/lease.ts'
 import { runRetention } from '../support/retention.ts'
-import { finishUpload, openUpload, tidyUploads } from '../../services/storage/uploads/uploads.ts'
+import { finishUpload } from '../../services/storage/uploads/finish-upload.ts'
+import { deleteExpiredUploads } from '../../services/storage/uploads/retention.ts'
+import { openUpload } from '../../services/storage/uploads/uploads.ts'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey, spawnServer } from '../support/process.ts'
 import { startServer, type Person } from '../support/server.ts'
-import { download, fileCount, openWire } from '../support/storage.ts'
-import { bytesType, checksum, metadataOf, piecesOf, sendByTus, staged } from '../support/tus.ts'
+import { download, fileCount, openConnection } from '../support/storage.ts'
+import {
+  bytesType,
+  checksum,
+  encodeMetadata,
+  tusClient,
+  uploadWithTusClient,
+  partialFiles,
+} from '../support/tus.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t, { env: { UPLOAD_MAX_BYTES: String(64 * 1024 * 1024) } })
 const { prisma } = server.services.database
-const by = ({ key }: Person) => piecesOf(server.url, key)
+const tusOf = ({ key }: Person) => tusClient(server.url, key)
 const endpoint = `${server.url}/v1/storage/uploads`
 const eventsOf = async (person: Person) =>
   (await prisma.event.findMany({ where: { userId: person.id }, orderBy: { position: 'asc' } })).map(
@@ -30,16 +39,16 @@ const eventsOf = async (person: Person) =>
 const idOf = (path: string) => path.split('/').at(-1)!
 const rowOf = async (path: string) => await prisma.upload.findUnique({ where: { id: idOf(path) } })
 
-t.test('the official client uploads at once, in pieces, with the creation, and nothing', async (t) => {
+t.test('the official client uploads at once, in tus, with the creation, and nothing', async (t) => {
   for (const [bytes, options] of [
     [randomBytes(100_000), {}],
     [randomBytes(100_001), { chunkSize: 10_000 }],
-    [randomBytes(5_000), { atOnce: true }],
-    [randomBytes(50_000), { atOnce: true, chunkSize: 7_000 }],
+    [randomBytes(5_000), { sendWithCreation: true }],
+    [randomBytes(50_000), { sendWithCreation: true, chunkSize: 7_000 }],
     [Buffer.alloc(0), {}],
   ] as const) {
     const person = await server.person()
-    const sent = await sendByTus(bytes, {
+    const sent = await uploadWithTusClient(bytes, {
       endpoint,
       key: person.key,
       metadata: {
@@ -71,7 +80,7 @@ t.test('the official client uploads at once, in pieces, with the creation, and n
       ).bytes.equals(bytes),
     )
     t.same(await eventsOf(person), ['upload.created', 'file.created'])
-    const head = await by(person).head(new URL(sent.url).pathname)
+    const head = await tusOf(person).head(new URL(sent.url).pathname)
     t.equal(head.status, 200, 'it is told of when it is finished')
     t.match(
       {
@@ -84,7 +93,7 @@ t.test('the official client uploads at once, in pieces, with the creation, and n
     )
     t.equal(head.headers.get('tus-resumable'), '1.0.0')
   }
-  t.same(await staged(server), [], 'no bytes stay when it is a file')
+  t.same(await partialFiles(server), [], 'no bytes stay when it is a file')
 })
 
 t.test('20 broken connections', async (t) => {
@@ -94,7 +103,10 @@ t.test('20 broken connections', async (t) => {
     next: () => (left-- > 0 ? 2_000 + Math.floor(Math.random() * 400_000) : null),
   })
   const person = await server.person()
-  const { fileId } = await sendByTus(bytes, { endpoint: `${proxy.url}/v1/storage/uploads`, key: person.key })
+  const { fileId } = await uploadWithTusClient(bytes, {
+    endpoint: `${proxy.url}/v1/storage/uploads`,
+    key: person.key,
+  })
   t.ok(proxy.cuts >= 10, `${proxy.cuts} connections were cut`)
   t.equal((await person.client.get(`/storage/files/${fileId}`)).body.sha256, hash('sha256', bytes))
   t.same(await eventsOf(person), ['upload.created', 'file.created'])
@@ -112,7 +124,7 @@ t.test('a connection that says nothing any more is ended by who goes on', async 
     },
   })
   const person = await server.person()
-  const path = await by(person).begun(bytes.length)
+  const path = await tusOf(person).createUpload(bytes.length)
   first = false
   await t
     .rejects(
@@ -128,9 +140,9 @@ t.test('a connection that says nothing any more is ended by who goes on', async 
       }),
     )
     .catch(() => {})
-  const head = await by(person).head(path)
+  const head = await tusOf(person).head(path)
   const offset = Number(head.headers.get('upload-offset'))
-  const reply = await by(person).append(path, offset, bytes.subarray(offset))
+  const reply = await tusOf(person).append(path, offset, bytes.subarray(offset))
   t.equal(reply.status, 204, reply.text)
   t.equal(
     (await person.client.get(`/storage/files/${reply.headers.get('upload-file-id')}`)).body.sha256,
@@ -140,8 +152,8 @@ t.test('a connection that says nothing any more is ended by who goes on', async 
 
 t.test('what came before the connection broke is kept', async (t) => {
   const person = await server.person()
-  const path = await by(person).begun(1_000_000)
-  const wire = await openWire(t, server.url)
+  const path = await tusOf(person).createUpload(1_000_000)
+  const wire = await openConnection(t, server.url)
   await wire.write(
     `PATCH ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${person.key}\r\ntus-resumable: 1.0.0\r\nupload-offset: 0\r\ncontent-type: ${bytesType}\r\ncontent-length: 1000000\r\n\r\n`,
   )
@@ -153,17 +165,17 @@ t.test('what came before the connection broke is kept', async (t) => {
     async () => (await rowOf(path))!.received === 300_000n && (await rowOf(path))!.holder === null,
     'all that came to be kept',
   )
-  t.equal((await by(person).head(path)).headers.get('upload-offset'), '300000')
-  t.equal((await by(person).append(path, 300_000, 'c'.repeat(700_000))).status, 204)
+  t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '300000')
+  t.equal((await tusOf(person).append(path, 300_000, 'c'.repeat(700_000))).status, 204)
 })
 
 t.test('a file that is shorter or longer than was said', async (t) => {
   const person = await server.person()
-  const path = await by(person).begun(10)
-  const much = await by(person).append(path, 0, 'x'.repeat(11))
+  const path = await tusOf(person).createUpload(10)
+  const much = await tusOf(person).append(path, 0, 'x'.repeat(11))
   t.match(much, { status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } })
   t.equal(much.headers.get('tus-resumable'), '1.0.0')
-  t.equal((await by(person).head(path)).headers.get('upload-offset'), '0', 'nothing of it is kept')
+  t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '0', 'nothing of it is kept')
   const chunked = await fetch(`${server.url}${path}`, {
     method: 'PATCH',
     duplex: 'half',
@@ -176,61 +188,61 @@ t.test('a file that is shorter or longer than was said', async (t) => {
     },
   } as RequestInit)
   t.equal(chunked.status, 413)
-  t.equal((await by(person).append(path, 0, '0123456')).headers.get('upload-offset'), '7')
-  t.equal((await by(person).append(path, 7, '789')).status, 204)
-  t.equal((await by(person).append(path, 10, 'x')).status, 413, 'a finished upload takes nothing')
-  const again = await by(person).append(path, 10, '')
+  t.equal((await tusOf(person).append(path, 0, '0123456')).headers.get('upload-offset'), '7')
+  t.equal((await tusOf(person).append(path, 7, '789')).status, 204)
+  t.equal((await tusOf(person).append(path, 10, 'x')).status, 413, 'a finished upload takes nothing')
+  const again = await tusOf(person).append(path, 10, '')
   t.equal(again.status, 204)
   t.match(again.headers.get('upload-file-id'), /^file_/)
 })
 
 t.test('a checksum', async (t) => {
   const person = await server.person()
-  const path = await by(person).begun(10)
+  const path = await tusOf(person).createUpload(10)
   for (const algorithm of ['sha1', 'sha256'] as const) {
-    const reply = await by(person).append(path, 0, '01234', checksum(algorithm, '01235'))
+    const reply = await tusOf(person).append(path, 0, '01234', checksum(algorithm, '01235'))
     t.match(reply, {
       status: 460,
       body: {
         error: { code: 'INVALID_REQUEST', details: { field: 'Upload-Checksum', constraint: 'checksum' } },
       },
     })
-    t.equal((await by(person).head(path)).headers.get('upload-offset'), '0', 'nothing of it is kept')
+    t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '0', 'nothing of it is kept')
   }
   t.equal(
-    (await by(person).append(path, 0, '01234', checksum('sha1', '01234'))).headers.get('upload-offset'),
+    (await tusOf(person).append(path, 0, '01234', checksum('sha1', '01234'))).headers.get('upload-offset'),
     '5',
   )
   for (const header of ['md5 AAAA', 'sha1 AAAA', 'sha1', `sha256 ${'A'.repeat(27)}=`])
-    t.equal((await by(person).append(path, 5, '5', { 'upload-checksum': header })).status, 400, header)
-  t.equal((await by(person).append(path, 5, '56789', checksum('sha256', '56780'))).status, 460)
-  t.equal((await by(person).append(path, 5, '56789', checksum('sha256', '56789'))).status, 204)
-  const begun = await by(person).begin(4, undefined, checksum('sha1', 'other'), 'text')
+    t.equal((await tusOf(person).append(path, 5, '5', { 'upload-checksum': header })).status, 400, header)
+  t.equal((await tusOf(person).append(path, 5, '56789', checksum('sha256', '56780'))).status, 460)
+  t.equal((await tusOf(person).append(path, 5, '56789', checksum('sha256', '56789'))).status, 204)
+  const begun = await tusOf(person).create(4, undefined, checksum('sha1', 'other'), 'text')
   t.equal(begun.status, 201)
   t.equal(begun.headers.get('upload-offset'), '0', 'of the bytes of a creation nothing is kept either')
 })
 
 t.test('the sha256 of the whole', async (t) => {
   const person = await server.person()
-  const path = await by(person).begun(4, { filename: 'a', sha256: hash('sha256', 'text') })
-  t.equal((await by(person).append(path, 0, 'text')).status, 204)
-  const wrong = await by(person).begun(4, { filename: 'a', sha256: hash('sha256', 'test') })
-  t.match(await by(person).append(wrong, 0, 'text'), {
+  const path = await tusOf(person).createUpload(4, { filename: 'a', sha256: hash('sha256', 'text') })
+  t.equal((await tusOf(person).append(path, 0, 'text')).status, 204)
+  const wrong = await tusOf(person).createUpload(4, { filename: 'a', sha256: hash('sha256', 'test') })
+  t.match(await tusOf(person).append(wrong, 0, 'text'), {
     status: 460,
     body: { error: { details: { field: 'sha256', constraint: 'sha256' } } },
   })
-  t.equal((await by(person).head(wrong)).status, 404, 'the upload is gone')
+  t.equal((await tusOf(person).head(wrong)).status, 404, 'the upload is gone')
   t.same(await eventsOf(person), ['upload.created', 'file.created', 'upload.created', 'upload.deleted'])
   t.equal((await person.client.get('/storage/usage')).body.files, 1)
 })
 
 t.test('the wrong offset', async (t) => {
   const person = await server.person()
-  const path = await by(person).begun(10)
-  await by(person).append(path, 0, '01234')
+  const path = await tusOf(person).createUpload(10)
+  await tusOf(person).append(path, 0, '01234')
   for (const offset of [0, 4, 6, 10, 11])
     t.match(
-      await by(person).append(path, offset, 'x'),
+      await tusOf(person).append(path, offset, 'x'),
       {
         status: 409,
         body: { error: { code: 'CONFLICT', details: { field: 'Upload-Offset', constraint: 'offset' } } },
@@ -238,17 +250,17 @@ t.test('the wrong offset', async (t) => {
       String(offset),
     )
   for (const offset of ['-1', '1e1', '5.5', '0x5', ' ', '99999999999999999999'])
-    t.equal((await by(person).append(path, 5, 'x', { 'upload-offset': offset })).status, 400, offset)
-  t.equal((await by(person).head(path)).headers.get('upload-offset'), '5')
+    t.equal((await tusOf(person).append(path, 5, 'x', { 'upload-offset': offset })).status, 400, offset)
+  t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '5')
 })
 
 t.test('the version, the type and the length', async (t) => {
   const person = await server.person()
-  const path = await by(person).begun(10)
+  const path = await tusOf(person).createUpload(10)
   for (const version of ['0.2.2', '2.0.0', '']) {
     for (const reply of [
-      await by(person).begin(1, undefined, { 'tus-resumable': version }),
-      await by(person).append(path, 0, 'x', { 'tus-resumable': version }),
+      await tusOf(person).create(1, undefined, { 'tus-resumable': version }),
+      await tusOf(person).append(path, 0, 'x', { 'tus-resumable': version }),
     ]) {
       t.match(reply, {
         status: 412,
@@ -261,8 +273,11 @@ t.test('the version, the type and the length', async (t) => {
   }
   t.equal((await person.client.get(path, { headers: { 'tus-resumable': '0.2.2' } })).status, 412)
   t.equal((await person.client.get(path)).status, 200, 'who only reads need not say it')
-  t.equal((await by(person).append(path, 0, 'x', { 'content-type': 'application/octet-stream' })).status, 415)
-  t.equal((await by(person).append(path, 0, '{}', { 'content-type': 'application/json' })).status, 415)
+  t.equal(
+    (await tusOf(person).append(path, 0, 'x', { 'content-type': 'application/octet-stream' })).status,
+    415,
+  )
+  t.equal((await tusOf(person).append(path, 0, '{}', { 'content-type': 'application/json' })).status, 415)
   const begin = async (headers: Record<string, string>) =>
     (
       await person.client.call('POST', '/storage/uploads', {
@@ -323,7 +338,8 @@ t.test('a browser of an allowed origin may', async (t) => {
 
 t.test('hostile metadata', async (t) => {
   const person = await server.person()
-  const raw = async (header: string) => await by(person).begin(1, undefined, { 'upload-metadata': header })
+  const raw = async (header: string) =>
+    await tusOf(person).create(1, undefined, { 'upload-metadata': header })
   for (const name of [
     '../x',
     'a/b',
@@ -337,7 +353,7 @@ t.test('hostile metadata', async (t) => {
     'a\nb',
     'x'.repeat(256),
   ]) {
-    t.match(await by(person).begin(1, { filename: name }), { status: 400 }, JSON.stringify(name))
+    t.match(await tusOf(person).create(1, { filename: name }), { status: 400 }, JSON.stringify(name))
   }
   const wrong: Array<Record<string, string>> = [
     { path: '../x' },
@@ -359,7 +375,7 @@ t.test('hostile metadata', async (t) => {
   ]
   for (const metadata of wrong) {
     t.match(
-      await by(person).begin(1, { filename: 'a', ...metadata }),
+      await tusOf(person).create(1, { filename: 'a', ...metadata }),
       { status: 400, body: { error: { code: 'INVALID_REQUEST' } } },
       JSON.stringify(metadata),
     )
@@ -379,7 +395,7 @@ t.test('hostile metadata', async (t) => {
     const { status } = await raw(header)
     t.equal(status, header === 'name YQ==,constructor' ? 201 : 400, header)
   }
-  const kept = await by(person).begin(1, {
+  const kept = await tusOf(person).create(1, {
     name: 'one',
     filename: 'two',
     owner_id: 'usr_x',
@@ -390,12 +406,12 @@ t.test('hostile metadata', async (t) => {
   const upload = await person.client.get(kept.headers.get('location')!)
   t.equal(
     upload.headers.get('upload-metadata'),
-    metadataOf({ name: 'one', filename: 'two', owner_id: 'usr_x', __proto__2: 'x', constructor: 'y' }),
+    encodeMetadata({ name: 'one', filename: 'two', owner_id: 'usr_x', __proto__2: 'x', constructor: 'y' }),
     'it comes back as it was given',
   )
   const bracket = 'a"; x=\'<script>.txt'
-  const path = await by(person).begun(4, { filename: bracket, filetype: 'text/html\r\nx: y' })
-  const done = await by(person).append(path, 0, 'text')
+  const path = await tusOf(person).createUpload(4, { filename: bracket, filetype: 'text/html\r\nx: y' })
+  const done = await tusOf(person).append(path, 0, 'text')
   t.equal(
     (await person.client.get(`/storage/files/${done.headers.get('upload-file-id')}`)).body.name,
     bracket,
@@ -405,15 +421,15 @@ t.test('hostile metadata', async (t) => {
 t.test('two requests at once do not mix', async (t) => {
   const person = await server.person()
   const bytes = Buffer.alloc(3_000_000, 'a')
-  const path = await by(person).begun(bytes.length)
+  const path = await tusOf(person).createUpload(bytes.length)
   const replies = await Promise.all(
-    Array.from({ length: 4 }, (_, i) => by(person).append(path, 0, Buffer.alloc(1_000_000, String(i)))),
+    Array.from({ length: 4 }, (_, i) => tusOf(person).append(path, 0, Buffer.alloc(1_000_000, String(i)))),
   )
   const statuses = replies.map(({ status }) => status).sort()
   t.same(statuses, [204, 409, 409, 409])
-  t.equal((await by(person).head(path)).headers.get('upload-offset'), '1000000')
+  t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '1000000')
   const winner = replies.findIndex(({ status }) => status === 204)
-  const last = await by(person).append(path, 1_000_000, Buffer.alloc(2_000_000, String(winner)))
+  const last = await tusOf(person).append(path, 1_000_000, Buffer.alloc(2_000_000, String(winner)))
   t.equal(
     (await person.client.get(`/storage/files/${last.headers.get('upload-file-id')}`)).body.sha256,
     hash('sha256', Buffer.alloc(3_000_000, String(winner))),
@@ -423,18 +439,18 @@ t.test('two requests at once do not mix', async (t) => {
 t.test('however often and at once the last bytes are sent, there is one file and one event', async (t) => {
   for (let round = 0; round < 5; round++) {
     const person = await server.person()
-    const path = await by(person).begun(10)
-    await by(person).append(path, 0, '01234')
+    const path = await tusOf(person).createUpload(10)
+    await tusOf(person).append(path, 0, '01234')
     const second = await startServerBeside(t)
     const replies = await Promise.all(
       Array.from({ length: 8 }, (_, i) =>
-        (i % 2 === 0 ? by(person) : piecesOf(second.url, person.key)).append(path, 5, '56789'),
+        (i % 2 === 0 ? tusOf(person) : tusClient(second.url, person.key)).append(path, 5, '56789'),
       ),
     )
     t.equal(replies.filter(({ status }) => status === 204).length, 1)
     t.ok(replies.every(({ status }) => status === 204 || status === 409))
     const id = replies.find(({ status }) => status === 204)!.headers.get('upload-file-id')
-    const again = await Promise.all(Array.from({ length: 8 }, () => by(person).append(path, 10, '')))
+    const again = await Promise.all(Array.from({ length: 8 }, () => tusOf(person).append(path, 10, '')))
     t.same(
       [...new Set(again.map(({ status, headers }) => `${status} ${headers.get('upload-file-id')}`))],
       [`204 ${id}`],
@@ -455,21 +471,21 @@ async function startServerBeside(t: { teardown: (work: () => unknown) => unknown
 t.test('a server that died between the last byte and the file: whoever asks goes on', async (t) => {
   const person = await server.person()
   for (const how of ['the last byte again', 'nothing at the end'] as const) {
-    const path = await by(person).begun(10)
-    await by(person).append(path, 0, '01234')
+    const path = await tusOf(person).createUpload(10)
+    await tusOf(person).append(path, 0, '01234')
     // As it is left: all on the disk and noted, and held by somebody who is dead.
     await writeFile(join(server.services.config.storageDir, 'uploads', idOf(path)), '0123456789')
     await prisma.upload.update({
       where: { id: idOf(path) },
       data: { received: 10n, holder: 'dead', heldUntil: new Date(Date.now() + 3_000) },
     })
-    const head = await by(person).head(path)
+    const head = await tusOf(person).head(path)
     t.equal(head.headers.get('upload-offset'), '9', 'a client does not take it for finished')
     t.equal(head.headers.get('upload-file-id'), null)
     const reply =
       how === 'nothing at the end'
-        ? await by(person).append(path, 10, '')
-        : await by(person).append(path, 9, '9')
+        ? await tusOf(person).append(path, 10, '')
+        : await tusOf(person).append(path, 9, '9')
     t.equal(reply.status, 204, reply.text)
     t.equal(reply.headers.get('upload-offset'), '10')
     t.equal(
@@ -490,9 +506,9 @@ t.test('a server that stood still for long writes to nothing that it held', asyn
   const held = await Promise.all(
     [rest, rest.subarray(0, 50_000)].flatMap((sent) =>
       [checksum('sha256', rest), {}].map(async (headers) => {
-        const path = await piecesOf(one.url, bootstrapKey).begun(content.length)
-        await piecesOf(one.url, bootstrapKey).append(path, 0, content.subarray(0, 1_000))
-        const wire = await openWire(t, one.url)
+        const path = await tusClient(one.url, bootstrapKey).createUpload(content.length)
+        await tusClient(one.url, bootstrapKey).append(path, 0, content.subarray(0, 1_000))
+        const wire = await openConnection(t, one.url)
         const lines = [
           `PATCH ${path} HTTP/1.1`,
           'host: x',
@@ -514,7 +530,7 @@ t.test('a server that stood still for long writes to nothing that it held', asyn
     ),
   )
   one.child.kill('SIGSTOP')
-  const other = piecesOf(two.url, bootstrapKey)
+  const other = tusClient(two.url, bootstrapKey)
   const replies = await Promise.all(
     held.map(async ({ path, sent }) => {
       for (let i = 0; ; i++) {
@@ -554,28 +570,28 @@ t.test("what a lost hold still writes goes to a file that is nobody's", async (t
   const { database, storage } = server.services
   const person = await server.person()
   for (const pieces of [['56789'], ['567', '89']]) {
-    const path = await by(person).begun(10)
-    await by(person).append(path, 0, '01234')
-    const hold = await holdUpload(database, idOf(path))
-    const tail = await storage.staging.open(hold.stagedAs, 5)
+    const path = await tusOf(person).createUpload(10)
+    await tusOf(person).append(path, 0, '01234')
+    const lease = await acquireUploadLease(database, idOf(path))
+    const tail = await storage.partialFiles.open(lease.tempName, 5)
     await tail.write(Buffer.from('x'))
     await prisma.upload.update({ where: { id: idOf(path) }, data: { heldUntil: new Date(Date.now() - 1) } })
-    t.equal((await by(person).append(path, 4, 'x')).status, 409)
+    t.equal((await tusOf(person).append(path, 4, 'x')).status, 409)
     t.equal((await rowOf(path))!.holder === null, false, "a refusal in between makes it nobody's file either")
     let offset = 5
     let reply
     for (const piece of pieces) {
-      reply = await by(person).append(path, offset, piece)
+      reply = await tusOf(person).append(path, offset, piece)
       t.equal(reply.status, 204, reply.text)
       offset += piece.length
       await tail.write(Buffer.from('xxxx'))
       await tail.sync()
-      await (await storage.staging.open(hold.stagedAs, 0)).close()
-      await t.rejects(hold.advance(0), { code: 'CONFLICT' })
-      await t.rejects(hold.moveTo('elsewhere'), { code: 'CONFLICT' })
+      await (await storage.partialFiles.open(lease.tempName, 0)).close()
+      await t.rejects(lease.recordProgress(0), { code: 'CONFLICT' })
+      await t.rejects(lease.relocate('elsewhere'), { code: 'CONFLICT' })
     }
     await tail.close()
-    await hold.release()
+    await lease.release()
     const { bytes } = await download(
       server.url,
       `/storage/files/${reply!.headers.get('upload-file-id')}/download`,
@@ -583,16 +599,16 @@ t.test("what a lost hold still writes goes to a file that is nobody's", async (t
     )
     t.equal(bytes.toString(), '0123456789')
     t.equal((await rowOf(path))!.holder, null)
-    await storage.staging.remove([hold.stagedAs])
+    await storage.partialFiles.delete([lease.tempName])
   }
 })
 
 t.test('who lost the upload does not end it, whatever its sha256', async (t) => {
   const { database } = server.services
   const person = await server.person()
-  const path = await by(person).begun(4, { filename: 'a', sha256: hash('sha256', 'test') })
+  const path = await tusOf(person).createUpload(4, { filename: 'a', sha256: hash('sha256', 'test') })
   await writeFile(join(server.services.config.storageDir, 'uploads', idOf(path)), 'text')
-  const lost = await holdUpload(database, idOf(path))
+  const lost = await acquireUploadLease(database, idOf(path))
   await prisma.upload.update({ where: { id: idOf(path) }, data: { holder: 'other' } })
   const request = { params: { id: idOf(path) }, principal: { userId: person.id, projectIds: null } }
   const upload = await openUpload(database, request as never)
@@ -608,17 +624,17 @@ t.test('who lost the upload does not end it, whatever its sha256', async (t) => 
 t.test('a hold is said again every three seconds, and who waits is heard within one', async (t) => {
   const { database } = server.services
   const person = await server.person()
-  const path = await by(person).begun(4)
+  const path = await tusOf(person).createUpload(4)
   const renewals: number[] = []
   const sql = (async (query: { text: string }, values: unknown[]) => {
     if (/SET held_until/.test(query.text)) renewals.push(performance.now())
     return await database.sql(query as never, values as never)
   }) as typeof database.sql
-  const hold = await holdUpload({ ...database, sql }, idOf(path))
+  const lease = await acquireUploadLease({ ...database, sql }, idOf(path))
   let asked = 0
   const heard = new Promise<number>((resolve) =>
-    hold.onBeat((wanted) => {
-      if (wanted) resolve(performance.now())
+    lease.onHeartbeat((isRequested) => {
+      if (isRequested) resolve(performance.now())
     }),
   )
   await sleep(4_500)
@@ -627,9 +643,9 @@ t.test('a hold is said again every three seconds, and who waits is heard within 
   const [, head] = await Promise.all([
     heard.then(async (at) => {
       t.ok(at - asked < 2_000)
-      await hold.release()
+      await lease.release()
     }),
-    by(person).head(path),
+    tusOf(person).head(path),
   ])
   t.equal(head.status, 200)
 })
@@ -643,7 +659,7 @@ t.test(
       authorization: `Bearer ${person.key}`,
       'tus-resumable': '1.0.0',
       'upload-length': '10',
-      'upload-metadata': metadataOf({ filename: 'a' }),
+      'upload-metadata': encodeMetadata({ filename: 'a' }),
       'content-type': bytesType,
     }
     const create = (more: Record<string, string>) =>
@@ -656,7 +672,7 @@ t.test(
     t.equal((await create({})).status, 413)
     t.equal(await count(), 0)
     t.same(await eventsOf(person), ['upload.created', 'upload.deleted'])
-    const wire = await openWire(t, server.url)
+    const wire = await openConnection(t, server.url)
     await wire.write(
       `POST /v1/storage/uploads HTTP/1.1\r\nhost: x\r\n${Object.entries(headers)
         .map(([name, value]) => `${name}: ${value}\r\n`)
@@ -669,49 +685,49 @@ t.test(
     t.equal(await count(), 1)
     const again = await create({ 'idempotency-key': 'again' })
     t.equal(again.status, 201)
-    t.equal((await by(person).append(again.headers.get('location')!, 0, '0123456789')).status, 204)
+    t.equal((await tusOf(person).append(again.headers.get('location')!, 0, '0123456789')).status, 204)
   },
 )
 
 const many = statement(`
-  INSERT INTO uploads (id, user_id, space_id, name, given, length, expires_at)
+  INSERT INTO uploads (id, user_id, space_id, name, raw_metadata, length, expires_at)
   SELECT 'upl_' || lpad(i::text, 26, '0'), $1, $1, 'a', '', 1, now() + interval '1 hour' FROM generate_series(1, $2::int) i`)
 
 t.test('a space has so many unfinished uploads at most', async (t) => {
   const [person, other] = [await server.person(), await server.person()]
   await server.services.database.sql(many, [person.id, 1_000])
-  t.match(await by(person).begin(1), {
+  t.match(await tusOf(person).create(1), {
     status: 409,
     body: { error: { code: 'CONFLICT', details: { constraint: 'unfinished' } } },
   })
-  t.equal((await by(other).begin(1)).status, 201, 'others are not in its way')
-  t.equal((await by(person).end(`/v1/storage/uploads/upl_${'1'.padStart(26, '0')}`)).status, 204)
-  t.equal((await by(person).begin(0)).status, 201)
-  t.equal((await by(person).begin(1)).status, 201, 'what is finished does not count')
-  t.equal((await by(person).begin(1)).status, 409)
+  t.equal((await tusOf(other).create(1)).status, 201, 'others are not in its way')
+  t.equal((await tusOf(person).delete(`/v1/storage/uploads/upl_${'1'.padStart(26, '0')}`)).status, 204)
+  t.equal((await tusOf(person).create(0)).status, 201)
+  t.equal((await tusOf(person).create(1)).status, 201, 'what is finished does not count')
+  t.equal((await tusOf(person).create(1)).status, 409)
   await prisma.upload.deleteMany({ where: { userId: person.id } })
 })
 
 t.test('whose it is', async (t) => {
   const [person, other] = [await server.person(), await server.person()]
-  const path = await by(person).begun(10)
+  const path = await tusOf(person).createUpload(10)
   for (const [who, status] of [
     [other, 403],
     [server.admin, 403],
   ] as const) {
-    t.equal((await by(who).append(path, 0, 'x')).status, status)
-    t.equal((await by(who).head(path)).status, status)
-    t.equal((await by(who).end(path)).status, status)
+    t.equal((await tusOf(who).append(path, 0, 'x')).status, status)
+    t.equal((await tusOf(who).head(path)).status, status)
+    t.equal((await tusOf(who).delete(path)).status, status)
   }
   const nothing = '/v1/storage/uploads/upl_01jd6y8m5qe8btc4y5w1r0n3fz'
-  t.equal((await by(person).append(nothing, 0, 'x')).status, 404)
-  t.equal((await by(person).append('/v1/storage/uploads/..%2f..%2fx', 0, 'x')).status, 400)
+  t.equal((await tusOf(person).append(nothing, 0, 'x')).status, 404)
+  t.equal((await tusOf(person).append('/v1/storage/uploads/..%2f..%2fx', 0, 'x')).status, 400)
   for (const scopes of [['storage:read'], ['projects:write']] as const) {
     const weak = await server.person({ scopes: [...scopes] })
-    t.equal((await by(weak).begin(1)).status, 403)
+    t.equal((await tusOf(weak).create(1)).status, 403)
   }
-  t.equal((await piecesOf(server.url, 'plat_live_x').begin(1)).status, 401)
-  t.equal((await by(person).head(path)).headers.get('upload-offset'), '0')
+  t.equal((await tusClient(server.url, 'plat_live_x').create(1)).status, 401)
+  t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '0')
 })
 
 t.test('the roles and states of a project count with every request', async (t) => {
@@ -724,26 +740,30 @@ t.test('the roles and states of a project count with every request', async (t) =
   }
   const [viewer, editor, second] = [await add('viewer'), await add('editor'), await add('editor')]
   const metadata = { filename: 'a.txt', project_id: project.id }
-  t.equal((await by(viewer.person).begin(10, metadata)).status, 403)
-  t.equal((await by(await server.person()).begin(10, metadata)).status, 403)
+  t.equal((await tusOf(viewer.person).create(10, metadata)).status, 403)
+  t.equal((await tusOf(await server.person()).create(10, metadata)).status, 403)
   t.equal(
-    (await by(owner).begin(10, { filename: 'a', project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' })).status,
+    (await tusOf(owner).create(10, { filename: 'a', project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' })).status,
     404,
   )
-  const path = await by(editor.person).begun(10, metadata)
-  t.equal((await by(viewer.person).append(path, 0, 'x')).status, 403)
-  t.equal((await by(editor.person).append(path, 0, '01')).status, 204)
-  t.equal((await by(second.person).append(path, 2, '23')).status, 204, 'another editor goes on')
+  const path = await tusOf(editor.person).createUpload(10, metadata)
+  t.equal((await tusOf(viewer.person).append(path, 0, 'x')).status, 403)
+  t.equal((await tusOf(editor.person).append(path, 0, '01')).status, 204)
+  t.equal((await tusOf(second.person).append(path, 2, '23')).status, 204, 'another editor goes on')
   await owner.client.delete(`/projects/${project.id}/members/${editor.member}`)
-  t.equal((await by(editor.person).append(path, 4, '45')).status, 403, 'who is no member any more does not')
+  t.equal(
+    (await tusOf(editor.person).append(path, 4, '45')).status,
+    403,
+    'who is no member any more does not',
+  )
   await owner.client.post(`/projects/${project.id}/archive`)
-  t.match(await by(second.person).append(path, 4, '45'), {
+  t.match(await tusOf(second.person).append(path, 4, '45'), {
     status: 409,
     body: { error: { code: 'INVALID_STATE' } },
   })
-  t.equal((await by(second.person).head(path)).status, 200)
+  t.equal((await tusOf(second.person).head(path)).status, 200)
   await owner.client.post(`/projects/${project.id}/unarchive`)
-  const done = await by(second.person).append(path, 4, '456789')
+  const done = await tusOf(second.person).append(path, 4, '456789')
   t.match((await owner.client.get(`/storage/files/${done.headers.get('upload-file-id')}`)).body, {
     owner_id: editor.person.id,
     project_id: project.id,
@@ -753,18 +773,18 @@ t.test('the roles and states of a project count with every request', async (t) =
   ).map(({ type, role }) => `${type} ${role}`)
   t.same(types, ['upload.created editor'])
   const restricted = await server.person({ projectIds: [project.id] })
-  t.equal((await by(restricted).begin(1)).status, 403, 'a key for some projects has no space of its own')
+  t.equal((await tusOf(restricted).create(1)).status, 403, 'a key for some projects has no space of its own')
 })
 
 t.test('a quota counts what is begun', async (t) => {
   const small = await startServer(t, { env: { STORAGE_QUOTA_USER: '1000' } })
   const person = await small.person()
-  const pieces = piecesOf(small.url, person.key)
-  t.match(await pieces.begin(1001), {
+  const tus = tusClient(small.url, person.key)
+  t.match(await tus.create(1001), {
     status: 413,
     body: { error: { code: 'PAYLOAD_TOO_LARGE', details: { constraint: 'quota' } } },
   })
-  const racers = await Promise.all(Array.from({ length: 10 }, () => pieces.begin(300)))
+  const racers = await Promise.all(Array.from({ length: 10 }, () => tus.create(300)))
   t.equal(
     racers.filter(({ status }) => status === 201).length,
     3,
@@ -773,17 +793,17 @@ t.test('a quota counts what is begun', async (t) => {
   const [first, second] = racers
     .filter(({ status }) => status === 201)
     .map(({ headers }) => headers.get('location')!)
-  t.equal((await pieces.end(first)).status, 204)
-  const again = await pieces.begun(300)
-  for (const path of [second, again]) t.equal((await pieces.append(path, 0, 'x'.repeat(300))).status, 204)
-  t.equal((await pieces.begin(200)).status, 413)
-  const last = await pieces.begun(100)
+  t.equal((await tus.delete(first)).status, 204)
+  const again = await tus.createUpload(300)
+  for (const path of [second, again]) t.equal((await tus.append(path, 0, 'x'.repeat(300))).status, 204)
+  t.equal((await tus.create(200)).status, 413)
+  const last = await tus.createUpload(100)
   await small.services.database.prisma.storageUsage.update({
     where: { spaceId: person.id },
     data: { bytes: 950n },
   })
   t.match(
-    await pieces.append(last, 0, 'x'.repeat(100)),
+    await tus.append(last, 0, 'x'.repeat(100)),
     { status: 413, body: { error: { details: { constraint: 'quota' } } } },
     'it is asked again at the end',
   )
@@ -792,25 +812,25 @@ t.test('a quota counts what is begun', async (t) => {
     where: { spaceId: person.id },
     data: { bytes: 600n },
   })
-  t.equal((await pieces.append(last, 99, 'x')).status, 204, 'when there is room it goes on')
+  t.equal((await tus.append(last, 99, 'x')).status, 204, 'when there is room it goes on')
 })
 
 t.test('an upload that is given up', async (t) => {
   const person = await server.person()
-  const path = await by(person).begun(10)
-  await by(person).append(path, 0, '01234')
-  t.ok((await staged(server)).includes(idOf(path)))
+  const path = await tusOf(person).createUpload(10)
+  await tusOf(person).append(path, 0, '01234')
+  t.ok((await partialFiles(server)).includes(idOf(path)))
   t.equal((await person.client.delete(path, { headers: { 'if-match': '"other"' } })).status, 412)
-  const reply = await by(person).end(path)
+  const reply = await tusOf(person).delete(path)
   t.equal(reply.status, 204)
   t.equal(reply.headers.get('tus-resumable'), '1.0.0')
-  t.notOk((await staged(server)).includes(idOf(path)), 'its bytes are gone')
-  t.equal((await by(person).head(path)).status, 404)
-  t.equal((await by(person).append(path, 5, 'x')).status, 404)
+  t.notOk((await partialFiles(server)).includes(idOf(path)), 'its bytes are gone')
+  t.equal((await tusOf(person).head(path)).status, 404)
+  t.equal((await tusOf(person).append(path, 5, 'x')).status, 404)
   t.same(await eventsOf(person), ['upload.created', 'upload.deleted'])
-  const whole = await by(person).begun(1)
-  const done = await by(person).append(whole, 0, 'x')
-  t.equal((await by(person).end(whole)).status, 204)
+  const whole = await tusOf(person).createUpload(1)
+  const done = await tusOf(person).append(whole, 0, 'x')
+  t.equal((await tusOf(person).delete(whole)).status, 204)
   t.equal(
     (await person.client.get(`/storage/files/${done.headers.get('upload-file-id')}`)).status,
     200,
@@ -820,19 +840,25 @@ t.test('an upload that is given up', async (t) => {
 
 t.test('an upload whose time is over', async (t) => {
   const person = await server.person()
-  const paths = [await by(person).begun(10), await by(person).begun(10), await by(person).begun(3)]
+  const paths = [
+    await tusOf(person).createUpload(10),
+    await tusOf(person).createUpload(10),
+    await tusOf(person).createUpload(3),
+  ]
   const [path, kept, finished] = paths
-  for (const one of paths) await by(person).append(one, 0, '012')
-  t.ok(Date.parse((await by(person).head(path)).headers.get('upload-expires')!) > Date.now() + 23 * 3_600_000)
+  for (const one of paths) await tusOf(person).append(one, 0, '012')
+  t.ok(
+    Date.parse((await tusOf(person).head(path)).headers.get('upload-expires')!) > Date.now() + 23 * 3_600_000,
+  )
   await prisma.upload.updateMany({
     where: { id: { in: [idOf(path), idOf(finished)] } },
     data: { expiresAt: new Date(Date.now() - 1000) },
   })
-  t.match(await by(person).append(path, 3, '3'), {
+  t.match(await tusOf(person).append(path, 3, '3'), {
     status: 410,
     body: { error: { code: 'GONE', details: { constraint: 'expired' } } },
   })
-  t.equal((await by(person).head(path)).status, 410)
+  t.equal((await tusOf(person).head(path)).status, 410)
   await writeFile(
     join(server.services.config.storageDir, 'uploads', 'upl_01jd6y8m5qe8btc4y5w1r0n3fz'),
     'left by a crash',
@@ -846,31 +872,31 @@ t.test('an upload whose time is over', async (t) => {
     { uploads: 4 },
     'the round of every minute removes them',
   )
-  t.same(await tidyUploads(database, { storage, events }), { removed: 0, more: false })
+  t.same(await deleteExpiredUploads(database, { storage, events }), { removed: 0, more: false })
   t.equal(await rowOf(path), null)
-  const left = await staged(server)
+  const left = await partialFiles(server)
   t.ok(left.includes(idOf(kept)), 'what is still there keeps its bytes')
   t.same(
     left.filter((id) => id.startsWith(idOf(path)) || id === 'upl_01jd6y8m5qe8btc4y5w1r0n3fz'),
     [],
     'and nothing else',
   )
-  t.equal((await by(person).head(path)).status, 404)
-  t.equal((await by(person).append(kept, 3, '3456789')).status, 204)
+  t.equal((await tusOf(person).head(path)).status, 404)
+  t.equal((await tusOf(person).append(kept, 3, '3456789')).status, 204)
   t.equal((await eventsOf(person)).filter((type) => type === 'upload.deleted').length, 1)
 })
 
 t.test('a creation that is repeated with its key is one', async (t) => {
   const person = await server.person()
   const keyed = { 'idempotency-key': 'once' }
-  const first = await by(person).begin(4, undefined, keyed, 'text')
+  const first = await tusOf(person).create(4, undefined, keyed, 'text')
   t.equal(first.headers.get('upload-offset'), '4')
-  const again = await by(person).begin(4, undefined, keyed, 'text')
+  const again = await tusOf(person).create(4, undefined, keyed, 'text')
   t.equal(again.status, 201)
   t.equal(again.headers.get('idempotent-replayed'), 'true')
   t.equal(again.headers.get('location'), first.headers.get('location'))
-  t.equal((await by(person).begin(5, undefined, keyed, 'text')).status, 422)
-  t.equal((await by(person).begin(4, { filename: 'other' }, keyed, 'text')).status, 422)
+  t.equal((await tusOf(person).create(5, undefined, keyed, 'text')).status, 422)
+  t.equal((await tusOf(person).create(4, { filename: 'other' }, keyed, 'text')).status, 422)
   t.same(await eventsOf(person), ['upload.created', 'file.created'])
 })
 

@@ -1,5 +1,5 @@
-// The protocol of resumable uploads held against the server of its authors: the same exchanges with both, each answer
-// compared; and what the official client does beyond sending.
+// The protocol of resumable uploads held against the server of its authors: the same exchanges with both,
+// each answer compared; and what the official client does beyond sending.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -15,7 +15,7 @@ import * as tus from 'tus-js-client'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { startServer } from '../support/server.ts'
 import { download } from '../support/storage.ts'
-import { bytesType, metadataOf, piecesOf } from '../support/tus.ts'
+import { bytesType, encodeMetadata, tusClient } from '../support/tus.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const most = 64 * 1024 * 1024
@@ -126,7 +126,7 @@ async function stock(t: Test): Promise<Side> {
 }
 
 const v1 = { 'tus-resumable': '1.0.0' }
-const creation = { ...v1, 'upload-metadata': metadataOf({ filename: 'a.txt' }) }
+const creation = { ...v1, 'upload-metadata': encodeMetadata({ filename: 'a.txt' }) }
 const patch = (offset: number | string, more: Record<string, string> = {}) => ({
   ...v1,
   'upload-offset': String(offset),
@@ -144,7 +144,7 @@ async function exchanges({ endpoint, unknown, answers, exchange, send, begun }: 
   await create('create')
   await create('create of nothing', { 'upload-length': '0' })
   await create('create with more metadata', {
-    'upload-metadata': metadataOf({ filename: 'täglich.txt', filetype: 'text/plain', path: 'a/b' }),
+    'upload-metadata': encodeMetadata({ filename: 'täglich.txt', filetype: 'text/plain', path: 'a/b' }),
   })
   await create('create with a key without a value', {
     'upload-metadata': `is_confidential,${creation['upload-metadata']}`,
@@ -432,7 +432,7 @@ t.test('the same exchanges with the server of the authors', async (t) => {
 
 t.test('refusals say the version, whoever refuses', async (t) => {
   const [person, reader] = [await server.person(), await server.person({ scopes: ['storage:read'] })]
-  const path = await piecesOf(server.url, person.key).begun(10)
+  const path = await tusClient(server.url, person.key).createUpload(10)
   const refusals: Array<
     [status: number, key: string, method: string, url: string, headers: Record<string, string>]
   > = [
@@ -458,7 +458,7 @@ t.test('refusals say the version, whoever refuses', async (t) => {
 
 t.test('only a POST means another method, and only where the other one is', async (t) => {
   const person = await server.person()
-  const path = await piecesOf(server.url, person.key).begun(10)
+  const path = await tusClient(server.url, person.key).createUpload(10)
   const {
     body: { id },
   } = await person.client.post('/projects', { name: 'Stays' })
@@ -478,7 +478,7 @@ t.test('only a POST means another method, and only where the other one is', asyn
 
 t.test('too many bytes with the creation begin nothing', async (t) => {
   const person = await server.person()
-  const reply = await piecesOf(server.url, person.key).begin(10, undefined, {}, '0123456789a')
+  const reply = await tusClient(server.url, person.key).create(10, undefined, {}, '0123456789a')
   t.equal(reply.status, 413)
   t.equal(await server.services.database.prisma.upload.count({ where: { userId: person.id } }), 0)
 })
@@ -563,8 +563,8 @@ t.test('the official client', async (t) => {
   })
 
   await t.test('begins anew where the one before is gone', async (t) => {
-    const path = await piecesOf(server.url, person.key).begun(bytes.length)
-    await piecesOf(server.url, person.key).end(path)
+    const path = await tusClient(server.url, person.key).createUpload(bytes.length)
+    await tusClient(server.url, person.key).delete(path)
     const { upload, requests, fileId, ended } = run(bytes, person.key, { uploadUrl: server.url + path })
     upload.start()
     await ended

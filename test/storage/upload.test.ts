@@ -12,12 +12,12 @@ import { startServer, type Person, type TestServer } from '../support/server.ts'
 import {
   download,
   fileCount,
-  formOf,
+  uploadForm,
   multipart,
-  nothingLeft,
-  openWire,
+  assertNothingLeft,
+  openConnection,
   upload,
-  uploaded,
+  uploadFile,
   uploadHead,
 } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -89,13 +89,13 @@ t.test('an upload with all fields', async (t) => {
     bytes: bytes.length,
     quota_bytes: server.services.config.storageQuotaProject,
   })
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('the least that an upload can be', async (t) => {
   const server = await startServer(t)
   const { client, key } = await server.person()
-  const file = await uploaded(client, { bytes: '', name: 'x', type: null })
+  const file = await uploadFile(client, { bytes: '', name: 'x', type: null })
   t.match(file, {
     name: 'x',
     path: '',
@@ -108,7 +108,7 @@ t.test('the least that an upload can be', async (t) => {
     expires_at: null,
   })
   t.equal((await download(server.url, `/storage/files/${file.id}/download`, { key })).bytes.length, 0)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('fields in any order before the file, each refused by name when it is wrong', async (t) => {
@@ -124,7 +124,7 @@ t.test('fields in any order before the file, each refused by name when it is wro
   for (let i = 0; i < fields.length; i++) {
     fields.push(fields.shift()!)
     t.match(
-      await uploaded(client, { fields }),
+      await uploadFile(client, { fields }),
       { visibility: 'public', name: 'a', path: 'b/c', metadata: {}, tags: ['x'] },
       fields.map(([name]) => name).join(),
     )
@@ -156,7 +156,7 @@ t.test('fields in any order before the file, each refused by name when it is wro
     'expires_at',
   )
   t.equal(await fileCount(server), 5)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test(
@@ -190,7 +190,7 @@ t.test(
     await server.services.database.pool.query("ALTER TABLE files ADD CHECK (path <> 'refused') NOT VALID")
     for (let i = 0; i < 3; i++) t.equal((await upload(client, { fields: { path: 'refused' } })).status, 500)
     t.equal(await fileCount(server), 1)
-    await nothingLeft(t, server)
+    await assertNothingLeft(t, server)
   },
 )
 
@@ -212,7 +212,7 @@ t.test('a SHA-256 is held against what arrives, as a field and as a header', asy
   }
   t.equal((await upload(client, { headers: { 'x-content-sha256': right.toUpperCase() } })).status, 400)
   t.equal(await fileCount(server), 2)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('an Idempotency-Key', async (t) => {
@@ -245,7 +245,7 @@ t.test('an Idempotency-Key', async (t) => {
     const { status, body } = await upload(client, { bytes: 'x', headers: { 'idempotency-key': 'another' } })
     t.equal(status, 413)
     t.equal(body.error.details.constraint, 'quota')
-    await nothingLeft(t, server)
+    await assertNothingLeft(t, server)
   })
 
   t.test('whose transaction has to be repeated has the answer that another has left meanwhile', async (t) => {
@@ -266,14 +266,14 @@ t.test('an Idempotency-Key', async (t) => {
     for (const { body } of made)
       t.equal((await client.get(`/storage/files/${body.id}`)).status, 200, 'what was answered is there')
     t.equal(await fileCount(server), 1)
-    await nothingLeft(t, server)
+    await assertNothingLeft(t, server)
   })
 
   t.test('what was refused is not remembered', async (t) => {
     const { client } = await server.person()
     t.equal((await upload(client, { fields: { sha256: digest('other') }, headers })).status, 400)
     t.equal((await upload(client, { headers })).status, 201)
-    await nothingLeft(t, server)
+    await assertNothingLeft(t, server)
   })
 
   t.test('50 at once make one file', async (t) => {
@@ -296,7 +296,7 @@ t.test('an Idempotency-Key', async (t) => {
     }
     t.equal(await fileCount(server), before + 1)
     t.equal((await person.client.get('/events?type=file.created')).body.data.length, 1)
-    await nothingLeft(t, server)
+    await assertNothingLeft(t, server)
   })
 
   t.equal((await download(server.url, '/storage/usage', { key })).status, 200)
@@ -309,7 +309,7 @@ t.test('a quota is never passed', async (t) => {
 
   t.test('to the byte, and free again when a file is gone', async (t) => {
     const { client } = await server.person()
-    const { id } = await uploaded(client, { bytes: randomBytes(60_000) })
+    const { id } = await uploadFile(client, { bytes: randomBytes(60_000) })
     const over = await upload(client, { bytes: randomBytes(40_001) })
     t.equal(over.status, 413)
     t.match(over.body.error, { code: 'PAYLOAD_TOO_LARGE', details: { constraint: 'quota' } })
@@ -324,7 +324,7 @@ t.test('a quota is never passed', async (t) => {
     })
     await client.delete(`/storage/files/${id}`)
     t.equal((await upload(client, { bytes: randomBytes(60_000) })).status, 201)
-    await nothingLeft(t, server)
+    await assertNothingLeft(t, server)
   })
 
   t.test('by 20 at once that each fit and together do not', async (t) => {
@@ -347,7 +347,7 @@ t.test('a quota is never passed', async (t) => {
         `/storage/usage${fields.project_id === undefined ? '' : `?project_id=${projectId}`}`,
       )
       t.equal(usage.body.bytes, quota)
-      await nothingLeft(t, server)
+      await assertNothingLeft(t, server)
     }
   })
 })
@@ -360,26 +360,26 @@ t.test('a file that is larger than any may be', async (t) => {
   t.equal(status, 413)
   t.match(body.error, { code: 'PAYLOAD_TOO_LARGE', details: { constraint: 'max_bytes' } })
   t.equal(await fileCount(server), 1)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('a client that is gone in the middle leaves nothing', async (t) => {
   const server = await startServer(t)
   const { key } = await server.person()
-  const { body, boundary } = formOf({ bytes: randomBytes(300_000) })
+  const { body, boundary } = uploadForm({ bytes: randomBytes(300_000) })
   for (const end of ['destroy', 'resetAndDestroy', 'end'] as const) {
     for (const sent of [50, 200, 100_000, body.length - 40, body.length - 1]) {
-      const wire = await openWire(t, server.url)
+      const wire = await openConnection(t, server.url)
       await wire.write(uploadHead(key, boundary, body.length + (end === 'end' ? 10 : 0)))
       await wire.write(body.subarray(0, sent))
       // Not before some of it has arrived.
       if (sent >= 100_000)
         await waitUntil(async () => (await filesIn(server)) > 0, 'the upload to have begun')
       wire.socket[end]()
-      await wire.ended()
+      await wire.waitUntilClosed()
     }
   }
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
   t.equal(await fileCount(server), 0)
   t.same(
     server.logs.filter((line) => /"level":(50|60)/.test(line)),
@@ -427,8 +427,8 @@ t.test('a right that is lost while the bytes arrive', async (t) => {
     const member = (
       await owner.client.post(`/projects/${projectId}/members`, { user_id: person.id, role: 'editor' })
     ).body.id
-    const { body, boundary } = formOf({ bytes: randomBytes(200_000), fields: { project_id: projectId } })
-    const wire = await openWire(t, server.url)
+    const { body, boundary } = uploadForm({ bytes: randomBytes(200_000), fields: { project_id: projectId } })
+    const wire = await openConnection(t, server.url)
     await wire.write(uploadHead(person.key, boundary, body.length))
     await wire.write(body.subarray(0, 100_000))
     await waitUntil(async () => (await filesIn(server)) > 0, 'the upload to have begun')
@@ -438,7 +438,7 @@ t.test('a right that is lost while the bytes arrive', async (t) => {
     const reply = await wire.reply()
     t.equal(reply.status, status, what)
     t.equal(reply.body.error.details.constraint, constraint, what)
-    await nothingLeft(t, server)
+    await assertNothingLeft(t, server)
     if (what === 'archived') await owner.client.post(`/projects/${projectId}/unarchive`)
   }
   t.equal(await fileCount(server), 0)
@@ -447,28 +447,28 @@ t.test('a right that is lost while the bytes arrive', async (t) => {
 t.test('a body that stops is answered with 408', async (t) => {
   const server = await startServer(t, { env: { REQUEST_TIMEOUT: '1', UPLOAD_TIMEOUT: '3' } })
   const { client, key } = await server.person()
-  const { body, boundary } = formOf({ bytes: randomBytes(100_000) })
+  const { body, boundary } = uploadForm({ bytes: randomBytes(100_000) })
   await Promise.all([
     ...[0, 60, 50_000, body.length - 10].map(async (sent) => {
-      const wire = await openWire(t, server.url)
+      const wire = await openConnection(t, server.url)
       await wire.write(uploadHead(key, boundary, body.length))
       await wire.write(body.subarray(0, sent))
       const { status, body: answer } = await wire.reply()
       t.equal(status, 408, `after ${sent} bytes`)
       t.equal(answer.error.code, 'REQUEST_TIMEOUT')
-      await wire.ended()
+      await wire.waitUntilClosed()
     }),
     (async () => {
-      const wire = await openWire(t, server.url)
+      const wire = await openConnection(t, server.url)
       await wire.write(uploadHead(key, boundary, body.length))
-      for (let sent = 0; !wire.closed() && wire.answer() === ''; sent += 10) {
+      for (let sent = 0; !wire.isClosed() && wire.received() === ''; sent += 10) {
         await wire.write(body.subarray(sent, sent + 10))
         await sleep(100)
       }
       t.equal((await wire.reply()).status, 408, 'one that never stops and never ends')
     })(),
     (async () => {
-      const wire = await openWire(t, server.url)
+      const wire = await openConnection(t, server.url)
       await wire.write(uploadHead(key, boundary, body.length))
       for (let sent = 0; sent < body.length; sent += 20_000) {
         await wire.write(body.subarray(sent, sent + 20_000))
@@ -478,7 +478,7 @@ t.test('a body that stops is answered with 408', async (t) => {
     })(),
   ])
   t.equal((await upload(client)).status, 201)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
   t.equal(await fileCount(server), 2)
 })
 
@@ -487,7 +487,7 @@ t.test('a refusal can be read by a client that is still sending', async (t) => {
   const reader = await server.person({ scopes: ['storage:read'] })
   const person = await server.person()
   const size = 8_000_000
-  const { body, boundary, headers } = formOf({ bytes: Buffer.alloc(size) })
+  const { body, boundary, headers } = uploadForm({ bytes: Buffer.alloc(size) })
   const refusals: Array<[what: string, status: number, key: string | null, form: Buffer<ArrayBuffer>]> = [
     ['no key', 401, null, body],
     ['no scope', 403, reader.key, body],
@@ -496,29 +496,29 @@ t.test('a refusal can be read by a client that is still sending', async (t) => {
       'an unknown field',
       400,
       person.key,
-      formOf({ bytes: Buffer.alloc(size), fields: { nonsense: '1' } }, boundary).body,
+      uploadForm({ bytes: Buffer.alloc(size), fields: { nonsense: '1' } }, boundary).body,
     ],
     [
       'a field of no file',
       404,
       person.key,
-      formOf(
+      uploadForm(
         { bytes: Buffer.alloc(size), fields: { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } },
         boundary,
       ).body,
     ],
   ]
   for (const [what, status, key, form] of refusals) {
-    const wire = await openWire(t, server.url)
+    const wire = await openConnection(t, server.url)
     await wire.write(uploadHead(key, boundary, form.length))
-    for (let at = 0; at < form.length && !wire.closed(); at += 500_000)
+    for (let at = 0; at < form.length && !wire.isClosed(); at += 500_000)
       await wire.write(form.subarray(at, at + 500_000))
     t.equal((await wire.reply()).status, status, `${what}: over a wire`)
     // What was sent is whole, so that the connection is good for another request.
     await wire.write('GET /v1/nothing HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
-    await wire.ended()
+    await wire.waitUntilClosed()
     t.match(
-      wire.answer(),
+      wire.received(),
       /HTTP\/1\.1 404 [^]*HTTP\/1\.1 404 |HTTP\/1\.1 4[^]*HTTP\/1\.1 404 /,
       `${what}: and then another request`,
     )
@@ -532,24 +532,24 @@ t.test('a refusal can be read by a client that is still sending', async (t) => {
     t.equal(((await reply.json()) as any).error.details.request_id, reply.headers.get('x-request-id'))
   }
   // One that sends without end is cut off, and has its answer by then.
-  const wire = await openWire(t, server.url)
+  const wire = await openConnection(t, server.url)
   await wire.write(uploadHead(null, boundary, 1e12))
   await wire.write(body.subarray(0, 1000))
   const endless = setInterval(() => {
-    if (!wire.closed()) wire.socket.write(Buffer.alloc(1000))
+    if (!wire.isClosed()) wire.socket.write(Buffer.alloc(1000))
   }, 50)
   t.teardown(() => clearInterval(endless))
   t.equal((await wire.reply()).status, 401)
-  await wire.ended()
+  await wire.waitUntilClosed()
   t.equal(await fileCount(server), 0)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('100 at once are 100 files', async (t) => {
   const server = await startServer(t)
   const person = await server.person()
   const contents = Array.from({ length: 100 }, () => randomBytes(10_000))
-  const files = await Promise.all(contents.map((bytes) => uploaded(person.client, { bytes })))
+  const files = await Promise.all(contents.map((bytes) => uploadFile(person.client, { bytes })))
   const fetched = await Promise.all(
     files.map(({ id }) => download(server.url, `/storage/files/${id}/download`, person)),
   )
@@ -557,7 +557,7 @@ t.test('100 at once are 100 files', async (t) => {
     fetched.every(({ bytes }, i) => bytes.equals(contents[i])),
     'each with its own bytes',
   )
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test(
@@ -570,7 +570,7 @@ t.test(
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
     const block = randomBytes(1024 * 1024)
     const send = async (mebibytes: number): Promise<any> => {
-      const { body, headers } = formOf({ bytes: '|' })
+      const { body, headers } = uploadForm({ bytes: '|' })
       const [head, tail] = [body.subarray(0, body.indexOf('|')), body.subarray(body.indexOf('|') + 1)]
       const form = async function* () {
         yield head

@@ -6,7 +6,7 @@ import { statement, type Database, type Db } from '../../../infra/database/datab
 import { ApiError, RolledBack } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Job, Queue } from '../../../infra/jobs/queue.ts'
-import type { Arrived } from '../../storage/blobs/temp-files.ts'
+import type { TempFile } from '../../storage/blobs/temp-files.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { replaceChunks, stemChunks, type Stems } from './chunk-index.ts'
 import { documentColumns, type OwnedDocument, type ReadingJob } from './documents.ts'
@@ -164,11 +164,11 @@ export async function indexDocument(
     blob_key: key,
     content_type: declaredType,
     sha256,
-  }: Wanted): Promise<Arrived> {
+  }: Wanted): Promise<TempFile> {
     const { storage, maxBytes } = options
     const content =
-      source === null ? await (await storage.blobs()).read(key!) : Readable.from([Buffer.from(source)])
-    const arrived = await storage.incoming.receive(
+      source === null ? await (await storage.blobStore()).read(key!) : Readable.from([Buffer.from(source)])
+    const arrived = await storage.tempFiles.receive(
       { declaredType, content },
       { maxBytes, tooLarge: () => new ReadingError('too_large') },
     )

@@ -1,5 +1,6 @@
-// Blobs as objects of a bucket of any S3-compatible store. What has arrived is on disk already, whole and hashed, so that it
-// goes there with its length and digest known, is tried again where that helps, and is never seen half there.
+// The blob store in a bucket of any S3-compatible service. Every upload is sent from a complete, hashed local
+// file: its length and digest are known in advance, it can be retried, and no incomplete object is ever
+// visible.
 import { open } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
@@ -22,38 +23,43 @@ import {
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import pLimit from 'p-limit'
 import type { S3Config } from '../../../infra/config/config.ts'
-import { unavailable } from '../../../infra/errors.ts'
-import { BlobMissing, isOurs, type Blobs, type Received } from './blob-store.ts'
+import { BlobNotFound, isBlobKey, type BlobStore, type LocalFile } from './blob-store.ts'
+import { storeUnavailable } from './disk-errors.ts'
+import { startStallTimeout } from './stall-timeout.ts'
 
-/** What is larger goes in parts of this size, in bytes; S3 takes 5 GiB at once. */
-const partSize = 256 * 1024 * 1024
-const mostParts = 10_000
-const attempts = 3
-/** Bytes a millisecond: a store that takes fewer is as good as gone. */
-const slowest = 32
+/**
+ * Bytes. A larger file is a multipart upload with parts of this size; S3 itself accepts 5 GiB in one request.
+ */
+const defaultPartSize = 256 * 1024 * 1024
+const maxParts = 10_000
+const maxAttempts = 3
+const maxConcurrentDeletes = 10
+/** Bytes per millisecond. A slower upload is aborted. */
+const minUploadRate = 32
 
-export interface S3BlobsOptions {
-  /** Default 256 MiB. */
+export interface S3BlobStoreOptions {
+  /** Bytes. Default 256 MiB. */
   partSize?: number
-  /** Milliseconds without a sign of life after which the store is given up. Default 20,000. */
-  silence?: number
+  /** Milliseconds without progress after which a request is aborted. Default 20,000. */
+  idleTimeoutMs?: number
 }
 
-export function createS3Blobs(
+export function createS3BlobStore(
   { bucket, region, endpoint, credentials, redirect }: S3Config,
-  { partSize: most = partSize, silence = 20_000 }: S3BlobsOptions = {},
-): Blobs {
+  { partSize = defaultPartSize, idleTimeoutMs = 20_000 }: S3BlobStoreOptions = {},
+): BlobStore {
   const client = new S3Client({
     region,
     ...(endpoint !== null && { endpoint, forcePathStyle: true }),
     ...(credentials !== null && { credentials }),
-    // The digest of the whole is sent with it; many stores know no other.
+    // The SHA-256 is sent with every object; many S3-compatible stores reject the SDK's default checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    maxAttempts: attempts,
-    // What fails is thrown, and logged where it is handled.
+    maxAttempts,
+    // Errors are thrown, and logged where they are handled.
     logger: { trace() {}, debug() {}, info() {}, warn() {}, error() {} },
-    // Silence is what is defined here, not the socket's: a client that reads slowly is none of the store's.
+    // No socket timeout: it would also end a download whose client reads slowly. startStallTimeout aborts
+    // stalled requests.
     requestHandler: {
       connectionTimeout: 5_000,
       socketTimeout: 0,
@@ -61,82 +67,88 @@ export function createS3Blobs(
       httpsAgent: { keepAlive: true, maxSockets: 256 },
     },
   })
-  const deletions = pLimit(10)
-  const place = { Bucket: bucket }
-  /** For what has a short answer, repetitions included. */
-  const soon = (): { abortSignal: AbortSignal } => ({ abortSignal: AbortSignal.timeout(silence) })
+  const limitDeletes = pLimit(maxConcurrentDeletes)
+  const target = { Bucket: bucket }
+  /** The time limit of a request with a short response, including its retries. */
+  const withTimeout = (): { abortSignal: AbortSignal } => ({
+    abortSignal: AbortSignal.timeout(idleTimeoutMs),
+  })
 
   return {
     redirects: redirect,
-    async put(key, received) {
-      await translated(received.bytes <= most ? putWhole(key, received) : putInParts(key, received))
+    async put(key, file) {
+      await translateErrors(file.bytes <= partSize ? putObject(key, file) : putInParts(key, file))
     },
     async read(key, range) {
-      const late = new AbortController()
-      const timer = setTimeout(() => late.abort(), silence)
+      const timeout = new AbortController()
+      const timer = setTimeout(() => timeout.abort(), idleTimeoutMs)
       const command = new GetObjectCommand({
-        ...place,
+        ...target,
         Key: key,
         ...(range && { Range: `bytes=${range.start}-${range.end}` }),
       })
-      const { Body } = await translated(client.send(command, { abortSignal: late.signal }), key).finally(() =>
-        clearTimeout(timer),
-      )
+      const { Body } = await translateErrors(
+        client.send(command, { abortSignal: timeout.signal }),
+        key,
+      ).finally(() => clearTimeout(timer))
       const body = Body as unknown as IncomingMessage
       const { socket } = body
-      // What has come and waits for its reader is not the store's silence.
-      const stop = watch(() => socket.bytesRead, {
-        silence,
-        unless: () => body.complete || body.readableLength > 0,
-        giveUp: () => body.destroy(new Error('the store is silent')),
+      const stop = startStallTimeout(() => socket.bytesRead, {
+        idleMs: idleTimeoutMs,
+        // Received bytes that wait for a slow reader are not a stall of the store.
+        isPaused: () => body.complete || body.readableLength > 0,
+        abort: () => body.destroy(new Error('the S3 store stopped responding')),
       })
       return body.once('close', stop)
     },
-    async presign(key, { type, disposition, seconds }) {
+    async presign(key, { contentType, contentDisposition, expiresInSeconds }) {
       const response = {
-        ResponseContentType: type,
-        ResponseContentDisposition: disposition,
+        ResponseContentType: contentType,
+        ResponseContentDisposition: contentDisposition,
         ResponseCacheControl: 'private, no-store',
       }
-      return await getSignedUrl(client, new GetObjectCommand({ ...place, Key: key, ...response }), {
-        expiresIn: seconds,
+      return await getSignedUrl(client, new GetObjectCommand({ ...target, Key: key, ...response }), {
+        expiresIn: expiresInSeconds,
       })
     },
-    async remove(keys) {
-      const gone: string[] = []
+    async delete(keys) {
+      const deleted: string[] = []
       let error: unknown = null
       await Promise.all(
         keys.map((key) =>
-          deletions(async () => {
+          limitDeletes(async () => {
+            // After an error without a response the store is unreachable, so the remaining keys are not
+            // tried.
             if (error !== null && statusOf(error) === undefined) return
             try {
-              await client.send(new DeleteObjectCommand({ ...place, Key: key }), soon())
-              gone.push(key)
+              await client.send(new DeleteObjectCommand({ ...target, Key: key }), withTimeout())
+              deleted.push(key)
             } catch (reason) {
               error ??= reason
             }
           }),
         ),
       )
-      return { gone, error }
+      return { deleted, error }
     },
     async *list() {
       for (let after: string | undefined; ;) {
-        const page = await translated(
-          client.send(new ListObjectsV2Command({ ...place, ContinuationToken: after }), soon()),
+        const page = await translateErrors(
+          client.send(new ListObjectsV2Command({ ...target, ContinuationToken: after }), withTimeout()),
         )
         yield (page.Contents ?? []).map(({ Key, LastModified }) => ({ key: Key!, modifiedAt: LastModified! }))
         after = page.NextContinuationToken
         if (after === undefined) return
       }
     },
-    async tidy(before) {
+    async deleteIncompletePuts(before) {
       for (let after: { KeyMarker?: string; UploadIdMarker?: string } | null = {}; after !== null;) {
-        const page: ListMultipartUploadsCommandOutput = await translated(
-          client.send(new ListMultipartUploadsCommand({ ...place, ...after }), soon()),
+        const page: ListMultipartUploadsCommandOutput = await translateErrors(
+          client.send(new ListMultipartUploadsCommand({ ...target, ...after }), withTimeout()),
         )
         for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
-          if (isOurs(Key!) && Initiated! < before) await translated(abort(Key!, UploadId!))
+          if (isBlobKey(Key!) && Initiated! < before)
+            await translateErrors(abortMultipartUpload(Key!, UploadId!))
         }
         after =
           page.IsTruncated === true
@@ -145,25 +157,25 @@ export function createS3Blobs(
       }
     },
     async ping() {
-      await client.send(new HeadBucketCommand(place), { abortSignal: AbortSignal.timeout(2_000) })
+      await client.send(new HeadBucketCommand(target), { abortSignal: AbortSignal.timeout(2_000) })
     },
     async close() {
       client.destroy()
     },
   }
 
-  async function putWhole(key: string, { path, bytes, sha256 }: Received): Promise<void> {
-    await again(() =>
-      fromFile({ path, start: 0, bytes, silence }, async (Body, abortSignal) => {
+  async function putObject(key: string, { path, bytes, sha256 }: LocalFile): Promise<void> {
+    await withRetries(() =>
+      sendFromFile({ path, start: 0, bytes, idleTimeoutMs }, async (Body, abortSignal) => {
         const command = new PutObjectCommand({
-          ...place,
+          ...target,
           Key: key,
           Body,
           ContentLength: bytes,
           ContentType: 'application/octet-stream',
           ChecksumSHA256: Buffer.from(sha256, 'hex').toString('base64'),
         })
-        // Signed with the request, so that a store that knows no checksums refuses what changed on the way, too.
+        // The digest is also part of the signature, so a store without checksums rejects corrupted bytes too.
         command.middlewareStack.add(
           (next) => async (args) => {
             ;(args.request as { headers: Record<string, string> }).headers['x-amz-content-sha256'] = sha256
@@ -176,126 +188,102 @@ export function createS3Blobs(
     )
   }
 
-  async function putInParts(key: string, { path, bytes }: Received): Promise<void> {
-    const size = sizeOfParts(bytes, most)
+  async function putInParts(key: string, { path, bytes }: LocalFile): Promise<void> {
+    const size = partSizeFor(bytes, partSize)
     const { UploadId } = await client.send(
-      new CreateMultipartUploadCommand({ ...place, Key: key, ContentType: 'application/octet-stream' }),
-      soon(),
+      new CreateMultipartUploadCommand({ ...target, Key: key, ContentType: 'application/octet-stream' }),
+      withTimeout(),
     )
     try {
       const Parts: CompletedPart[] = []
       for (let start = 0; start < bytes; start += size) {
         const ContentLength = Math.min(size, bytes - start)
         const PartNumber = Parts.length + 1
-        const { ETag } = await again(() =>
-          fromFile({ path, start, bytes: ContentLength, silence }, (Body, abortSignal) =>
+        const { ETag } = await withRetries(() =>
+          sendFromFile({ path, start, bytes: ContentLength, idleTimeoutMs }, (Body, abortSignal) =>
             client.send(
-              new UploadPartCommand({ ...place, Key: key, UploadId, PartNumber, Body, ContentLength }),
+              new UploadPartCommand({ ...target, Key: key, UploadId, PartNumber, Body, ContentLength }),
               { abortSignal },
             ),
           ),
         )
         Parts.push({ PartNumber, ETag })
       }
-      // Putting together what is large takes a store some minutes.
-      const abortSignal = AbortSignal.timeout(15 * silence)
+      // A store may take minutes to assemble a large object.
+      const abortSignal = AbortSignal.timeout(15 * idleTimeoutMs)
       await client.send(
-        new CompleteMultipartUploadCommand({ ...place, Key: key, UploadId, MultipartUpload: { Parts } }),
+        new CompleteMultipartUploadCommand({ ...target, Key: key, UploadId, MultipartUpload: { Parts } }),
         { abortSignal },
       )
     } catch (error) {
-      // Nobody waits for it; what stays behind all the same goes when the store is tidied.
-      void abort(key, UploadId!).catch(() => {})
+      // Not awaited. When it fails, deleteIncompletePuts removes the parts later.
+      void abortMultipartUpload(key, UploadId!).catch(() => {})
       throw error
     }
   }
 
-  async function abort(Key: string, UploadId: string): Promise<void> {
-    await client.send(new AbortMultipartUploadCommand({ ...place, Key, UploadId }), soon()).catch((error) => {
-      if ((error as Error).name !== 'NoSuchUpload') throw error
-    })
+  async function abortMultipartUpload(Key: string, UploadId: string): Promise<void> {
+    await client
+      .send(new AbortMultipartUploadCommand({ ...target, Key, UploadId }), withTimeout())
+      .catch((error) => {
+        if ((error as Error).name !== 'NoSuchUpload') throw error
+      })
   }
 }
 
-/** Larger for a file that would have more parts than a store takes. */
-export function sizeOfParts(bytes: number, least = partSize): number {
-  return Math.max(least, Math.ceil(bytes / mostParts))
+/** The part size in bytes: larger than `minimum` where the file would have more than 10,000 parts. */
+export function partSizeFor(bytes: number, minimum = defaultPartSize): number {
+  return Math.max(minimum, Math.ceil(bytes / maxParts))
 }
 
-/** Sends a file, or a part of it. The client waits for ever for a stream that fails, and for a store that is silent, so it is told. */
-async function fromFile<T>(
-  { path, start, bytes, silence }: Stretch,
+interface FileSlice {
+  path: string
+  start: number
+  bytes: number
+  idleTimeoutMs: number
+}
+
+/**
+ * Sends a part of a file. The SDK waits forever for a body stream that fails and for a store that stops
+ * responding, so the request is aborted here in both cases.
+ */
+async function sendFromFile<T>(
+  { path, start, bytes, idleTimeoutMs }: FileSlice,
   send: (body: Readable, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const file = await open(path)
-  const broken = new AbortController()
+  const failure = new AbortController()
   const body = file.createReadStream({
     start,
     end: Math.max(start, start + bytes - 1),
     highWaterMark: 128 * 1024,
   })
-  body.on('error', (error) => broken.abort(error))
-  const stop = watch(() => body.bytesRead, {
-    silence,
-    longest: silence + bytes / slowest,
-    giveUp: () => broken.abort(new Error('the store is silent')),
+  body.on('error', (error) => failure.abort(error))
+  const stop = startStallTimeout(() => body.bytesRead, {
+    idleMs: idleTimeoutMs,
+    totalMs: idleTimeoutMs + bytes / minUploadRate,
+    abort: () => failure.abort(new Error('the S3 store stopped responding')),
   })
   try {
-    return await send(body, broken.signal)
+    return await send(body, failure.signal)
   } finally {
     stop()
     body.destroy()
   }
 }
 
-interface Stretch {
-  path: string
-  start: number
-  bytes: number
-  silence: number
-}
-
-interface Watch {
-  silence: number
-  /** Milliseconds for all of it. */
-  longest?: number
-  /** Whether the silence is somebody else's. */
-  unless?: () => boolean
-  giveUp: () => void
-}
-
-/** Gives up what has not come forward for as long as `silence`, or takes longer than it may. @returns what ends the watch. */
-function watch(
-  progress: () => number,
-  { silence, longest = Infinity, unless = () => false, giveUp }: Watch,
-): () => void {
-  const started = performance.now()
-  let heard = started
-  let seen = progress()
-  const timer = setInterval(
-    () => {
-      const now = performance.now()
-      if (progress() !== seen || unless()) heard = now
-      seen = progress()
-      if (now - heard < silence && now - started < longest) return
-      clearInterval(timer)
-      giveUp()
-    },
-    Math.min(1_000, silence / 4),
-  )
-  timer.unref()
-  return () => clearInterval(timer)
-}
-
-/** The client repeats what has no stream in it; a stream has to be opened anew. What took too long would do so again. */
-async function again<T>(work: () => Promise<T>): Promise<T> {
+/**
+ * Retries a request with a streamed body, which the SDK does not retry, because the stream must be reopened.
+ * Timeouts and 4xx responses are not retried.
+ */
+async function withRetries<T>(request: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await work()
+      return await request()
     } catch (error) {
       const status = statusOf(error)
       if (
-        attempt === attempts ||
+        attempt === maxAttempts ||
         /^(Abort|Timeout)Error$/.test((error as Error).name) ||
         (status !== undefined && status >= 400 && status < 500)
       )
@@ -305,16 +293,16 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** undefined where there was no answer. */
+/** The HTTP status of the store's response; undefined when there was no response. */
 function statusOf(error: unknown): number | undefined {
   return (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode
 }
 
-async function translated<T>(work: Promise<T>, key?: string): Promise<T> {
+async function translateErrors<T>(request: Promise<T>, key?: string): Promise<T> {
   try {
-    return await work
+    return await request
   } catch (error) {
-    if (key !== undefined && (error as Error).name === 'NoSuchKey') throw new BlobMissing(key)
-    throw Object.assign(unavailable('The store of files is out of reach; try again.'), { cause: error })
+    if (key !== undefined && (error as Error).name === 'NoSuchKey') throw new BlobNotFound(key)
+    throw storeUnavailable(error)
   }
 }
