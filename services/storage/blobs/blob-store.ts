@@ -1,6 +1,7 @@
 // The interface of a blob store, which keeps the bytes of files on local disk or in an S3-compatible bucket.
 // A blob is written once, under a key that is never reused, and never changes.
 import type { Readable } from 'node:stream'
+import { unavailable } from '../../../infra/errors.ts'
 
 /** A complete file on local disk that can be stored as a blob. */
 export interface LocalFile {
@@ -61,6 +62,11 @@ export interface BlobStore {
 }
 
 export class BlobNotFound extends Error {}
+
+/** The 503 for a store that is unreachable. */
+export function storeUnavailable(cause: unknown): Error {
+  return Object.assign(unavailable('The file store is unavailable; try again later.'), { cause })
+}
 
 /**
  * Whether the server could have written this key. Objects with other keys belong to others and are never

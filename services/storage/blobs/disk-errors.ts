@@ -1,5 +1,6 @@
 // Translates error codes of the file system.
 import { unavailable } from '../../../infra/errors.ts'
+import { storeUnavailable } from './blob-store.ts'
 
 const unavailableCodes = new Set([
   'EIO',
@@ -24,11 +25,6 @@ export function asUnavailable(error: unknown): unknown {
     })
   if (code !== undefined && unavailableCodes.has(code)) return storeUnavailable(error)
   return error
-}
-
-/** The 503 of a blob store that cannot be reached. */
-export function storeUnavailable(cause: unknown): Error {
-  return Object.assign(unavailable('The file store is unavailable; try again later.'), { cause })
 }
 
 export function isMissing(error: unknown): boolean {
