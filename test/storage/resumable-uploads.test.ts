@@ -1,5 +1,5 @@
-// Resumable uploads: the protocol of tus as clients speak it, who may do what, what is kept of what breaks
-// off, and that the last byte makes one file, once.
+// Resumable uploads: the tus protocol, access control, interrupted requests, leases, and the creation of
+// exactly one file per upload.
 import { hash, randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -39,64 +39,67 @@ const eventsOf = async (person: Person) =>
 const idOf = (path: string) => path.split('/').at(-1)!
 const rowOf = async (path: string) => await prisma.upload.findUnique({ where: { id: idOf(path) } })
 
-t.test('the official client uploads at once, in tus, with the creation, and nothing', async (t) => {
-  for (const [bytes, options] of [
-    [randomBytes(100_000), {}],
-    [randomBytes(100_001), { chunkSize: 10_000 }],
-    [randomBytes(5_000), { sendWithCreation: true }],
-    [randomBytes(50_000), { sendWithCreation: true, chunkSize: 7_000 }],
-    [Buffer.alloc(0), {}],
-  ] as const) {
-    const person = await server.person()
-    const sent = await uploadWithTusClient(bytes, {
-      endpoint,
-      key: person.key,
-      metadata: {
-        filename: 'täglich.txt',
-        filetype: 'text/plain',
+t.test(
+  'the official client uploads in one request, in chunks, with the creation, and an empty file',
+  async (t) => {
+    for (const [bytes, options] of [
+      [randomBytes(100_000), {}],
+      [randomBytes(100_001), { chunkSize: 10_000 }],
+      [randomBytes(5_000), { sendWithCreation: true }],
+      [randomBytes(50_000), { sendWithCreation: true, chunkSize: 7_000 }],
+      [Buffer.alloc(0), {}],
+    ] as const) {
+      const person = await server.person()
+      const sent = await uploadWithTusClient(bytes, {
+        endpoint,
+        key: person.key,
+        metadata: {
+          filename: 'täglich.txt',
+          filetype: 'text/plain',
+          path: 'a/b',
+          tags: 'one, two',
+          metadata: '{"ticket":"OPS-12"}',
+          relativePath: 'null',
+        },
+        ...options,
+      })
+      t.match(sent.fileId, /^file_/)
+      const file = await person.client.get(`/storage/files/${sent.fileId}`)
+      t.match(file.body, {
+        name: 'täglich.txt',
         path: 'a/b',
-        tags: 'one, two',
-        metadata: '{"ticket":"OPS-12"}',
-        relativePath: 'null',
-      },
-      ...options,
-    })
-    t.match(sent.fileId, /^file_/)
-    const file = await person.client.get(`/storage/files/${sent.fileId}`)
-    t.match(file.body, {
-      name: 'täglich.txt',
-      path: 'a/b',
-      tags: ['one', 'two'],
-      metadata: { ticket: 'OPS-12' },
-      bytes: bytes.length,
-      sha256: hash('sha256', bytes),
-      declared_content_type: 'text/plain',
-      owner_id: person.id,
-      visibility: 'private',
-    })
-    t.ok(
-      (
-        await download(server.url, `/storage/files/${sent.fileId}/download`, { key: person.key })
-      ).bytes.equals(bytes),
-    )
-    t.same(await eventsOf(person), ['upload.created', 'file.created'])
-    const head = await tusOf(person).head(new URL(sent.url).pathname)
-    t.equal(head.status, 200, 'it is told of when it is finished')
-    t.match(
-      {
-        offset: head.headers.get('upload-offset'),
-        length: head.headers.get('upload-length'),
-        id: head.headers.get('upload-file-id'),
-        cache: head.headers.get('cache-control'),
-      },
-      { offset: String(bytes.length), length: String(bytes.length), id: sent.fileId, cache: 'no-store' },
-    )
-    t.equal(head.headers.get('tus-resumable'), '1.0.0')
-  }
-  t.same(await partialFiles(server), [], 'no bytes stay when it is a file')
-})
+        tags: ['one', 'two'],
+        metadata: { ticket: 'OPS-12' },
+        bytes: bytes.length,
+        sha256: hash('sha256', bytes),
+        declared_content_type: 'text/plain',
+        owner_id: person.id,
+        visibility: 'private',
+      })
+      t.ok(
+        (
+          await download(server.url, `/storage/files/${sent.fileId}/download`, { key: person.key })
+        ).bytes.equals(bytes),
+      )
+      t.same(await eventsOf(person), ['upload.created', 'file.created'])
+      const head = await tusOf(person).head(new URL(sent.url).pathname)
+      t.equal(head.status, 200, 'a finished upload can still be read')
+      t.match(
+        {
+          offset: head.headers.get('upload-offset'),
+          length: head.headers.get('upload-length'),
+          id: head.headers.get('upload-file-id'),
+          cache: head.headers.get('cache-control'),
+        },
+        { offset: String(bytes.length), length: String(bytes.length), id: sent.fileId, cache: 'no-store' },
+      )
+      t.equal(head.headers.get('tus-resumable'), '1.0.0')
+    }
+    t.same(await partialFiles(server), [], 'finished uploads leave no partial files')
+  },
+)
 
-t.test('20 broken connections', async (t) => {
+t.test('the official client resumes after 20 broken connections', async (t) => {
   const bytes = randomBytes(4 * 1024 * 1024)
   let left = 20
   const proxy = await cuttingProxy(t, server.url, {
@@ -112,7 +115,7 @@ t.test('20 broken connections', async (t) => {
   t.same(await eventsOf(person), ['upload.created', 'file.created'])
 })
 
-t.test('a connection that says nothing any more is ended by who goes on', async (t) => {
+t.test('a client that resumes ends its stalled request', async (t) => {
   const bytes = randomBytes(2 * 1024 * 1024)
   let first = true
   const proxy = await cuttingProxy(t, server.url, {
@@ -150,32 +153,36 @@ t.test('a connection that says nothing any more is ended by who goes on', async 
   )
 })
 
-t.test('what came before the connection broke is kept', async (t) => {
+t.test('bytes received before a disconnect are kept', async (t) => {
   const person = await server.person()
   const path = await tusOf(person).createUpload(1_000_000)
   const wire = await openConnection(t, server.url)
   await wire.write(
-    `PATCH ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${person.key}\r\ntus-resumable: 1.0.0\r\nupload-offset: 0\r\ncontent-type: ${bytesType}\r\ncontent-length: 1000000\r\n\r\n`,
+    `PATCH ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${person.key}\r\ntus-resumable: 1.0.0\r\n` +
+      `upload-offset: 0\r\ncontent-type: ${bytesType}\r\ncontent-length: 1000000\r\n\r\n`,
   )
   await wire.write('a'.repeat(300_000))
-  const place = join(server.services.config.storageDir, 'uploads', idOf(path))
-  await waitUntil(async () => (await stat(place).catch(() => null))?.size === 300_000, 'it to be written')
+  const partialFile = join(server.services.config.storageDir, 'uploads', idOf(path))
+  await waitUntil(
+    async () => (await stat(partialFile).catch(() => null))?.size === 300_000,
+    'the bytes to be written',
+  )
   wire.socket.destroy()
   await waitUntil(
     async () => (await rowOf(path))!.received === 300_000n && (await rowOf(path))!.holder === null,
-    'all that came to be kept',
+    'the received bytes to be recorded',
   )
   t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '300000')
   t.equal((await tusOf(person).append(path, 300_000, 'c'.repeat(700_000))).status, 204)
 })
 
-t.test('a file that is shorter or longer than was said', async (t) => {
+t.test('a body must not exceed the length of the upload', async (t) => {
   const person = await server.person()
   const path = await tusOf(person).createUpload(10)
-  const much = await tusOf(person).append(path, 0, 'x'.repeat(11))
-  t.match(much, { status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } })
-  t.equal(much.headers.get('tus-resumable'), '1.0.0')
-  t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '0', 'nothing of it is kept')
+  const tooLong = await tusOf(person).append(path, 0, 'x'.repeat(11))
+  t.match(tooLong, { status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } })
+  t.equal(tooLong.headers.get('tus-resumable'), '1.0.0')
+  t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '0', 'no byte is accepted')
   const chunked = await fetch(`${server.url}${path}`, {
     method: 'PATCH',
     duplex: 'half',
@@ -190,13 +197,13 @@ t.test('a file that is shorter or longer than was said', async (t) => {
   t.equal(chunked.status, 413)
   t.equal((await tusOf(person).append(path, 0, '0123456')).headers.get('upload-offset'), '7')
   t.equal((await tusOf(person).append(path, 7, '789')).status, 204)
-  t.equal((await tusOf(person).append(path, 10, 'x')).status, 413, 'a finished upload takes nothing')
+  t.equal((await tusOf(person).append(path, 10, 'x')).status, 413, 'a finished upload accepts no bytes')
   const again = await tusOf(person).append(path, 10, '')
   t.equal(again.status, 204)
   t.match(again.headers.get('upload-file-id'), /^file_/)
 })
 
-t.test('a checksum', async (t) => {
+t.test('bytes that do not match Upload-Checksum are not accepted', async (t) => {
   const person = await server.person()
   const path = await tusOf(person).createUpload(10)
   for (const algorithm of ['sha1', 'sha256'] as const) {
@@ -207,7 +214,7 @@ t.test('a checksum', async (t) => {
         error: { code: 'INVALID_REQUEST', details: { field: 'Upload-Checksum', constraint: 'checksum' } },
       },
     })
-    t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '0', 'nothing of it is kept')
+    t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '0', 'no byte is accepted')
   }
   t.equal(
     (await tusOf(person).append(path, 0, '01234', checksum('sha1', '01234'))).headers.get('upload-offset'),
@@ -217,12 +224,12 @@ t.test('a checksum', async (t) => {
     t.equal((await tusOf(person).append(path, 5, '5', { 'upload-checksum': header })).status, 400, header)
   t.equal((await tusOf(person).append(path, 5, '56789', checksum('sha256', '56780'))).status, 460)
   t.equal((await tusOf(person).append(path, 5, '56789', checksum('sha256', '56789'))).status, 204)
-  const begun = await tusOf(person).create(4, undefined, checksum('sha1', 'other'), 'text')
-  t.equal(begun.status, 201)
-  t.equal(begun.headers.get('upload-offset'), '0', 'of the bytes of a creation nothing is kept either')
+  const created = await tusOf(person).create(4, undefined, checksum('sha1', 'other'), 'text')
+  t.equal(created.status, 201)
+  t.equal(created.headers.get('upload-offset'), '0', 'the same holds for bytes sent with the creation')
 })
 
-t.test('the sha256 of the whole', async (t) => {
+t.test('an upload that does not match its sha256 is deleted', async (t) => {
   const person = await server.person()
   const path = await tusOf(person).createUpload(4, { filename: 'a', sha256: hash('sha256', 'text') })
   t.equal((await tusOf(person).append(path, 0, 'text')).status, 204)
@@ -231,12 +238,12 @@ t.test('the sha256 of the whole', async (t) => {
     status: 460,
     body: { error: { details: { field: 'sha256', constraint: 'sha256' } } },
   })
-  t.equal((await tusOf(person).head(wrong)).status, 404, 'the upload is gone')
+  t.equal((await tusOf(person).head(wrong)).status, 404, 'the upload is deleted')
   t.same(await eventsOf(person), ['upload.created', 'file.created', 'upload.created', 'upload.deleted'])
   t.equal((await person.client.get('/storage/usage')).body.files, 1)
 })
 
-t.test('the wrong offset', async (t) => {
+t.test('a wrong offset is a conflict', async (t) => {
   const person = await server.person()
   const path = await tusOf(person).createUpload(10)
   await tusOf(person).append(path, 0, '01234')
@@ -254,7 +261,7 @@ t.test('the wrong offset', async (t) => {
   t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '5')
 })
 
-t.test('the version, the type and the length', async (t) => {
+t.test('the tus version, the content type and the length are validated', async (t) => {
   const person = await server.person()
   const path = await tusOf(person).createUpload(10)
   for (const version of ['0.2.2', '2.0.0', '']) {
@@ -272,34 +279,34 @@ t.test('the version, the type and the length', async (t) => {
     }
   }
   t.equal((await person.client.get(path, { headers: { 'tus-resumable': '0.2.2' } })).status, 412)
-  t.equal((await person.client.get(path)).status, 200, 'who only reads need not say it')
+  t.equal((await person.client.get(path)).status, 200, 'a plain GET needs no version')
   t.equal(
     (await tusOf(person).append(path, 0, 'x', { 'content-type': 'application/octet-stream' })).status,
     415,
   )
   t.equal((await tusOf(person).append(path, 0, '{}', { 'content-type': 'application/json' })).status, 415)
-  const begin = async (headers: Record<string, string>) =>
+  const create = async (headers: Record<string, string>) =>
     (
       await person.client.call('POST', '/storage/uploads', {
         headers: { 'tus-resumable': '1.0.0', 'upload-metadata': 'filename YQ==', ...headers },
       })
     ).status
-  t.equal(await begin({ 'upload-defer-length': '1' }), 400, 'a length that comes later is not supported')
+  t.equal(await create({ 'upload-defer-length': '1' }), 400, 'a deferred length is not supported')
   for (const length of ['-1', '1e3', 'x', '1.5', '9007199254740993'])
-    t.equal(await begin({ 'upload-length': length }), 400, length)
-  t.equal(await begin({ 'upload-length': String(64 * 1024 * 1024 + 1) }), 413)
+    t.equal(await create({ 'upload-length': length }), 400, length)
+  t.equal(await create({ 'upload-length': String(64 * 1024 * 1024 + 1) }), 413)
 })
 
-t.test('what the server can do is told to anybody', async (t) => {
+t.test('OPTIONS returns the tus capabilities without authentication', async (t) => {
   const reply = await fetch(endpoint, { method: 'OPTIONS' })
   t.equal(reply.status, 204)
-  const told = Object.fromEntries(
+  const headers = Object.fromEntries(
     ['tus-version', 'tus-extension', 'tus-max-size', 'tus-checksum-algorithm'].map((name) => [
       name,
       reply.headers.get(name),
     ]),
   )
-  t.same(told, {
+  t.same(headers, {
     'tus-version': '1.0.0',
     'tus-extension': 'creation,creation-with-upload,termination,expiration,checksum',
     'tus-max-size': String(64 * 1024 * 1024),
@@ -307,7 +314,7 @@ t.test('what the server can do is told to anybody', async (t) => {
   })
 })
 
-t.test('a browser of an allowed origin may', async (t) => {
+t.test('a browser on an allowed origin can upload', async (t) => {
   const origin = 'https://app.example.com'
   const open = await startServer(t, { env: { CORS_ORIGINS: origin } })
   const preflight = await fetch(`${open.url}/v1/storage/uploads`, {
@@ -331,12 +338,12 @@ t.test('a browser of an allowed origin may', async (t) => {
   })
   t.match(patch.headers.get('access-control-allow-methods'), /PATCH/)
   const plain = await fetch(`${open.url}/v1/storage/uploads`, { method: 'OPTIONS' })
-  t.equal(plain.headers.get('tus-version'), '1.0.0', 'and who is no browser is told too')
+  t.equal(plain.headers.get('tus-version'), '1.0.0', 'OPTIONS without an origin returns the version too')
   const reply = await fetch(`${open.url}/v1/storage/uploads`, { method: 'POST', headers: { origin } })
   t.match(reply.headers.get('access-control-expose-headers'), /Upload-Offset.*Upload-File-Id/)
 })
 
-t.test('hostile metadata', async (t) => {
+t.test('invalid metadata is rejected', async (t) => {
   const person = await server.person()
   const raw = async (header: string) =>
     await tusOf(person).create(1, undefined, { 'upload-metadata': header })
@@ -355,7 +362,7 @@ t.test('hostile metadata', async (t) => {
   ]) {
     t.match(await tusOf(person).create(1, { filename: name }), { status: 400 }, JSON.stringify(name))
   }
-  const wrong: Array<Record<string, string>> = [
+  const invalid: Array<Record<string, string>> = [
     { path: '../x' },
     { path: '/x' },
     { visibility: 'secret' },
@@ -373,7 +380,7 @@ t.test('hostile metadata', async (t) => {
     { tags: 'a,a' },
     { tags: 'x'.repeat(51) },
   ]
-  for (const metadata of wrong) {
+  for (const metadata of invalid) {
     t.match(
       await tusOf(person).create(1, { filename: 'a', ...metadata }),
       { status: 400, body: { error: { code: 'INVALID_REQUEST' } } },
@@ -407,7 +414,7 @@ t.test('hostile metadata', async (t) => {
   t.equal(
     upload.headers.get('upload-metadata'),
     encodeMetadata({ name: 'one', filename: 'two', owner_id: 'usr_x', __proto__2: 'x', constructor: 'y' }),
-    'it comes back as it was given',
+    'Upload-Metadata is returned unchanged',
   )
   const bracket = 'a"; x=\'<script>.txt'
   const path = await tusOf(person).createUpload(4, { filename: bracket, filetype: 'text/html\r\nx: y' })
@@ -418,7 +425,7 @@ t.test('hostile metadata', async (t) => {
   )
 })
 
-t.test('two requests at once do not mix', async (t) => {
+t.test('the bytes of concurrent requests do not mix', async (t) => {
   const person = await server.person()
   const bytes = Buffer.alloc(3_000_000, 'a')
   const path = await tusOf(person).createUpload(bytes.length)
@@ -436,7 +443,7 @@ t.test('two requests at once do not mix', async (t) => {
   )
 })
 
-t.test('however often and at once the last bytes are sent, there is one file and one event', async (t) => {
+t.test('concurrent and repeated last bytes create one file and one event', async (t) => {
   for (let round = 0; round < 5; round++) {
     const person = await server.person()
     const path = await tusOf(person).createUpload(10)
@@ -468,22 +475,22 @@ async function startServerBeside(t: { teardown: (work: () => unknown) => unknown
   })
 }
 
-t.test('a server that died between the last byte and the file: whoever asks goes on', async (t) => {
+t.test('an upload can be finished after a crash between its last byte and the file', async (t) => {
   const person = await server.person()
-  for (const how of ['the last byte again', 'nothing at the end'] as const) {
+  for (const sends of ['the last byte', 'an empty body'] as const) {
     const path = await tusOf(person).createUpload(10)
     await tusOf(person).append(path, 0, '01234')
-    // As it is left: all on the disk and noted, and held by somebody who is dead.
+    // The state after the crash: all bytes are written and recorded, and the lease is still held.
     await writeFile(join(server.services.config.storageDir, 'uploads', idOf(path)), '0123456789')
     await prisma.upload.update({
       where: { id: idOf(path) },
-      data: { received: 10n, holder: 'dead', heldUntil: new Date(Date.now() + 3_000) },
+      data: { received: 10n, holder: 'crashed', heldUntil: new Date(Date.now() + 3_000) },
     })
     const head = await tusOf(person).head(path)
-    t.equal(head.headers.get('upload-offset'), '9', 'a client does not take it for finished')
+    t.equal(head.headers.get('upload-offset'), '9', 'the client does not consider the upload finished')
     t.equal(head.headers.get('upload-file-id'), null)
     const reply =
-      how === 'nothing at the end'
+      sends === 'an empty body'
         ? await tusOf(person).append(path, 10, '')
         : await tusOf(person).append(path, 9, '9')
     t.equal(reply.status, 204, reply.text)
@@ -496,14 +503,14 @@ t.test('a server that died between the last byte and the file: whoever asks goes
   t.equal((await person.client.get('/storage/usage')).body.files, 2)
 })
 
-t.test('a server that stood still for long writes to nothing that it held', async (t) => {
+t.test('a server that was suspended does not write to uploads whose leases it lost', async (t) => {
   const { url: DATABASE_URL } = await createTestDatabase(t)
   const env = { DATABASE_URL, STORAGE_DIR: await mkdtemp(join(tmpdir(), 'platform-paused-')) }
   t.teardown(() => rm(env.STORAGE_DIR, { recursive: true, force: true }))
   const [one, two] = [await spawnServer(t, env), await spawnServer(t, env)]
   const content = randomBytes(100_000)
   const rest = content.subarray(1_000)
-  const held = await Promise.all(
+  const suspended = await Promise.all(
     [rest, rest.subarray(0, 50_000)].flatMap((sent) =>
       [checksum('sha256', rest), {}].map(async (headers) => {
         const path = await tusClient(one.url, bootstrapKey).createUpload(content.length)
@@ -523,7 +530,7 @@ t.test('a server that stood still for long writes to nothing that it held', asyn
         await wire.write(Buffer.alloc(20_000, 'x'))
         await waitUntil(
           async () => (await stat(join(env.STORAGE_DIR, 'uploads', idOf(path)))).size === 21_000,
-          'it to be written',
+          'the bytes to be written',
         )
         return { path, wire, sent }
       }),
@@ -532,7 +539,7 @@ t.test('a server that stood still for long writes to nothing that it held', asyn
   one.child.kill('SIGSTOP')
   const other = tusClient(two.url, bootstrapKey)
   const replies = await Promise.all(
-    held.map(async ({ path, sent }) => {
+    suspended.map(async ({ path, sent }) => {
       for (let i = 0; ; i++) {
         const offset = Number((await other.head(path)).headers.get('upload-offset'))
         const reply = await other.append(path, offset, offset === 1_000 ? sent : Buffer.alloc(0))
@@ -546,12 +553,12 @@ t.test('a server that stood still for long writes to nothing that it held', asyn
   )
   one.child.kill('SIGCONT')
   await Promise.all(
-    held.map(async ({ wire }) => {
+    suspended.map(async ({ wire }) => {
       await wire.write(Buffer.alloc(20_000, 'x'))
       t.equal((await wire.reply()).status, 409)
     }),
   )
-  for (const [i, { path, sent }] of held.entries()) {
+  for (const [i, { path, sent }] of suspended.entries()) {
     const last =
       sent.length === rest.length
         ? replies[i]
@@ -562,35 +569,39 @@ t.test('a server that stood still for long writes to nothing that it held', asyn
       `/storage/files/${last.headers.get('upload-file-id')}/download`,
       { key: bootstrapKey },
     )
-    t.ok(bytes.equals(content), 'what was acknowledged is as it was')
+    t.ok(bytes.equals(content), 'acknowledged bytes are unchanged')
   }
 })
 
-t.test("what a lost hold still writes goes to a file that is nobody's", async (t) => {
+t.test('writes after the loss of a lease go to an unused file', async (t) => {
   const { database, storage } = server.services
   const person = await server.person()
   for (const pieces of [['56789'], ['567', '89']]) {
     const path = await tusOf(person).createUpload(10)
     await tusOf(person).append(path, 0, '01234')
     const lease = await acquireUploadLease(database, idOf(path))
-    const tail = await storage.partialFiles.open(lease.tempName, 5)
-    await tail.write(Buffer.from('x'))
+    const writer = await storage.partialFiles.open(lease.tempName, 5)
+    await writer.write(Buffer.from('x'))
     await prisma.upload.update({ where: { id: idOf(path) }, data: { heldUntil: new Date(Date.now() - 1) } })
     t.equal((await tusOf(person).append(path, 4, 'x')).status, 409)
-    t.equal((await rowOf(path))!.holder === null, false, "a refusal in between makes it nobody's file either")
+    t.equal(
+      (await rowOf(path))!.holder === null,
+      false,
+      'a rejected request in between does not clear the expired holder',
+    )
     let offset = 5
     let reply
     for (const piece of pieces) {
       reply = await tusOf(person).append(path, offset, piece)
       t.equal(reply.status, 204, reply.text)
       offset += piece.length
-      await tail.write(Buffer.from('xxxx'))
-      await tail.sync()
+      await writer.write(Buffer.from('xxxx'))
+      await writer.sync()
       await (await storage.partialFiles.open(lease.tempName, 0)).close()
       await t.rejects(lease.recordProgress(0), { code: 'CONFLICT' })
-      await t.rejects(lease.relocate('elsewhere'), { code: 'CONFLICT' })
+      await t.rejects(lease.relocate('other'), { code: 'CONFLICT' })
     }
-    await tail.close()
+    await writer.close()
     await lease.release()
     const { bytes } = await download(
       server.url,
@@ -603,25 +614,25 @@ t.test("what a lost hold still writes goes to a file that is nobody's", async (t
   }
 })
 
-t.test('who lost the upload does not end it, whatever its sha256', async (t) => {
+t.test('a request that has lost the lease does not delete the upload on a sha256 mismatch', async (t) => {
   const { database } = server.services
   const person = await server.person()
   const path = await tusOf(person).createUpload(4, { filename: 'a', sha256: hash('sha256', 'test') })
   await writeFile(join(server.services.config.storageDir, 'uploads', idOf(path)), 'text')
-  const lost = await acquireUploadLease(database, idOf(path))
+  const lease = await acquireUploadLease(database, idOf(path))
   await prisma.upload.update({ where: { id: idOf(path) }, data: { holder: 'other' } })
   const request = { params: { id: idOf(path) }, principal: { userId: person.id, projectIds: null } }
   const upload = await openUpload(database, request as never)
-  await t.rejects(finishUpload(database, server.services, request as never, upload, lost), {
+  await t.rejects(finishUpload(database, server.services, request as never, upload, lease), {
     code: 'CONFLICT',
   })
-  t.ok(await rowOf(path), "it is the other's")
+  t.ok(await rowOf(path), 'the upload belongs to the new holder')
   t.same(await eventsOf(person), ['upload.created'])
-  await lost.release()
+  await lease.release()
   await prisma.upload.update({ where: { id: idOf(path) }, data: { holder: null, heldUntil: null } })
 })
 
-t.test('a hold is said again every three seconds, and who waits is heard within one', async (t) => {
+t.test('a lease is renewed every three seconds and notices a waiting request within one', async (t) => {
   const { database } = server.services
   const person = await server.person()
   const path = await tusOf(person).createUpload(4)
@@ -631,18 +642,18 @@ t.test('a hold is said again every three seconds, and who waits is heard within 
     return await database.sql(query as never, values as never)
   }) as typeof database.sql
   const lease = await acquireUploadLease({ ...database, sql }, idOf(path))
-  let asked = 0
-  const heard = new Promise<number>((resolve) =>
+  let requestedAt = 0
+  const noticed = new Promise<number>((resolve) =>
     lease.onHeartbeat((isRequested) => {
       if (isRequested) resolve(performance.now())
     }),
   )
   await sleep(4_500)
   t.equal(renewals.length, 1)
-  asked = performance.now()
+  requestedAt = performance.now()
   const [, head] = await Promise.all([
-    heard.then(async (at) => {
-      t.ok(at - asked < 2_000)
+    noticed.then(async (at) => {
+      t.ok(at - requestedAt < 2_000)
       await lease.release()
     }),
     tusOf(person).head(path),
@@ -651,7 +662,7 @@ t.test('a hold is said again every three seconds, and who waits is heard within 
 })
 
 t.test(
-  'of a creation whose bytes are refused or cut off nothing is left, unless it can be asked for again',
+  'a creation whose bytes are rejected or cut off is undone, unless it has an Idempotency-Key',
   async (t) => {
     const person = await server.person()
     const count = () => prisma.upload.count({ where: { userId: person.id } })
@@ -678,9 +689,9 @@ t.test(
         .map(([name, value]) => `${name}: ${value}\r\n`)
         .join('')}content-length: 10\r\n\r\n01234`,
     )
-    await waitUntil(async () => (await count()) === 1, 'it to begin')
+    await waitUntil(async () => (await count()) === 1, 'the upload to be created')
     wire.socket.destroy()
-    await waitUntil(async () => (await count()) === 0, 'it to be forgotten')
+    await waitUntil(async () => (await count()) === 0, 'the upload to be deleted')
     t.equal((await create({ 'idempotency-key': 'again' })).status, 413)
     t.equal(await count(), 1)
     const again = await create({ 'idempotency-key': 'again' })
@@ -689,26 +700,27 @@ t.test(
   },
 )
 
-const many = statement(`
+const insertMany = statement(`
   INSERT INTO uploads (id, user_id, space_id, name, raw_metadata, length, expires_at)
-  SELECT 'upl_' || lpad(i::text, 26, '0'), $1, $1, 'a', '', 1, now() + interval '1 hour' FROM generate_series(1, $2::int) i`)
+  SELECT 'upl_' || lpad(i::text, 26, '0'), $1, $1, 'a', '', 1, now() + interval '1 hour' 
+  FROM generate_series(1, $2::int) i`)
 
-t.test('a space has so many unfinished uploads at most', async (t) => {
+t.test('a workspace has at most 1,000 unfinished uploads', async (t) => {
   const [person, other] = [await server.person(), await server.person()]
-  await server.services.database.sql(many, [person.id, 1_000])
+  await server.services.database.sql(insertMany, [person.id, 1_000])
   t.match(await tusOf(person).create(1), {
     status: 409,
     body: { error: { code: 'CONFLICT', details: { constraint: 'unfinished' } } },
   })
-  t.equal((await tusOf(other).create(1)).status, 201, 'others are not in its way')
+  t.equal((await tusOf(other).create(1)).status, 201, 'the limit is per workspace')
   t.equal((await tusOf(person).delete(`/v1/storage/uploads/upl_${'1'.padStart(26, '0')}`)).status, 204)
   t.equal((await tusOf(person).create(0)).status, 201)
-  t.equal((await tusOf(person).create(1)).status, 201, 'what is finished does not count')
+  t.equal((await tusOf(person).create(1)).status, 201, 'finished uploads do not count')
   t.equal((await tusOf(person).create(1)).status, 409)
   await prisma.upload.deleteMany({ where: { userId: person.id } })
 })
 
-t.test('whose it is', async (t) => {
+t.test('only the creator has access to an upload outside of projects', async (t) => {
   const [person, other] = [await server.person(), await server.person()]
   const path = await tusOf(person).createUpload(10)
   for (const [who, status] of [
@@ -719,8 +731,8 @@ t.test('whose it is', async (t) => {
     t.equal((await tusOf(who).head(path)).status, status)
     t.equal((await tusOf(who).delete(path)).status, status)
   }
-  const nothing = '/v1/storage/uploads/upl_01jd6y8m5qe8btc4y5w1r0n3fz'
-  t.equal((await tusOf(person).append(nothing, 0, 'x')).status, 404)
+  const missing = '/v1/storage/uploads/upl_01jd6y8m5qe8btc4y5w1r0n3fz'
+  t.equal((await tusOf(person).append(missing, 0, 'x')).status, 404)
   t.equal((await tusOf(person).append('/v1/storage/uploads/..%2f..%2fx', 0, 'x')).status, 400)
   for (const scopes of [['storage:read'], ['projects:write']] as const) {
     const weak = await server.person({ scopes: [...scopes] })
@@ -730,7 +742,7 @@ t.test('whose it is', async (t) => {
   t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '0')
 })
 
-t.test('the roles and states of a project count with every request', async (t) => {
+t.test('the role and the state of the project are checked with every request', async (t) => {
   const owner = await server.person()
   const { body: project } = await owner.client.post('/projects', { name: 'Files' })
   const add = async (role: string) => {
@@ -749,13 +761,9 @@ t.test('the roles and states of a project count with every request', async (t) =
   const path = await tusOf(editor.person).createUpload(10, metadata)
   t.equal((await tusOf(viewer.person).append(path, 0, 'x')).status, 403)
   t.equal((await tusOf(editor.person).append(path, 0, '01')).status, 204)
-  t.equal((await tusOf(second.person).append(path, 2, '23')).status, 204, 'another editor goes on')
+  t.equal((await tusOf(second.person).append(path, 2, '23')).status, 204, 'another editor resumes')
   await owner.client.delete(`/projects/${project.id}/members/${editor.member}`)
-  t.equal(
-    (await tusOf(editor.person).append(path, 4, '45')).status,
-    403,
-    'who is no member any more does not',
-  )
+  t.equal((await tusOf(editor.person).append(path, 4, '45')).status, 403, 'a removed member cannot')
   await owner.client.post(`/projects/${project.id}/archive`)
   t.match(await tusOf(second.person).append(path, 4, '45'), {
     status: 409,
@@ -773,10 +781,14 @@ t.test('the roles and states of a project count with every request', async (t) =
   ).map(({ type, role }) => `${type} ${role}`)
   t.same(types, ['upload.created editor'])
   const restricted = await server.person({ projectIds: [project.id] })
-  t.equal((await tusOf(restricted).create(1)).status, 403, 'a key for some projects has no space of its own')
+  t.equal(
+    (await tusOf(restricted).create(1)).status,
+    403,
+    'a key restricted to projects cannot use the own workspace',
+  )
 })
 
-t.test('a quota counts what is begun', async (t) => {
+t.test('unfinished uploads count towards the quota', async (t) => {
   const small = await startServer(t, { env: { STORAGE_QUOTA_USER: '1000' } })
   const person = await small.person()
   const tus = tusClient(small.url, person.key)
@@ -788,7 +800,7 @@ t.test('a quota counts what is begun', async (t) => {
   t.equal(
     racers.filter(({ status }) => status === 201).length,
     3,
-    'nobody begins more than there is room for',
+    'concurrent creations do not exceed the quota',
   )
   const [first, second] = racers
     .filter(({ status }) => status === 201)
@@ -805,17 +817,21 @@ t.test('a quota counts what is begun', async (t) => {
   t.match(
     await tus.append(last, 0, 'x'.repeat(100)),
     { status: 413, body: { error: { details: { constraint: 'quota' } } } },
-    'it is asked again at the end',
+    'the quota is checked again when the upload is finished',
   )
   t.equal(await fileCount(small), 2)
   await small.services.database.prisma.storageUsage.update({
     where: { spaceId: person.id },
     data: { bytes: 600n },
   })
-  t.equal((await tus.append(last, 99, 'x')).status, 204, 'when there is room it goes on')
+  t.equal(
+    (await tus.append(last, 99, 'x')).status,
+    204,
+    'the upload can be finished once the quota allows it',
+  )
 })
 
-t.test('an upload that is given up', async (t) => {
+t.test('a deleted upload is gone with its bytes', async (t) => {
   const person = await server.person()
   const path = await tusOf(person).createUpload(10)
   await tusOf(person).append(path, 0, '01234')
@@ -824,21 +840,21 @@ t.test('an upload that is given up', async (t) => {
   const reply = await tusOf(person).delete(path)
   t.equal(reply.status, 204)
   t.equal(reply.headers.get('tus-resumable'), '1.0.0')
-  t.notOk((await partialFiles(server)).includes(idOf(path)), 'its bytes are gone')
+  t.notOk((await partialFiles(server)).includes(idOf(path)), 'the partial file is deleted')
   t.equal((await tusOf(person).head(path)).status, 404)
   t.equal((await tusOf(person).append(path, 5, 'x')).status, 404)
   t.same(await eventsOf(person), ['upload.created', 'upload.deleted'])
-  const whole = await tusOf(person).createUpload(1)
-  const done = await tusOf(person).append(whole, 0, 'x')
-  t.equal((await tusOf(person).delete(whole)).status, 204)
+  const finished = await tusOf(person).createUpload(1)
+  const done = await tusOf(person).append(finished, 0, 'x')
+  t.equal((await tusOf(person).delete(finished)).status, 204)
   t.equal(
     (await person.client.get(`/storage/files/${done.headers.get('upload-file-id')}`)).status,
     200,
-    'the file that it has become stays',
+    'the file of a finished upload stays',
   )
 })
 
-t.test('an upload whose time is over', async (t) => {
+t.test('an expired upload is rejected and deleted by retention', async (t) => {
   const person = await server.person()
   const paths = [
     await tusOf(person).createUpload(10),
@@ -861,47 +877,49 @@ t.test('an upload whose time is over', async (t) => {
   t.equal((await tusOf(person).head(path)).status, 410)
   await writeFile(
     join(server.services.config.storageDir, 'uploads', 'upl_01jd6y8m5qe8btc4y5w1r0n3fz'),
-    'left by a crash',
+    'leftover',
   )
   const { database, storage, events } = server.services
   const [copy, orphan] = [kept, path].map((one) => `${idOf(one)}.${randomUUID()}`)
   for (const name of [copy, orphan])
-    await writeFile(join(server.services.config.storageDir, 'uploads', name), 'left by a crash')
+    await writeFile(join(server.services.config.storageDir, 'uploads', name), 'leftover')
   t.match(
     await runRetention(database, { tasks: fileExpiryTasks({ storage, events }) }),
     { uploads: 4 },
-    'the round of every minute removes them',
+    'the retention task deletes them',
   )
   t.same(await deleteExpiredUploads(database, { storage, events }), { removed: 0, more: false })
   t.equal(await rowOf(path), null)
   const left = await partialFiles(server)
-  t.ok(left.includes(idOf(kept)), 'what is still there keeps its bytes')
+  t.ok(left.includes(idOf(kept)), 'an upload that has not expired keeps its partial file')
   t.same(
     left.filter((id) => id.startsWith(idOf(path)) || id === 'upl_01jd6y8m5qe8btc4y5w1r0n3fz'),
     [],
-    'and nothing else',
+    'all other partial files are deleted',
   )
   t.equal((await tusOf(person).head(path)).status, 404)
   t.equal((await tusOf(person).append(kept, 3, '3456789')).status, 204)
   t.equal((await eventsOf(person)).filter((type) => type === 'upload.deleted').length, 1)
 })
 
-t.test('a creation that is repeated with its key is one', async (t) => {
+t.test('a creation repeated with its Idempotency-Key creates one upload', async (t) => {
   const person = await server.person()
-  const keyed = { 'idempotency-key': 'once' }
-  const first = await tusOf(person).create(4, undefined, keyed, 'text')
+  const idempotent = { 'idempotency-key': 'once' }
+  const first = await tusOf(person).create(4, undefined, idempotent, 'text')
   t.equal(first.headers.get('upload-offset'), '4')
-  const again = await tusOf(person).create(4, undefined, keyed, 'text')
+  const again = await tusOf(person).create(4, undefined, idempotent, 'text')
   t.equal(again.status, 201)
   t.equal(again.headers.get('idempotent-replayed'), 'true')
   t.equal(again.headers.get('location'), first.headers.get('location'))
-  t.equal((await tusOf(person).create(5, undefined, keyed, 'text')).status, 422)
-  t.equal((await tusOf(person).create(4, { filename: 'other' }, keyed, 'text')).status, 422)
+  t.equal((await tusOf(person).create(5, undefined, idempotent, 'text')).status, 422)
+  t.equal((await tusOf(person).create(4, { filename: 'other' }, idempotent, 'text')).status, 422)
   t.same(await eventsOf(person), ['upload.created', 'file.created'])
 })
 
-const open = statement<{ n: number }>('SELECT count(*)::int AS n FROM uploads WHERE holder IS NOT NULL')
+const countLeases = statement<{ n: number }>(
+  'SELECT count(*)::int AS n FROM uploads WHERE holder IS NOT NULL',
+)
 
-t.test('nobody holds an upload when its requests are over', async (t) => {
-  t.same(await server.services.database.sql(open, []), [{ n: 0 }])
+t.test('no lease remains after the requests', async (t) => {
+  t.same(await server.services.database.sql(countLeases, []), [{ n: 0 }])
 })

@@ -1,5 +1,5 @@
-// Uploads local files to S3, in one request or as a multipart upload. A local file is complete and hashed, so its
-// length and digest are known in advance and a failed request can be retried.
+// Uploads local files to S3, in one request or as a multipart upload. A local file is complete and hashed, so
+// its length and digest are known in advance and a failed request can be retried.
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'

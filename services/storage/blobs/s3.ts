@@ -1,4 +1,5 @@
-// The blob store in a bucket of any S3-compatible service. An object becomes visible only when it is complete.
+// The blob store in a bucket of any S3-compatible service. An object becomes visible only when it is
+// complete.
 import type { IncomingMessage } from 'node:http'
 import {
   DeleteObjectCommand,
