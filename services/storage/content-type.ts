@@ -12,9 +12,7 @@ interface Hints {
   name?: string
 }
 
-/**
- * Text types that cannot be told apart by their bytes. Only here the file name and the declared type count.
- */
+/** Text types that look alike. Only for these the file name and the declared type count. */
 const textTypeByExtension: Record<string, string> = {
   csv: 'text/csv',
   tsv: 'text/tab-separated-values',

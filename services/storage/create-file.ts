@@ -1,5 +1,4 @@
-// Creates a file from an upload: receives the bytes within the quota, stores them as a blob, and inserts the
-// row.
+// Creates files: receives an upload within the quota, stores it as a blob and inserts the row.
 import type { Config } from '../../infra/config/config.ts'
 import type { FilePart, OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db } from '../../infra/database/database.ts'
@@ -39,7 +38,7 @@ export interface FileUpload extends Omit<
 /**
  * Creates a file in a project or in the caller's own workspace. `respond` runs in the transaction that
  * inserts the row. Throws 413 as soon as the content exceeds the quota or `maxBytes`, 400 when its SHA-256
- * differs, and whatever `openWorkspace` throws.
+ * differs, and the errors of `openWorkspace`.
  */
 export async function createFile<T>(
   services: CreateFileServices,
@@ -80,8 +79,7 @@ async function receiveWithinQuota(
 ): Promise<TempFile> {
   const workspaceId = await openWorkspace(db, request, projectId)
   const quota = quotaFor(config, projectId)
-  // A repeated request with an Idempotency-Key must get its answer even when the first request has filled the
-  // quota.
+  // A request repeated with its Idempotency-Key must get its response even when the quota is full.
   const left =
     request.headers['idempotency-key'] === undefined
       ? quota - (await usageOf(db, workspaceId)).bytes

@@ -26,8 +26,7 @@ export function toDownload(
   { disposition, filename, onStart, cacheable = file.visibility === 'public' }: DownloadOptions,
 ): Bytes {
   const type = typeWithCharset(file)
-  // Responses of the S3 store lack nosniff and a Content-Security-Policy, so only media are sent inline from
-  // there.
+  // Responses of the S3 store lack nosniff and a Content-Security-Policy: it sends only media inline.
   const isInlineAllowed =
     isSafeInline(file.content_type) && (!blobStore.redirects || /^(image|audio|video)\//.test(type))
   const dispositionHeader = contentDisposition(filename ?? file.name, {
@@ -41,16 +40,14 @@ export function toDownload(
     headers: {
       'cache-control': cacheable ? 'no-cache' : 'no-store',
       'content-disposition': dispositionHeader,
-      // A browser that opens media directly wraps them in a page, which requests the URL again and outside of
-      // the sandbox.
+      // A browser wraps media that it opens directly in a page, which loads them outside of the sandbox.
       ...(/^(audio|video)\//.test(type) && {
         'content-security-policy': "default-src 'none'; media-src 'self'",
       }),
     },
     async open(range) {
       const stream = await blobStore.read(file.blob_key, range).catch(async (error) => {
-        // 404 when the file was deleted after its row was read. Otherwise the store has lost the blob, which
-        // is a server error.
+        // The file was deleted after its row was read (404), or the store has lost the blob (500).
         throw error instanceof BlobNotFound && (await fileById(db, file.id)) === undefined
           ? notFound('file')
           : error

@@ -68,10 +68,7 @@ export function storeUnavailable(cause: unknown): Error {
   return Object.assign(unavailable('The file store is unavailable; try again later.'), { cause })
 }
 
-/**
- * Whether the server could have written this key. Objects with other keys belong to others and are never
- * touched.
- */
+/** Whether the server could have written this key. Other objects belong to others and are never touched. */
 export function isBlobKey(key: string): boolean {
   return /^(file|avt)_[0-9a-z]{26}(-\d+)?$/.test(key)
 }

@@ -30,8 +30,7 @@ export function createDiskBlobStore(directory: string): BlobStore {
       }
     },
     async read(key, range) {
-      // The file is opened before the response starts, so a download in progress survives the deletion of its
-      // blob.
+      // Opened before the response starts, so a download in progress survives the deletion of its blob.
       const file = await open(pathOf(key)).catch((error) => {
         throw isMissing(error) ? new BlobNotFound(key) : asUnavailable(error)
       })
@@ -83,8 +82,7 @@ export function createDiskBlobStore(directory: string): BlobStore {
   }
 
   function pathOf(key: string): string {
-    // Keys are generated ids, so no client input becomes part of a path. This check is the second line of
-    // defense.
+    // Keys are generated ids: no client input becomes part of a path. This check guards against mistakes.
     if (!/^[a-z0-9_-]{4,100}$/.test(key)) throw new Error(`invalid blob key: ${key}`)
     return join(root, key.replace(/-\d+$/, '').slice(-2), key)
   }

@@ -1,5 +1,4 @@
-// Durable directories. After a power loss a file exists only if its directory was synced after the file was
-// created.
+// Durable directories: a new file survives a power loss only if its directory was synced afterwards.
 import { mkdir, open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 

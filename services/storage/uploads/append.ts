@@ -20,9 +20,10 @@ export interface AppendOptions {
 const heartbeatsPerSave = 3
 
 /**
- * @returns the new number of received bytes. Throws the error of the content stream after the bytes received
+ * Appends the content at `offset`. Throws the error of the content stream after the bytes received
  * so far are stored. Throws 413 for more bytes than the upload's length, and 460 for a checksum mismatch; no
  * byte of the request is accepted then.
+ * @returns the new number of received bytes.
  */
 export async function append(
   partialFiles: PartialFiles,
@@ -99,9 +100,7 @@ export async function append(
   }
 }
 
-/**
- * Iterates without destroying the stream at an early end, so that the connection stays open for the response.
- */
+/** Does not destroy the stream at an early end, so that the connection stays open for the response. */
 function chunksOf(content: Readable): AsyncIterable<Buffer> {
   return content.iterator({ destroyOnReturn: false })
 }

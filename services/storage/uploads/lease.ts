@@ -13,14 +13,9 @@ const leaseMs = 10_000
 const renewalIntervalMs = 3_000
 /** Milliseconds between two checks whether another request waits. */
 const heartbeatIntervalMs = 1_000
-/**
- * Milliseconds that a request waits for a lease. Longer than a lease, so that it outlasts a crashed lease
- * holder.
- */
+/** Milliseconds that a request waits for a lease: longer than a crashed holder keeps it. */
 const acquireTimeoutMs = 15_000
-/**
- * A lease counts as lost this many milliseconds before it expires, so that no write ends after its expiry.
- */
+/** A lease counts as lost this many milliseconds before it expires, so that no write ends too late. */
 const safetyMarginMs = 2_000
 
 const acquire = statement<{ temp_name: string; was_expired: boolean }>(`
@@ -46,8 +41,8 @@ const renew = statement<{ is_requested: boolean }>(`
 const setTempName = statement<{ id: string }>(
   'UPDATE uploads SET temp_name = $3 WHERE id = $1 AND holder = $2 RETURNING id',
 )
-// $3: the file of the previous, expired holder is still in use. The row keeps a holder then, so that the next
-// lease relocates.
+// $3: the partial file of an expired holder is still in use. The row then keeps a holder, so that the next
+// lease knows that it must relocate.
 const release = statement(`
   UPDATE uploads SET holder = CASE WHEN $3 THEN holder END, held_until = NULL, lease_requested_at = NULL
   WHERE id = $1 AND holder = $2`)
@@ -66,21 +61,15 @@ export interface Lease {
   assertHeld(): void
   /** Stores how many bytes are durable. Throws 409, and stores nothing, when the lease is lost. */
   recordProgress(received: number): Promise<void>
-  /**
-   * Stores the name of the partial file that has the bytes from now on. Throws 409 when the lease is lost.
-   */
+  /** Stores the name of the partial file that has the bytes from now on. Throws 409 for a lost lease. */
   relocate(tempName: string): Promise<void>
-  /**
-   * Sets the function that is called every second with whether another request waits for the lease; null for
-   * none.
-   */
+  /** Calls back every second with whether another request waits for the lease. Null removes the callback. */
   onHeartbeat(callback: ((isRequested: boolean) => void) | null): void
   release(): Promise<void>
 }
 
 /**
- * Waits for the lease of an upload. Throws 409 after a time-out and 404 when the upload does not exist any
- * more.
+ * Waits for the lease of an upload. Throws 409 after a time-out, and 404 when the upload no longer exists.
  */
 export async function acquireUploadLease(db: Db, id: string): Promise<Lease> {
   const holder = randomUUID()
