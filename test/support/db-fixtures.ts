@@ -236,7 +236,9 @@ export async function insertedAvatar(
     content: Readable.from([await newPicture()]),
   })
   return (
-    await storage.storeBlobs(rendered.files, () => database.transaction((tx) => replaceAvatar(tx, userId, rendered)))
+    await storage.storeBlobs(rendered.files, () =>
+      database.transaction((tx) => replaceAvatar(tx, userId, rendered)),
+    )
   ).id
 }
 
